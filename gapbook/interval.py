@@ -1,0 +1,53 @@
+"""An estimate with its confidence interval, and how it is printed everywhere."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+__all__ = ["Interval", "format_count", "format_factor"]
+
+
+def format_factor(value: float) -> str:
+    """A multiplicative factor as printed in charts and prose: three significant digits, no exponent."""
+    if not math.isfinite(value) or value <= 0:
+        raise ValueError(f"a factor is a finite number above 0, not {value}")
+    decimals = max(0, 2 - math.floor(math.log10(value)))
+    return f"{value:.{min(decimals, 4)}f}"
+
+
+def format_count(value: float) -> str:
+    """A rate or count, rounded to three significant digits, with thousands separated: ``64,600``."""
+    if value == 0:
+        return "0"
+    magnitude = math.floor(math.log10(abs(value)))
+    rounded = round(value, 2 - magnitude)
+    return f"{rounded:,.{max(0, 2 - magnitude)}f}" if abs(value) < 100 else f"{rounded:,.0f}"
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A positive estimate (geometric mean) with the bounds of its 95 % confidence interval.
+
+    ``n`` is the number of independent values behind it: blocks, never operations.
+    With ``n == 1`` no interval exists and both bounds are NaN.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    n: int
+
+    @property
+    def bounded(self) -> bool:
+        return math.isfinite(self.low) and math.isfinite(self.high)
+
+    def as_factor(self) -> str:
+        """``×1.72 [1.63–1.82]``"""
+        bounds = f" [{format_factor(self.low)}–{format_factor(self.high)}]" if self.bounded else ""
+        return f"×{format_factor(self.estimate)}{bounds}"
+
+    def as_count(self) -> str:
+        """``64,600 [63,100–66,200]``"""
+        bounds = f" [{format_count(self.low)}–{format_count(self.high)}]" if self.bounded else ""
+        return f"{format_count(self.estimate)}{bounds}"

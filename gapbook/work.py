@@ -1,0 +1,150 @@
+"""The work of a trial as a pure function of (seed, connection, index).
+
+Counter-based random numbers (Philox4x32-10: Salmon, Moraes, Dror, Shaw, SC 2011) and a Zipf draw
+through an alias table (Vose, IEEE TSE 17(9), 1991) that is computed here once and handed to every
+client as a file. Any part of the work can be replayed without running the rest: that is how a
+trial is audited. The exact rules are in ``clients/CONTRACT.md``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["AliasTable", "Transfers", "draw_transfers", "philox4x32"]
+
+U32 = NDArray[np.uint32]
+
+_MULTIPLIER_0, _MULTIPLIER_1 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
+_WEYL_0, _WEYL_1 = 0x9E3779B9, 0xBB67AE85
+_ROUNDS = 10
+_REDRAWS = 64
+_AMOUNT_BLOCK = 0xFFFFFFFF
+_MAGIC = b"GAPALIAS"
+_VERSION = 1
+_LOW_32 = np.uint64(0xFFFFFFFF)
+_SHIFT_32 = np.uint64(32)
+
+
+def philox4x32(counter: tuple[U32, U32, U32, U32], key: tuple[int, int]) -> tuple[U32, U32, U32, U32]:
+    """Ten rounds of Philox4x32 over arrays of counters under one key.
+
+    Raises nothing: all arithmetic is modulo 2^32.
+    """
+    c0, c1, c2, c3 = counter
+    k0, k1 = key
+    for _ in range(_ROUNDS):
+        product_0 = c0.astype(np.uint64) * _MULTIPLIER_0
+        product_1 = c2.astype(np.uint64) * _MULTIPLIER_1
+        high_0, low_0 = (product_0 >> _SHIFT_32).astype(np.uint32), (product_0 & _LOW_32).astype(np.uint32)
+        high_1, low_1 = (product_1 >> _SHIFT_32).astype(np.uint32), (product_1 & _LOW_32).astype(np.uint32)
+        c0, c1, c2, c3 = high_1 ^ c1 ^ np.uint32(k0), low_1, high_0 ^ c3 ^ np.uint32(k1), low_0
+        k0, k1 = (k0 + _WEYL_0) & 0xFFFFFFFF, (k1 + _WEYL_1) & 0xFFFFFFFF
+    return c0, c1, c2, c3
+
+
+@dataclass(frozen=True)
+class AliasTable:
+    """A discrete distribution over ``accounts`` columns that one comparison samples.
+
+    ``threshold[column]`` of 2^32 stays in the column, the rest goes to ``alias[column]``.
+    """
+
+    threshold: U32
+    alias: U32
+
+    @property
+    def accounts(self) -> int:
+        return len(self.threshold)
+
+    @classmethod
+    def zipf(cls, accounts: int, alpha: float) -> AliasTable:
+        """Zipf over ranks: account ``i`` has weight ``(i + 1) ** -alpha``; alpha 0 is uniform."""
+        weights = np.arange(1, accounts + 1, dtype=np.float64) ** -alpha
+        scaled = weights * (accounts / weights.sum())
+        threshold = np.full(accounts, 0xFFFFFFFF, dtype=np.uint32)
+        alias = np.arange(accounts, dtype=np.uint32)
+        remaining = scaled.tolist()
+        small = [i for i, p in enumerate(remaining) if p < 1.0]
+        large = [i for i, p in enumerate(remaining) if p >= 1.0]
+        while small and large:
+            low, high = small.pop(), large[-1]
+            threshold[low] = min(int(remaining[low] * 2**32), 0xFFFFFFFF)
+            alias[low] = high
+            remaining[high] -= 1.0 - remaining[low]
+            if remaining[high] < 1.0:
+                small.append(large.pop())
+        return cls(threshold, alias)
+
+    def probabilities(self) -> NDArray[np.float64]:
+        """The probability of each account that the table really gives (for tests and ceilings)."""
+        stay = np.where(
+            self.alias == np.arange(self.accounts), 1.0, self.threshold.astype(np.float64) / 2**32
+        )
+        probability = stay.copy()
+        np.add.at(probability, self.alias, 1.0 - stay)
+        return probability / self.accounts
+
+    def to_bytes(self) -> bytes:
+        columns = np.empty((self.accounts, 2), dtype="<u4")
+        columns[:, 0], columns[:, 1] = self.threshold, self.alias
+        header = _MAGIC + np.array([_VERSION, self.accounts], dtype="<u4").tobytes()
+        return header + columns.tobytes()
+
+    def write(self, directory: Path) -> tuple[Path, str]:
+        """Write the table under its own hash; return the path and the sha256."""
+        data = self.to_bytes()
+        sha256 = hashlib.sha256(data).hexdigest()
+        path = directory / f"alias-{sha256[:16]}.bin"
+        if not path.exists():
+            partial = path.with_suffix(".partial")
+            partial.write_bytes(data)
+            os.replace(partial, path)
+        return path, sha256
+
+    def pick(self, column_draw: U32, threshold_draw: U32) -> U32:
+        column = ((column_draw.astype(np.uint64) * np.uint64(self.accounts)) >> _SHIFT_32).astype(np.uint32)
+        return np.where(threshold_draw < self.threshold[column], column, self.alias[column])
+
+
+@dataclass(frozen=True)
+class Transfers:
+    """Source, destination and amount of each operation, arrays of one length."""
+
+    source: U32
+    destination: U32
+    amount: U32
+
+
+def draw_transfers(
+    table: AliasTable, *, seed: int, connection: int, indices: NDArray[np.uint64], amount_max: int
+) -> Transfers:
+    """The transfers of one connection at the given operation indices."""
+    key = (seed & 0xFFFFFFFF, seed >> 32)
+    index_low = (indices & _LOW_32).astype(np.uint32)
+    index_high = (indices >> _SHIFT_32).astype(np.uint32)
+
+    def block(rows: NDArray[np.intp], draw: int) -> tuple[U32, U32, U32, U32]:
+        shape = len(rows)
+        constant = (np.full(shape, connection, np.uint32), np.full(shape, draw, np.uint32))
+        return philox4x32((index_low[rows], index_high[rows], *constant), key)
+
+    everything = np.arange(len(indices))
+    source = np.zeros(len(indices), np.uint32)
+    destination = np.zeros(len(indices), np.uint32)
+    equal = everything
+    for draw in range(_REDRAWS):
+        if len(equal) == 0:
+            break
+        r0, r1, r2, r3 = block(equal, draw)
+        source[equal], destination[equal] = table.pick(r0, r1), table.pick(r2, r3)
+        equal = equal[source[equal] == destination[equal]]
+    destination[equal] = (source[equal] + np.uint32(1)) % np.uint32(table.accounts)
+    amount_draw = block(everything, _AMOUNT_BLOCK)[0].astype(np.uint64)
+    amount = np.uint64(1) + ((amount_draw * np.uint64(amount_max)) >> _SHIFT_32)
+    return Transfers(source, destination, amount.astype(np.uint32))
