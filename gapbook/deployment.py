@@ -1,0 +1,250 @@
+"""A deployment: the processes and the directory of one run, which leave nothing behind."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self
+
+from gapbook import warden
+from gapbook.errors import SetupError, StackError
+from gapbook.paths import deployments_directory
+
+__all__ = ["Deployment", "Process", "free_port", "log_tail", "require_port_free"]
+
+_PREFIX = "gapbook-"
+_OWNER_FILE = "owner"
+
+
+def free_port() -> int:
+    """A loopback TCP port that nobody listens on at this moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def require_port_free(port: int, what: str) -> None:
+    """Raise StackError when the port that the reader asked for is taken."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise StackError(
+                f"{what}: port {port} of 127.0.0.1 cannot be used ({error.strerror}); "
+                "name another port, or none to take a free one"
+            ) from error
+
+
+def log_tail(path: Path, lines: int = 3) -> str:
+    """The last words of a log on one line, for an error message."""
+    with contextlib.suppress(OSError):
+        text = path.read_text(errors="replace").strip().splitlines()[-lines:]
+        return " | ".join(line.strip() for line in text)[-600:] or "(empty log)"
+    return "(no log)"
+
+
+class Process:
+    """A child process of a deployment. ``pid`` is its identity together with its start time."""
+
+    def __init__(self, popen: subprocess.Popen[bytes], name: str, log_path: Path, stop_signal: int) -> None:
+        self.popen = popen
+        self.name = name
+        self.log_path = log_path
+        self.stop_signal = stop_signal
+
+    @property
+    def pid(self) -> int:
+        return self.popen.pid
+
+    @property
+    def running(self) -> bool:
+        return self.popen.poll() is None
+
+    @property
+    def stdin(self) -> IO[bytes]:
+        if self.popen.stdin is None:
+            raise ValueError(f"{self.name} was started without a standard input")
+        return self.popen.stdin
+
+    @property
+    def stdout(self) -> IO[bytes]:
+        if self.popen.stdout is None:
+            raise ValueError(f"{self.name} was started without a piped standard output")
+        return self.popen.stdout
+
+    def require_running(self) -> None:
+        """Raise StackError, with the end of its log, when the process has ended."""
+        code = self.popen.poll()
+        if code is not None:
+            raise StackError(f"{self.name} ended with code {code}: {log_tail(self.log_path)}")
+
+    def stop(self, grace_s: float = 10.0) -> None:
+        """End the process: its stop signal, then SIGKILL after the grace."""
+        if self.popen.stdin is not None:
+            with contextlib.suppress(OSError):
+                self.popen.stdin.close()
+        if self.running:
+            self.popen.send_signal(self.stop_signal)
+            try:
+                self.popen.wait(grace_s)
+            except subprocess.TimeoutExpired:
+                self.popen.kill()
+        self.popen.wait()
+        if self.popen.stdout is not None:
+            self.popen.stdout.close()
+
+
+class Deployment:
+    """Context manager that owns a fresh directory and every process started through it.
+
+    On leaving, however it is left, all processes are ended and the directory is removed. If the
+    owning process is killed, its warden does the same (see ``gapbook.warden``).
+    """
+
+    def __init__(self) -> None:
+        self.token = secrets.token_hex(16)
+        self.directory = Path()
+        self._processes: list[Process] = []
+        self._warden: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        parent = deployments_directory()
+        sweep(parent)
+        try:
+            self.directory = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
+        except OSError as error:
+            raise SetupError(
+                f"no deployment directory can be made in {parent} ({error.strerror}); "
+                "set GAPBOOK_DATA to a folder on a disk with room"
+            ) from error
+        self.directory.chmod(0o755)
+        owner = f"{os.getpid()} {warden.process_start_ticks(os.getpid())}\n"
+        (self.directory / _OWNER_FILE).write_text(owner)
+        self._warden = subprocess.Popen(
+            [sys.executable, "-I", warden.__file__, self.token, str(self.directory)],
+            stdin=subprocess.PIPE,
+            start_new_session=True,
+        )
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for process in reversed(self._processes):
+            process.stop()
+        warden.end_processes(warden.processes_with_token(self.token), signal.SIGKILL)
+        shutil.rmtree(self.directory, ignore_errors=True)
+        if self._warden is not None and self._warden.stdin is not None:
+            with contextlib.suppress(OSError):
+                self._warden.stdin.write(b"done\n")
+                self._warden.stdin.close()
+            self._warden.wait()
+
+    def start(
+        self,
+        command: Sequence[str | Path],
+        *,
+        name: str,
+        stdin: bool = False,
+        stdout: bool = False,
+        stop_signal: int = signal.SIGTERM,
+        user: str | None = None,
+        environment: Mapping[str, str] | None = None,
+        working_directory: Path | None = None,
+        processors: Sequence[int] | None = None,
+    ) -> Process:
+        """Start a child process in a session of its own, its log under the deployment's directory.
+
+        Standard error goes to the log, standard output too unless ``stdout`` asks for a pipe.
+        Raises StackError when the command cannot be started.
+        """
+        log_path = self.directory / f"{name}-{len(self._processes)}.log"
+        merged = {**os.environ, **(environment or {}), warden.TOKEN_VARIABLE: self.token}
+        pinned = ["taskset", "--cpu-list", ",".join(map(str, processors))] if processors else []
+        with log_path.open("wb") as log:
+            try:
+                popen = subprocess.Popen(
+                    [*pinned, *(str(word) for word in command)],
+                    stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
+                    stdout=subprocess.PIPE if stdout else log,
+                    stderr=log,
+                    env=merged,
+                    cwd=working_directory or self.directory,
+                    start_new_session=True,
+                    user=user,
+                    group=None if user is None else "nogroup",
+                    extra_groups=None if user is None else [],
+                )
+            except OSError as error:
+                raise StackError(f"{name}: {command[0]} cannot be started ({error.strerror})") from error
+        process = Process(popen, name, log_path, stop_signal)
+        self._processes.append(process)
+        if self._warden is not None and self._warden.stdin is not None:
+            self._warden.stdin.write(f"{popen.pid} {warden.process_start_ticks(popen.pid) or 0}\n".encode())
+            self._warden.stdin.flush()
+        return process
+
+    def run(
+        self, command: Sequence[str | Path], *, name: str, user: str | None = None, timeout_s: float = 60
+    ) -> None:
+        """Run a short command to its end; raise StackError with the end of its log when it fails."""
+        process = self.start(command, name=name, user=user)
+        try:
+            code = process.popen.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            process.stop(grace_s=0.5)
+            raise StackError(f"{name}: no end after {timeout_s:.0f} s: {log_tail(process.log_path)}") from None
+        finally:
+            self.forget(process)
+        if code != 0:
+            raise StackError(f"{name}: ended with code {code}: {log_tail(process.log_path)}")
+
+    def stop(self, process: Process) -> None:
+        process.stop()
+        self.forget(process)
+
+    def forget(self, process: Process) -> None:
+        with contextlib.suppress(ValueError):
+            self._processes.remove(process)
+
+    def wait_until_listening(self, process: Process, port: int, timeout_s: float) -> None:
+        """Return when the port accepts a connection; raise StackError when it does not in time."""
+        deadline = time.monotonic() + timeout_s
+        while time.monotonic() < deadline:
+            process.require_running()
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1.0):
+                return
+            time.sleep(0.02)
+        raise StackError(f"{process.name}: nothing listens on port {port} after {timeout_s:.0f} s: {log_tail(process.log_path)}")
+
+
+def sweep(parent: Path) -> None:
+    """Remove deployments whose owner no longer lives (a power cut ends owner and warden together)."""
+    for directory in parent.glob(f"{_PREFIX}*"):
+        try:
+            pid, ticks = (directory / _OWNER_FILE).read_text().split()
+        except (OSError, ValueError):
+            continue
+        if str(warden.process_start_ticks(int(pid))) != ticks and not _warden_at_work(directory):
+            shutil.rmtree(directory, ignore_errors=True)
+
+
+def _warden_at_work(directory: Path) -> bool:
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                if str(directory).encode() in (entry / "cmdline").read_bytes().split(b"\0"):
+                    return True
+    return False

@@ -1,0 +1,37 @@
+"""What can go wrong, as one tree.
+
+    GapbookError                a message for people: what, where, what is allowed, what to do
+    ├── ParameterError          a parameter is unknown, of the wrong type or out of range
+    ├── SetupError              a toolchain, package or server binary is missing
+    ├── StackError              a server did not start, answer or stop as declared
+    ├── ClientError             a client refused its configuration, crashed or hung
+    └── RecordError             a stored run is missing, incomplete, changed or of another version
+"""
+
+from __future__ import annotations
+
+__all__ = ["ClientError", "GapbookError", "ParameterError", "RecordError", "SetupError", "StackError"]
+
+
+class GapbookError(Exception):
+    """The root of all errors that this project explains to its reader in one line."""
+
+
+class ParameterError(GapbookError):
+    """Names the parameter, what was given and what is allowed."""
+
+
+class SetupError(GapbookError):
+    """Names what is missing and the command that installs it."""
+
+
+class StackError(GapbookError):
+    """Names the stack, the verb that failed and the last words of its log."""
+
+
+class ClientError(GapbookError):
+    """Names the client, how it ended and the last line it printed."""
+
+
+class RecordError(GapbookError):
+    """Names the run and the file that cannot be trusted."""

@@ -1,0 +1,54 @@
+"""Where things are: the checkout, the cache, runs, temporary deployments."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+__all__ = ["CHECKOUT", "cache_directory", "deployments_directory", "hash_files", "tool_path"]
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+
+
+def cache_directory() -> Path:
+    """What is expensive to make and safe to share between checkouts, keyed by version and hash.
+
+    ``GAPBOOK_CACHE``, else ``$XDG_CACHE_HOME/gapbook``, else ``~/.cache/gapbook``.
+    """
+    named = os.environ.get("GAPBOOK_CACHE")
+    if named:
+        return Path(named)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "gapbook"
+
+
+def deployments_directory() -> Path:
+    """Parent of the servers' data directories: on a disk, never on tmpfs, for a log that is fsynced.
+
+    ``GAPBOOK_DATA``, else ``/var/tmp``.
+    """
+    return Path(os.environ.get("GAPBOOK_DATA", "/var/tmp"))
+
+
+def tool_path(name: str) -> Path | None:
+    """An executable of this Python environment, else of ``PATH``."""
+    beside = Path(sys.executable).parent / name
+    if beside.exists():
+        return beside
+    for directory in os.environ.get("PATH", "").split(os.pathsep):
+        candidate = Path(directory) / name
+        if directory and os.access(candidate, os.X_OK) and candidate.is_file():
+            return candidate
+    return None
+
+
+def hash_files(paths: Iterable[Path], relative_to: Path) -> str:
+    """One sha256 over the names and contents of files, in the order of their names."""
+    digest = hashlib.sha256()
+    for path in sorted(paths):
+        digest.update(str(path.relative_to(relative_to)).encode() + b"\0")
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()

@@ -1,0 +1,203 @@
+"""Stacks: one deployed system each, behind one interface, discovered from their folders.
+
+``stacks/NAME/stack.toml`` declares facts (each setting with its reason), ``stacks/NAME/stack.py``
+holds the verbs in a class named ``Stack`` that extends :class:`Stack` of this module.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import re
+import sys
+import tomllib
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gapbook.deployment import Deployment, Process
+from gapbook.errors import ParameterError, SetupError
+from gapbook.paths import CHECKOUT
+
+__all__ = ["Durability", "ServerChoice", "Server", "Stack", "discover_stacks", "sha256_of", "stack_class"]
+
+
+@dataclass(frozen=True)
+class Durability:
+    """What a commit's acknowledgement promises.
+
+    ``kind``: ``none``, ``delayed`` (on disk within ``max_ms``) or ``fsync-per-commit``.
+    """
+
+    kind: str
+    max_ms: float | None = None
+
+    KINDS: ClassVar[tuple[str, ...]] = ("none", "delayed", "fsync-per-commit")
+
+    def __str__(self) -> str:
+        return f"delayed({self.max_ms:g} ms)" if self.kind == "delayed" else self.kind
+
+    @classmethod
+    def parse(cls, text: str) -> Durability:
+        """``none``, ``fsync-per-commit`` or ``delayed(500 ms)``; raises ParameterError."""
+        match = re.fullmatch(r"(none|fsync-per-commit|delayed\((\d+(?:\.\d+)?) ms\))", text.strip())
+        if match is None:
+            raise ParameterError(
+                f"durability: {text!r} is not a class; allowed: none, fsync-per-commit, delayed(N ms)"
+            )
+        return cls("delayed", float(match[2])) if match[2] else cls(match[1])
+
+
+@dataclass(frozen=True)
+class Server:
+    """The server program that runs: where it is, what it says it is, and its hash."""
+
+    path: str
+    version: str
+    sha256: str
+
+
+@dataclass(frozen=True)
+class ServerChoice:
+    """What the reader named for a stack: nothing, a server binary, or an endpoint's URL; a port or none."""
+
+    binary: Path | None = None
+    endpoint: str | None = None
+    port: int | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> ServerChoice:
+        """A path to a server binary, or a URL of a running server on this machine."""
+        if "://" in text:
+            return cls(endpoint=text)
+        path = Path(text).expanduser()
+        if not path.is_file():
+            raise ParameterError(f"servers: {text} is neither a server binary nor a URL; name an existing file")
+        return cls(binary=path.resolve())
+
+
+@dataclass
+class StackContext:
+    """What a stack is given: where it may write, what it was asked to be."""
+
+    deployment: Deployment
+    durability: Durability
+    choice: ServerChoice = field(default_factory=ServerChoice)
+    processors: Sequence[int] | None = None
+    """CPU numbers to which the server is pinned; None means all."""
+
+
+class Stack(ABC):
+    """One system deployed for a run: started once, reset before each trial.
+
+    Verbs raise :class:`gapbook.errors.StackError` with one line that says what failed where.
+    """
+
+    name: ClassVar[str]
+    """Name of the folder; set by discovery."""
+    folder: ClassVar[Path]
+    facts: ClassVar[Mapping[str, Any]]
+    """The parsed stack.toml."""
+
+    def __init__(self, context: StackContext) -> None:
+        self.context = context
+        self.deployment = context.deployment
+
+    # --- before a run -------------------------------------------------------------------------
+    @classmethod
+    @abstractmethod
+    def install(cls) -> None:
+        """Bring the server binary into the cache if it is not there; long steps show progress
+        (``gapbook.toolchain.run_step``)."""
+
+    @classmethod
+    @abstractmethod
+    def locate(cls, choice: ServerChoice) -> Server:
+        """The server that would run; raises SetupError naming the command that installs it."""
+
+    # --- life ---------------------------------------------------------------------------------
+    @abstractmethod
+    def start(self) -> None:
+        """Start with a fresh data directory, wait until ready, load the module; idempotent."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """End the server and remove its data directory."""
+
+    @abstractmethod
+    def processes(self) -> list[Process]:
+        """The running server processes (roots of their trees), for CPU and memory accounting.
+        Empty for an endpoint that the reader named."""
+
+    # --- a trial ------------------------------------------------------------------------------
+    @abstractmethod
+    def seed(self, accounts: int, initial_balance: int) -> None:
+        """Reset to exactly these accounts; whatever an earlier trial left (rows, bloat, backlog) is gone."""
+
+    @abstractmethod
+    def endpoint(self) -> dict[str, Any]:
+        """The ``endpoint`` object of the client contract for the stack's own protocol."""
+
+    @abstractmethod
+    def settings(self) -> dict[str, str]:
+        """Settings read back from the running server (never from our own configuration)."""
+
+    @abstractmethod
+    def durability(self) -> Durability:
+        """The durability class proven by what the running server says."""
+
+    @abstractmethod
+    def committed_transfers(self) -> int:
+        """The server's own count of committed transfers since it started; a difference is exact
+        once all clients have left."""
+
+    @abstractmethod
+    def balances(self) -> NDArray[np.int64]:
+        """Every account's balance, indexed by account."""
+
+    @abstractmethod
+    def log_bytes(self) -> int:
+        """Bytes written to the write-ahead or commit log so far: when it stops growing, the backlog is gone."""
+
+    @abstractmethod
+    def server(self) -> Server:
+        """The program that runs now, as it reports itself."""
+
+
+def sha256_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@cache
+def discover_stacks() -> Mapping[str, type[Stack]]:
+    """Every folder under ``stacks/`` that has a stack.toml, by name."""
+    found: dict[str, type[Stack]] = {}
+    for facts_path in sorted((CHECKOUT / "stacks").glob("*/stack.toml")):
+        folder = facts_path.parent
+        module_name = f"gapbook_stack_{folder.name.replace('-', '_')}"
+        spec = importlib.util.spec_from_file_location(module_name, folder / "stack.py")
+        if spec is None or spec.loader is None:
+            raise SetupError(f"stacks/{folder.name}: no stack.py beside stack.toml")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[module_name] = module
+        spec.loader.exec_module(module)
+        stack: type[Stack] = module.Stack
+        stack.name, stack.folder = folder.name, folder
+        stack.facts = tomllib.loads(facts_path.read_text())
+        found[folder.name] = stack
+    return found
+
+
+def stack_class(name: str) -> type[Stack]:
+    """The stack of that name; raises ParameterError listing those there are."""
+    stacks = discover_stacks()
+    if name not in stacks:
+        raise ParameterError(f"system: {name!r} has no folder under stacks/; there are: {', '.join(stacks)}")
+    return stacks[name]

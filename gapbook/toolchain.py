@@ -1,0 +1,72 @@
+"""Long steps of the setup, with their progress, and the tools they need."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from gapbook.errors import SetupError
+
+__all__ = ["require_tool", "run_step"]
+
+_REPORT_EVERY_S = 15.0
+
+
+def require_tool(name: str, install_hint: str) -> Path:
+    """The tool's path; raises SetupError with the command that installs it."""
+    found = shutil.which(name)
+    if found is None:
+        raise SetupError(f"{name} is missing; install it: {install_hint}")
+    return Path(found)
+
+
+def run_step(
+    title: str,
+    command: Sequence[str | Path],
+    *,
+    expected_s: float,
+    environment: Mapping[str, str] | None = None,
+    working_directory: Path | None = None,
+) -> None:
+    """Run one long command, printing elapsed and expected time; raise SetupError with its last lines."""
+    started = reported = time.monotonic()
+    print(f"{title}: started, about {_minutes(expected_s)}", flush=True)
+    with tempfile.TemporaryFile() as output:
+        try:
+            process = subprocess.Popen(
+                [str(word) for word in command],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, **(environment or {})},
+                cwd=working_directory,
+            )
+        except OSError as error:
+            raise SetupError(f"{title}: {command[0]} cannot be started ({error.strerror})") from error
+        try:
+            while process.poll() is None:
+                time.sleep(0.2)
+                if time.monotonic() - reported >= _REPORT_EVERY_S:
+                    reported = time.monotonic()
+                    print(f"{title}: {_minutes(reported - started)} of about {_minutes(expected_s)}", flush=True)
+        except BaseException:
+            process.terminate()
+            process.wait()
+            raise
+        output.seek(0)
+        text = output.read().decode(errors="replace")
+    if process.returncode != 0:
+        sys.stderr.write(text[-4000:])
+        last = next((line for line in reversed(text.splitlines()) if line.strip()), "no output")
+        raise SetupError(f"{title}: ended with code {process.returncode}: {last.strip()}; its output is above")
+    print(f"{title}: done after {_minutes(time.monotonic() - started)}", flush=True)
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.1f} min"
