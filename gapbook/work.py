@@ -9,7 +9,6 @@ trial is audited. The exact rules are in ``clients/CONTRACT.md``.
 from __future__ import annotations
 
 import hashlib
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -104,7 +103,7 @@ class AliasTable:
         if not path.exists():
             partial = path.with_suffix(".partial")
             partial.write_bytes(data)
-            os.replace(partial, path)
+            partial.replace(path)
         return path, sha256
 
     def pick(self, column_draw: U32, threshold_draw: U32) -> U32:

@@ -1,0 +1,290 @@
+"""A canvas of exact size: marks and text are collected, then drawn by Altair as one layered view.
+
+Labels and rows sit at pixels; data marks carry data values and go through logarithmic Vega scales. The box
+of every text is kept, so that overlaps and text beyond the edge can be found without a browser.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, Literal
+
+import altair as alt
+import vl_convert
+
+from gapbook.charts._scale import LogScale
+from gapbook.charts._text import FONT, measure
+from gapbook.charts._tokens import light
+
+__all__ = ["Canvas", "Drawing", "Plane", "Space", "TextBox"]
+
+Space = Literal["px", "x", "xy"]
+"""Which coordinates of a mark are data values: none, x, or both."""
+
+_VEGA_LITE = "6.4"
+_DASH = [4, 3]
+_DECIMALS = re.compile(r"-?\d+\.\d{3,}")
+
+
+class Plane(IntEnum):
+    """What lies over what, from the back."""
+
+    PANEL = 0
+    GRID = 1
+    BAND = 2
+    BAR = 3
+    LINK = 4
+    TRIAL = 5
+    HALO = 6
+    MARK = 7
+    TOP = 8
+    TEXT_HALO = 9
+    TEXT = 10
+
+
+@dataclass(frozen=True)
+class TextBox:
+    text: str
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def overlaps(self, other: TextBox) -> bool:
+        return (
+            self.left < other.right
+            and other.left < self.right
+            and self.top < other.bottom
+            and other.top < self.bottom
+        )
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """One rendered chart at one width, in light colours."""
+
+    svg: str
+    width: int
+    height: int
+    boxes: tuple[TextBox, ...]
+
+    def problems(self) -> list[str]:
+        """Texts that overlap each other or leave the canvas; empty for a sound drawing."""
+        found = [
+            f"{box.text!r} leaves the {self.width}x{self.height} canvas"
+            for box in self.boxes
+            if box.left < 0 or box.top < 0 or box.right > self.width or box.bottom > self.height
+        ]
+        for index, box in enumerate(self.boxes):
+            found += [
+                f"{box.text!r} overlaps {other.text!r}"
+                for other in self.boxes[index + 1 :]
+                if box.overlaps(other)
+            ]
+        return found
+
+
+@dataclass(frozen=True)
+class _Style:
+    """All that marks of one layer share; everything else is a column of its data."""
+
+    plane: Plane
+    mark: str
+    space: Space
+    options: tuple[tuple[str, Any], ...]
+
+
+class Canvas:
+    """Collects marks; ``draw`` renders them. ``y`` is the cursor that stacked parts advance."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self.y = 0.0
+        self.x_scale: LogScale | None = None
+        self.y_scale: LogScale | None = None
+        self._layers: dict[_Style, list[dict[str, Any]]] = {}
+        self._boxes: list[TextBox] = []
+
+    @property
+    def is_phone(self) -> bool:
+        return self.width < 640
+
+    def text(
+        self,
+        x: float,
+        y: float,
+        text: str,
+        *,
+        size: float,
+        token: str = "ink",
+        bold: bool = False,
+        align: Literal["left", "center", "right"] = "left",
+        halo: bool = False,
+    ) -> float:
+        """One line of text with its baseline at ``y``; returns where it ends. A halo lifts it off marks."""
+        width = measure(text, size, bold=bold)
+        left = x - {"left": 0.0, "center": width / 2, "right": width}[align]
+        self._boxes.append(TextBox(text, left, y - 0.73 * size, left + width, y + 0.21 * size))
+        row = {"x": x, "y": y, "text": text}
+        options: dict[str, Any] = {
+            "fontSize": size,
+            "fontWeight": "bold" if bold else "normal",
+            "align": align,
+            "baseline": "alphabetic",
+            "font": FONT,
+        }
+        if halo:
+            outline = {**options, "stroke": light("bg"), "strokeWidth": 3.5, "strokeJoin": "round"}
+            self._add(Plane.TEXT_HALO, "text", "px", outline, {**row, "color": light("bg")})
+        self._add(Plane.TEXT, "text", "px", options, {**row, "color": light(token)})
+        return left + width
+
+    def rect(
+        self,
+        corners: tuple[float, float, float, float],
+        *,
+        token: str,
+        plane: Plane,
+        space: Space = "px",
+        opacity: float = 1.0,
+        radius: float = 0.0,
+        outline: Literal["none", "solid", "dashed"] = "none",
+        stroke_width: float = 1.5,
+    ) -> None:
+        """A box ``(x, y, x2, y2)``: filled, or in outline over a background fill."""
+        x, y, x2, y2 = corners
+        options: dict[str, Any] = {"opacity": opacity, "cornerRadius": radius}
+        row = {"x": x, "y": y, "x2": x2, "y2": y2, "color": light(token)}
+        if outline != "none":
+            options |= {"strokeWidth": stroke_width, "strokeDash": _DASH if outline == "dashed" else [1, 0]}
+            row |= {"stroke": light(token), "color": light("panel" if outline == "solid" else "bg")}
+        self._add(plane, "rect", space, options, row)
+
+    def line(
+        self,
+        start: tuple[float, float],
+        end: tuple[float, float],
+        *,
+        token: str,
+        plane: Plane,
+        space: Space = "px",
+        width: float = 1.0,
+        opacity: float = 1.0,
+        dashed: bool = False,
+    ) -> None:
+        options = {"strokeWidth": width, "opacity": opacity, "strokeDash": _DASH if dashed else [1, 0]}
+        row = {"x": start[0], "y": start[1], "x2": end[0], "y2": end[1], "color": light(token)}
+        self._add(plane, "rule", space, options, row)
+
+    def point(
+        self,
+        x: float,
+        y: float,
+        *,
+        token: str,
+        plane: Plane = Plane.MARK,
+        space: Space = "px",
+        shape: str = "circle",
+        size: float = 58.0,
+        filled: bool = True,
+        stroke_width: float = 1.7,
+        opacity: float = 1.0,
+    ) -> None:
+        options: dict[str, Any] = {"shape": shape, "size": size, "filled": filled, "opacity": opacity}
+        if not filled:
+            options |= {
+                "strokeWidth": stroke_width,
+                "fill": light("bg") if shape == "diamond" else "transparent",
+            }
+        self._add(plane, "point", space, options, {"x": x, "y": y, "color": light(token)})
+
+    def path(
+        self,
+        points: Sequence[tuple[float, float]],
+        *,
+        token: str,
+        plane: Plane,
+        space: Space = "px",
+        width: float = 1.8,
+        opacity: float = 1.0,
+        dash: Sequence[float] = (1, 0),
+    ) -> None:
+        """A line through ``points``."""
+        options = {"strokeWidth": width, "opacity": opacity, "strokeDash": tuple(dash), "strokeJoin": "round"}
+        style = _Style(plane, "line", space, _frozen(options))
+        number = len({row["series"] for row in self._layers.get(style, [])})
+        for order, (x, y) in enumerate(points):
+            row = {"x": x, "y": y, "color": light(token), "series": number, "order": order}
+            self._add(plane, "line", space, options, row)
+
+    def draw(self) -> Drawing:
+        height = round(self.y)
+        layers = [
+            self._layer(style, rows)
+            for style, rows in sorted(self._layers.items(), key=lambda item: item[0].plane)
+        ]
+        chart = alt.layer(*layers).properties(
+            width=self.width,
+            height=height,
+            padding={"left": 0, "top": 0, "right": 0, "bottom": 0},
+            autosize=alt.AutoSizeParams(type="none"),
+            background=light("bg"),
+        )
+        chart = chart.configure(view=alt.ViewConfig(stroke=None), aria=False, font=FONT)
+        svg: str = vl_convert.vegalite_to_svg(chart.to_dict(), vl_version=_VEGA_LITE)
+        short = _DECIMALS.sub(lambda match: f"{float(match.group()):.2f}".rstrip("0").rstrip("."), svg)
+        return Drawing(short, self.width, height, tuple(self._boxes))
+
+    def _add(
+        self, plane: Plane, mark: str, space: Space, options: dict[str, Any], row: dict[str, Any]
+    ) -> None:
+        self._layers.setdefault(_Style(plane, mark, space, _frozen(options)), []).append(row)
+
+    def _layer(self, style: _Style, rows: list[dict[str, Any]]) -> alt.Chart:
+        options = {name: list(value) if isinstance(value, tuple) else value for name, value in style.options}
+        mark = alt.MarkDef(type=style.mark, clip=False, **options)
+        paint = "stroke" if style.mark in ("rule", "line") or options.get("filled") is False else "fill"
+        channels: dict[str, Any] = {
+            "x": alt.X("x:Q", axis=None, scale=self._vega_scale(self.x_scale, style.space in ("x", "xy"))),
+            "y": alt.Y("y:Q", axis=None, scale=self._vega_scale(self.y_scale, style.space == "xy")),
+            paint: alt.value(rows[0]["color"]) if _same(rows, "color") else _verbatim(paint, "color"),
+        }
+        if "x2" in rows[0]:
+            channels |= {"x2": alt.X2("x2:Q"), "y2": alt.Y2("y2:Q")}
+        if "stroke" in rows[0]:
+            channels["stroke"] = _verbatim("stroke", "stroke")
+        if "text" in rows[0]:
+            channels["text"] = alt.Text("text:N")
+        if "series" in rows[0]:
+            channels |= {"detail": alt.Detail("series:N"), "order": alt.Order("order:Q")}
+        return alt.Chart(alt.Data(values=rows), mark=mark).encode(**channels)
+
+    def _vega_scale(self, scale: LogScale | None, is_data: bool) -> alt.Scale | None:
+        if not is_data or scale is None:
+            return None
+        return alt.Scale(
+            type="log",
+            domain=[scale.low, scale.high],
+            range=[scale.start, scale.stop],
+            nice=False,
+            clamp=False,
+        )
+
+
+def _frozen(options: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
+    return tuple(
+        (name, tuple(value) if isinstance(value, list) else value) for name, value in options.items()
+    )
+
+
+def _same(rows: Iterable[dict[str, Any]], column: str) -> bool:
+    return len({row[column] for row in rows}) == 1
+
+
+def _verbatim(channel: str, column: str) -> Any:
+    """A colour channel that takes the column's hex as it stands."""
+    kind = alt.Stroke if channel == "stroke" else alt.Fill
+    return kind(f"{column}:N", scale=None, legend=None)

