@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -79,6 +80,12 @@ class AliasTable:
             if remaining[high] < 1.0:
                 small.append(large.pop())
         return cls(threshold, alias)
+
+    @classmethod
+    @lru_cache(maxsize=16)
+    def zipf_cached(cls, accounts: int, alpha: float) -> AliasTable:
+        """As :meth:`zipf`; the same table object for the same distribution."""
+        return cls.zipf(accounts, alpha)
 
     def probabilities(self) -> NDArray[np.float64]:
         """The probability of each account that the table really gives (for tests and ceilings)."""

@@ -1,0 +1,113 @@
+"""Modules: the code inside or in front of a system, and the ways a client reaches it.
+
+``modules/SYSTEM/module.toml`` declares access levels (how a transfer is expressed) and tiers
+(what stands between client and system).
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from gapbook.deployment import Deployment, Process, log_tail
+from gapbook.errors import ParameterError, StackError
+from gapbook.paths import CHECKOUT, hash_files
+from gapbook.toolchain import node_path
+
+__all__ = ["Module", "RunningTier", "load_module_facts"]
+
+_READY_TIMEOUT_S = 30.0
+
+
+@dataclass(frozen=True)
+class RunningTier:
+    """A server that stands in front of a stack: its process, its endpoint, what it says of itself."""
+
+    process: Process
+    endpoint: dict[str, Any]
+    settings: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Module:
+    """The facts of one module folder."""
+
+    system: str
+    folder: Path
+    facts: Mapping[str, Any]
+
+    def require(self, access: str, tier: str) -> None:
+        """Raise ParameterError unless the module has this access level behind this tier."""
+        for kind, level in (("access", access), ("tier", tier)):
+            if level not in self.facts[kind]:
+                raise ParameterError(
+                    f"{kind}: {level!r} is not one of {self.system}; allowed: {', '.join(self.facts[kind])}"
+                )
+        if access not in self.facts["tier"][tier].get("access", [access]):
+            raise ParameterError(f"access: {access!r} of {self.system} cannot be reached by tier {tier!r}")
+
+    def protocol(self, tier: str, stack_protocol: str) -> str:
+        return str(self.facts["tier"][tier].get("protocol", stack_protocol))
+
+    def source_hash(self) -> str:
+        """sha256 over all sources of the module (dependencies are pinned by its lock files)."""
+        files = [
+            path
+            for path in self.folder.rglob("*")
+            if path.is_file() and not {"node_modules", "target"} & set(path.parts)
+        ]
+        return hash_files(files, self.folder)
+
+    def start_tier(
+        self, deployment: Deployment, *, tier: str, access: str, endpoint: Mapping[str, Any], pool_size: int
+    ) -> RunningTier | None:
+        """Start the server of a tier; None when the tier is no process (a client calls the stack itself)."""
+        command = self.facts["tier"][tier].get("command")
+        if command is None:
+            return None
+        program, *arguments = command
+        resolved = [str(node_path()) if program == "node" else program, *arguments]
+        process = deployment.start(
+            resolved, name=f"{self.system}-{tier}", stdin=True, stdout=True, working_directory=self.folder
+        )
+        stack_address = {key: value for key, value in endpoint.items() if key != "protocol"}
+        configuration = {
+            "access": access,
+            "listen": {"host": "127.0.0.1", "port": 0},
+            self.system: stack_address,
+            "pool_size": pool_size,
+        }
+        process.stdin.write(json.dumps(configuration).encode() + b"\n")
+        process.stdin.flush()
+        # A tier that hangs is ended by the timer, which makes the read below return.
+        timer = threading.Timer(_READY_TIMEOUT_S, process.popen.kill)
+        timer.start()
+        try:
+            line = process.stdout.readline()
+        finally:
+            timer.cancel()
+        try:
+            ready = json.loads(line)
+            port = int(ready["port"])
+        except (ValueError, KeyError) as error:
+            deployment.stop(process)
+            raise StackError(
+                f"{self.system} {tier} tier ({access}): not ready: {log_tail(process.log_path)}"
+            ) from error
+        settings = {key: str(value) for key, value in ready.get("settings", {}).items()}
+        return RunningTier(process, {"protocol": "http", "host": "127.0.0.1", "port": port}, settings)
+
+
+@cache
+def load_module_facts(system: str) -> Module:
+    """The module of a system; raises ParameterError when it has none."""
+    path = CHECKOUT / "modules" / system / "module.toml"
+    if not path.is_file():
+        raise ParameterError(f"system: {system!r} has no modules/{system}/module.toml")
+    return Module(system, path.parent, tomllib.loads(path.read_text()))
