@@ -26,6 +26,7 @@ from gapbook.work import AliasTable
 __all__ = ["PERCENTILES", "decode_histogram", "run_trial"]
 
 PERCENTILES = (50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99)
+_CLIENT_THREADS = 1
 _IDLE_POLL_S = 0.1
 _IDLE_CPU_FRAC = 0.05
 _IDLE_POLLS = 3
@@ -121,7 +122,7 @@ def _measure(
     )
     try:
         edges = _Edges([p.pid for p in stack.processes()], [tier.process.pid] if tier else [])
-        configuration = {
+        configuration: dict[str, Any] = {
             "contract": CONTRACT_VERSION,
             "endpoint": tier.endpoint if tier else stack.endpoint(),
             "workload": {
@@ -136,6 +137,7 @@ def _measure(
             "connections": scenario.connections,
             "in_flight": contestant.in_flight,
             "loop": {"kind": "closed"},
+            "threads": _CLIENT_THREADS,
             "warmup_s": scenario.warmup_s,
             "window_s": scenario.window_s,
             "drain_s": scenario.drain_s,
@@ -185,7 +187,7 @@ def _measure(
             goodput_per_s=window["goodput_per_s"],
             ceiling_per_s=ceiling_per_s,
             client_cpu_s=client_cpu_s,
-            client_threads=int(configuration.get("threads", 1)),
+            client_threads=_CLIENT_THREADS,
             window_s=report["window_s"],
             catch_up_s=backlog["catch_up_s"],
             loaded_s=report["warmup_s"] + report["window_s"],

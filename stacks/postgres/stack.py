@@ -202,7 +202,7 @@ class Stack(stacks.Stack):
     def seed(self, accounts: int, initial_balance: int) -> None:
         with _stack_errors("seed"):
             self._connection.execute("SELECT seed(%s::int4, %s::int8)", (accounts, initial_balance))
-            self._connection.execute("VACUUM (ANALYZE) accounts")
+            self._connection.execute("VACUUM (FREEZE, ANALYZE) accounts")
             self._connection.execute("CHECKPOINT")
 
     def endpoint(self) -> dict[str, Any]:
@@ -230,8 +230,8 @@ class Stack(stacks.Stack):
         """Half of the row updates on ``accounts``, which each transfer makes two of.
 
         The statistics of a session are complete once it has ended, so this waits for the clients to
-        be gone. An update that was rolled back counts too: a rollback makes the count differ, and the
-        trial is refused.
+        be gone. Updates that were rolled back, or that a refused transfer took back, count too: then the
+        count differs from the acknowledgements and the trial is refused, never the other way round.
         """
         deadline = time.monotonic() + _READY_TIMEOUT_S
         with _stack_errors("count commits"):

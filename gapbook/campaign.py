@@ -1,0 +1,205 @@
+"""A campaign: the trials of one scenario, run live by its plan, or read back from a stored run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from gapbook.deployment import Deployment
+from gapbook.errors import ParameterError
+from gapbook.nullserver import measure_ceiling
+from gapbook.paths import CHECKOUT, deployments_directory
+from gapbook.plan import PlannedTrial, make_plan
+from gapbook.record import Journal, Run, find_run, latest_published, live_folder
+from gapbook.scenario import Contestant, Scenario
+from gapbook.stacks import ServerChoice, Stack, StackContext
+from gapbook.trial import run_trial
+
+__all__ = ["obtain_run"]
+
+_OVERHEAD_PER_TRIAL_S = 2.5
+
+
+def obtain_run(
+    scenario: Scenario,
+    *,
+    source: str,
+    blocks: int,
+    choices: Mapping[str, ServerChoice],
+    say: Callable[[str], None] = print,
+) -> Run:
+    """The run behind a chapter: ``live`` measures now, ``resume`` finishes an interrupted live run,
+    ``published`` or a run id reads a stored one.
+
+    Raises RecordError for a run that is missing or cannot be trusted, SetupError or StackError for
+    servers that cannot run.
+    """
+    if source == "published":
+        return latest_published(scenario.chapter)
+    if source not in {"live", "resume"}:
+        return find_run(scenario.chapter, source)
+    plan = make_plan(
+        [contestant.name for contestant in scenario.contestants],
+        scenario.alphas,
+        blocks=blocks,
+        seed=scenario.seed,
+    )
+    for system in choices:
+        if system not in {contestant.system for contestant in scenario.contestants}:
+            raise ParameterError(f"servers: {system!r} is the system of no contestant")
+    for contestant in scenario.contestants:
+        contestant.stack.locate(choices.get(contestant.system, ServerChoice()))
+        contestant.load_client.resolved_command()
+    return _Campaign(scenario, plan, choices, say).run(resume=source == "resume")
+
+
+class _Campaign:
+    def __init__(
+        self,
+        scenario: Scenario,
+        plan: Sequence[PlannedTrial],
+        choices: Mapping[str, ServerChoice],
+        say: Callable[[str], None],
+    ) -> None:
+        self.scenario = scenario
+        self.plan = plan
+        self.choices = choices
+        self.say = say
+        self.described = {
+            "scenario": scenario.as_dict(),
+            "blocks": 1 + max(planned.block for planned in plan),
+            "trials": [list(vars(planned).values()) for planned in plan],
+            "servers": {name: str(choice.binary or choice.endpoint) for name, choice in choices.items()},
+        }
+        key = hashlib.sha256(json.dumps(self.described, sort_keys=True).encode()).hexdigest()[:12]
+        self.journal = Journal(live_folder(scenario.chapter), key)
+
+    def run(self, *, resume: bool) -> Run:
+        with self.journal.locked(resume=resume):
+            if resume:
+                facts = self.journal.plan()["facts"]
+                facts["resumed_unix_s"] = [*facts.get("resumed_unix_s", []), time.time()]
+            else:
+                facts = {"started_unix_s": time.time(), "machine": _machine(), "code": _code_version()}
+            self.journal.write_plan({**self.described, "facts": facts})
+            with Deployment() as deployment:
+                stacks = self._start_stacks(deployment)
+                facts["systems"] = {name: _describe(stack) for name, stack in stacks.items()}
+                facts["modules"] = {c.system: c.module.source_hash() for c in self.scenario.contestants}
+                facts["ceilings_per_s"] = self._ceilings(deployment)
+                self._run_trials(deployment, stacks, facts["ceilings_per_s"])
+            facts["finished_unix_s"] = time.time()
+            return self.journal.finish({**self.described, **facts, "chapter": self.scenario.chapter})
+
+    def _start_stacks(self, deployment: Deployment) -> dict[str, Stack]:
+        stacks: dict[str, Stack] = {}
+        for contestant in self.scenario.contestants:
+            if contestant.system not in stacks:
+                choice = self.choices.get(contestant.system, ServerChoice())
+                context = StackContext(deployment, self.scenario.durability, choice)
+                stacks[contestant.system] = contestant.stack(context)
+                self.say(f"starting {contestant.system_label}")
+                stacks[contestant.system].start()
+        return stacks
+
+    def _ceilings(self, deployment: Deployment) -> dict[str, float]:
+        """The rate of each load client against a server that does nothing, by client and depth."""
+        ceilings: dict[str, float] = {}
+        for contestant in self.scenario.contestants:
+            key = _ceiling_key(contestant)
+            if key not in ceilings:
+                ceilings[key] = measure_ceiling(
+                    deployment,
+                    contestant.load_client,
+                    contestant.protocol,
+                    connections=self.scenario.connections,
+                    in_flight=contestant.in_flight,
+                )
+        return ceilings
+
+    def _run_trials(
+        self, deployment: Deployment, stacks: Mapping[str, Stack], ceilings: Mapping[str, float]
+    ) -> None:
+        done = self.journal.trials()
+        pending = [planned for planned in self.plan if planned.number not in done]
+        one_s = self.scenario.warmup_s + self.scenario.window_s + _OVERHEAD_PER_TRIAL_S
+        started = time.monotonic()
+        for position, planned in enumerate(pending):
+            contestant = self.scenario.contestant(planned.contestant)
+            row = run_trial(
+                planned,
+                self.scenario,
+                stacks[contestant.system],
+                deployment=deployment,
+                tables=deployment.directory,
+                ceiling_per_s=ceilings[_ceiling_key(contestant)],
+            )
+            self.journal.add(row)
+            elapsed_s = time.monotonic() - started
+            one_s = elapsed_s / (position + 1)
+            left_s = one_s * (len(pending) - position - 1)
+            outcome = (
+                f"{row['goodput_per_s']:,.0f}/s" if row["valid"] else f"refused: {row['refused_because']}"
+            )
+            self.say(
+                f"trial {planned.number + 1}/{len(self.plan)}, block {planned.block + 1}, "
+                f"{planned.contestant}, alpha {planned.alpha:g}: {outcome} "
+                f"({elapsed_s:.0f} s, about {left_s:.0f} s left)"
+            )
+
+
+def _ceiling_key(contestant: Contestant) -> str:
+    return f"{contestant.client}/{contestant.protocol}/{contestant.in_flight}"
+
+
+def _describe(stack: Stack) -> dict[str, Any]:
+    server = stack.server()
+    return {"version": server.version, "sha256": server.sha256, "settings": stack.settings()}
+
+
+def _machine() -> dict[str, Any]:
+    """What a reader must know to compare: processor, cores, memory, kernel, disk; no host name."""
+    model = next(
+        (
+            line.partition(":")[2].strip()
+            for line in Path("/proc/cpuinfo").read_text().splitlines()
+            if line.startswith("model name")
+        ),
+        platform.machine(),
+    )
+    data = deployments_directory().resolve()
+    mounts = [part for part in psutil.disk_partitions(all=True) if data.is_relative_to(part.mountpoint)]
+    mount = max(mounts, key=lambda part: len(part.mountpoint), default=None)
+    return {
+        "processor": model,
+        "processors": os.cpu_count(),
+        "memory_bytes": psutil.virtual_memory().total,
+        "kernel": f"{platform.system()} {platform.release()}",
+        "file_system": mount.fstype if mount else "unknown",
+        "virtual": "hypervisor" in Path("/proc/cpuinfo").read_text(),
+        "python": platform.python_version(),
+    }
+
+
+def _code_version() -> dict[str, Any]:
+    """The git revision of the checkout and whether it was changed since; unknown outside git."""
+
+    def git(*words: str) -> str:
+        try:
+            done = subprocess.run(
+                ["git", "-C", str(CHECKOUT), *words], capture_output=True, text=True, check=True
+            )
+        except (OSError, subprocess.CalledProcessError):
+            return "unknown"
+        return done.stdout.strip()
+
+    return {"revision": git("rev-parse", "HEAD"), "changed": bool(git("status", "--porcelain"))}

@@ -1,0 +1,77 @@
+"""Null servers: the same protocol, answered at once, so that a client's own ceiling shows."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from typing import Any
+
+from gapbook.clients import CONTRACT_VERSION, Client, ClientRun, rust_binaries_directory
+from gapbook.deployment import Deployment, log_tail
+from gapbook.errors import ParameterError, SetupError, StackError
+from gapbook.paths import CHECKOUT
+from gapbook.work import AliasTable
+
+__all__ = ["measure_ceiling"]
+
+_ACCOUNTS = 1000
+_WARMUP_S = 0.3
+_WINDOW_S = 1.0
+
+
+def _null_command(protocol: str) -> list[str]:
+    for path in sorted((CHECKOUT / "clients").glob("*/*/null.toml")):
+        facts = tomllib.loads(path.read_text())
+        if protocol in facts["protocols"]:
+            program, *arguments = (word.replace("{protocol}", protocol) for word in facts["command"])
+            binary = rust_binaries_directory() / program
+            if not binary.is_file():
+                raise SetupError(f"null server {program} is not built; run: make setup")
+            return [str(binary), *arguments]
+    raise ParameterError(f"no null server speaks {protocol!r}")
+
+
+def measure_ceiling(
+    deployment: Deployment, client: Client, protocol: str, *, connections: int, in_flight: int
+) -> float:
+    """Requests a second of a client against the null server of its protocol, on the same cores as a trial."""
+    process = deployment.start(_null_command(protocol), name=f"null-{protocol}", stdin=True, stdout=True)
+    try:
+        line = process.stdout.readline()
+        try:
+            port = int(json.loads(line)["port"])
+        except (ValueError, KeyError) as error:
+            raise StackError(f"null server {protocol}: not ready: {log_tail(process.log_path)}") from error
+        table_path, table_sha256 = AliasTable.zipf_cached(_ACCOUNTS, 0.0).write(deployment.directory)
+        named = {"user": "bank", "password": "null", "database": "bank", "token": "null"}
+        per_protocol: dict[str, tuple[str, ...]] = {
+            "postgres": ("user", "password", "database"),
+            "spacetimedb": ("database", "token"),
+        }
+        endpoint: dict[str, Any] = {"protocol": protocol, "host": "127.0.0.1", "port": port}
+        endpoint |= {key: named[key] for key in per_protocol.get(protocol, ())}
+        configuration = {
+            "contract": CONTRACT_VERSION,
+            "endpoint": endpoint,
+            "workload": {
+                "name": "transfer",
+                "seed": 1,
+                "accounts": _ACCOUNTS,
+                "alpha": 0.0,
+                "amount_max": 1000,
+                "alias_table": str(table_path),
+                "alias_table_sha256": table_sha256,
+            },
+            "connections": connections,
+            "in_flight": in_flight,
+            "loop": {"kind": "closed"},
+            "threads": 1,
+            "warmup_s": _WARMUP_S,
+            "window_s": _WINDOW_S,
+            "drain_s": 5.0,
+            "request_timeout_s": 5.0,
+        }
+        report = ClientRun(client, configuration, lambda event: None).run(deployment)
+    finally:
+        deployment.stop(process)
+    return float(report["window"]["goodput_per_s"])

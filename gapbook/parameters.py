@@ -1,0 +1,137 @@
+"""The parameters of chapters: one table of names, types and ranges; strict before any server starts.
+
+papermill checks no types and only logs an unknown name. Every chapter therefore hands its names to
+:func:`check_parameters`, and so does the command line before it starts a kernel.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gapbook.errors import ParameterError
+
+__all__ = ["PARAMETERS", "Parameter", "check_parameters", "parse_assignment"]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter: how its value is checked, and what is said to be allowed."""
+
+    name: str
+    allowed: str
+    check: Callable[[Any], bool]
+    help: str
+
+
+def _is_integer(low: int, high: int) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
+
+
+def _is_number(value: Any, low: float, high: float) -> bool:
+    return (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and math.isfinite(value)
+        and low <= value <= high
+    )
+
+
+def _is_seconds(low: float, high: float) -> Callable[[Any], bool]:
+    return lambda value: _is_number(value, low, high)
+
+
+def _is_alphas(value: Any) -> bool:
+    values = value if isinstance(value, list | tuple) else [value]
+    return bool(values) and len(set(values)) == len(values) and all(_is_number(v, 0, 20) for v in values)
+
+
+def _is_names(value: Any) -> bool:
+    return isinstance(value, str) or (
+        isinstance(value, list | tuple) and all(isinstance(name, str) for name in value)
+    )
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+PARAMETERS: Mapping[str, Parameter] = {
+    parameter.name: parameter
+    for parameter in (
+        Parameter("source", "live, resume, published or a run id", _is_text, "where the trials come from"),
+        Parameter("alpha", "a number from 0 to 20, or a list of different ones", _is_alphas, "Zipf exponent"),
+        Parameter(
+            "connections", "a whole number from 1 to 200", _is_integer(1, 200), "connections of the load"
+        ),
+        Parameter(
+            "in_flight",
+            "a whole number from 1 to 16384",
+            _is_integer(1, 16384),
+            "requests in flight a connection, where deep",
+        ),
+        Parameter("window_s", "seconds from 0.5 to 3600", _is_seconds(0.5, 3600), "measured window"),
+        Parameter("warmup_s", "seconds from 0 to 600", _is_seconds(0, 600), "warm-up before the window"),
+        Parameter(
+            "blocks", "a whole number from 1 to 1000", _is_integer(1, 1000), "randomised complete blocks"
+        ),
+        Parameter("accounts", "a whole number from 2 to 2097152", _is_integer(2, 2**21), "bank accounts"),
+        Parameter(
+            "seed",
+            "a whole number from 0 to 9007199254740991",
+            _is_integer(0, 2**53 - 1),
+            "seed of plan and work",
+        ),
+        Parameter(
+            "durability",
+            "none, fsync-per-commit or delayed(N ms)",
+            _is_text,
+            "durability class of all contestants",
+        ),
+        Parameter("contestants", "names separated by commas, or all", _is_names, "who is measured"),
+        Parameter(
+            "servers",
+            "STACK=BINARY or STACK=URL, separated by commas, or nothing",
+            lambda v: isinstance(v, str),
+            "servers that you name yourself",
+        ),
+    )
+}
+
+
+def check_parameters(given: Mapping[str, Any], declared: frozenset[str] | None = None) -> dict[str, Any]:
+    """The given parameters, checked by name, type and range.
+
+    ``declared`` narrows the names to those of one chapter. Raises ParameterError naming the
+    parameter, what was given and what is allowed.
+    """
+    known = [name for name in PARAMETERS if declared is None or name in declared]
+    for name, value in given.items():
+        if name not in known:
+            raise ParameterError(f"parameter {name}: unknown; allowed: {', '.join(known)}")
+        if not PARAMETERS[name].check(value):
+            raise ParameterError(
+                f"parameter {name}: {value!r} is not allowed; allowed: {PARAMETERS[name].allowed}"
+            )
+    return dict(given)
+
+
+def parse_assignment(text: str) -> tuple[str, Any]:
+    """``alpha=0.5,1.5`` from a command line as a name and a value of the type that it looks like."""
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise ParameterError(f"parameter {text!r}: not of the form name=value")
+    if name == "alpha" and "," in value:
+        return name, [_parse_value(part) for part in value.split(",")]
+    return name, _parse_value(value)
+
+
+def _parse_value(text: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
