@@ -1,12 +1,11 @@
 //! The bank workload inside SpacetimeDB: one table, one reducer to fill it, one to move money.
 //!
-//! - A reducer runs inside one serializable transaction and is rolled back when it returns `Err`.
-//!   Both balances are still read, and every refusal decided, before the first write, as in the
-//!   Postgres procedure: a refused transfer then costs two look-ups and no undo.
-//! - Reducers run one at a time, so there is no lock order to choose: the first account read needs
-//!   no protection from the second.
-//! - No transfer is logged and no row is rendered into text on the way to success: the work is two
-//!   look-ups by primary key and two updates, no more than the Postgres procedure does.
+//! - Both balances are read, and every refusal is decided, before the first write. A reducer that
+//!   returns `Err` is rolled back, so the other order would be as safe; this one leaves nothing to undo.
+//! - The reducers of a database run one at a time, each as one serializable transaction. So there is
+//!   no lock order to choose, and a balance cannot change between its reading and its writing.
+//! - Two rows are found by primary key and two rows are written, as by the Postgres procedure. There
+//!   is no transfer log, and no text is made on the way to success.
 //! - The primary key keeps the default B-tree index, as Postgres has one; the denser `direct` index
 //!   would be a change of engine settings hidden in the module.
 //! - `insufficient` is the one refusal that the workload expects, so it is a bare word that clients
