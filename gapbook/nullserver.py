@@ -19,7 +19,8 @@ _WARMUP_S = 0.3
 _WINDOW_S = 1.0
 
 
-def _null_command(protocol: str) -> list[str]:
+def _null_server(protocol: str) -> tuple[list[str], dict[str, Any]]:
+    """The command of the null server of a protocol, and what its endpoint holds besides the address."""
     for path in sorted((CHECKOUT / "clients").glob("*/*/null.toml")):
         facts = tomllib.loads(path.read_text())
         if protocol in facts["protocols"]:
@@ -27,7 +28,7 @@ def _null_command(protocol: str) -> list[str]:
             binary = rust_binaries_directory() / program
             if not binary.is_file():
                 raise SetupError(f"null server {program} is not built; run: make setup")
-            return [str(binary), *arguments]
+            return [str(binary), *arguments], dict(facts.get("endpoint", {}).get(protocol, {}))
     raise ParameterError(f"no null server speaks {protocol!r}")
 
 
@@ -35,7 +36,8 @@ def measure_ceiling(
     deployment: Deployment, client: Client, protocol: str, *, connections: int, in_flight: int
 ) -> float:
     """Requests a second of a client against the null server of its protocol, on the same cores as a trial."""
-    process = deployment.start(_null_command(protocol), name=f"null-{protocol}", stdin=True, stdout=True)
+    command, endpoint = _null_server(protocol)
+    process = deployment.start(command, name=f"null-{protocol}", stdin=True, stdout=True)
     try:
         line = process.stdout.readline()
         try:
@@ -43,13 +45,7 @@ def measure_ceiling(
         except (ValueError, KeyError) as error:
             raise StackError(f"null server {protocol}: not ready: {log_tail(process.log_path)}") from error
         table_path, table_sha256 = AliasTable.zipf_cached(_ACCOUNTS, 0.0).write(deployment.directory)
-        named = {"user": "bank", "password": "null", "database": "bank", "token": "null"}
-        per_protocol: dict[str, tuple[str, ...]] = {
-            "postgres": ("user", "password", "database"),
-            "spacetimedb": ("database", "token"),
-        }
-        endpoint: dict[str, Any] = {"protocol": protocol, "host": "127.0.0.1", "port": port}
-        endpoint |= {key: named[key] for key in per_protocol.get(protocol, ())}
+        endpoint |= {"protocol": protocol, "host": "127.0.0.1", "port": port}
         configuration = {
             "contract": CONTRACT_VERSION,
             "endpoint": endpoint,
@@ -71,7 +67,11 @@ def measure_ceiling(
             "drain_s": 5.0,
             "request_timeout_s": 5.0,
         }
-        report = ClientRun(client, configuration, lambda event: None).run(deployment)
+        report = ClientRun(client, configuration, _ignore).run(deployment)
     finally:
         deployment.stop(process)
     return float(report["window"]["goodput_per_s"])
+
+
+def _ignore(_event: dict[str, Any]) -> None:
+    """A ceiling needs no reading at the window's edges."""
