@@ -24,9 +24,17 @@ __all__ = ["Canvas", "Drawing", "Plane", "Space", "TextBox"]
 Space = Literal["px", "x", "xy"]
 """Which coordinates of a mark are data values: none, x, or both."""
 
+Mark = Literal["text", "rect", "rule", "point", "line"]
+
 _VEGA_LITE = "6.4"
 _DASH = [4, 3]
+_SOLID: list[float] = []
+_TAG = re.compile(r"<[^>]*>")
 _DECIMALS = re.compile(r"-?\d+\.\d{3,}")
+# What Vega adds to every group: roles of its own, and empty paths of the view's background and foreground.
+_NOISE = re.compile(
+    r' (?:role|aria-\w+|xmlns:xlink|class)="[^"]*"|<path class="(?:background|foreground)"[^>]*/>| stroke-dasharray=""'
+)
 
 
 class Plane(IntEnum):
@@ -35,8 +43,8 @@ class Plane(IntEnum):
     PANEL = 0
     GRID = 1
     BAND = 2
-    BAR = 3
-    LINK = 4
+    LINK = 3
+    BAR = 4
     TRIAL = 5
     HALO = 6
     MARK = 7
@@ -92,7 +100,7 @@ class _Style:
     """All that marks of one layer share; everything else is a column of its data."""
 
     plane: Plane
-    mark: str
+    mark: Mark
     space: Space
     options: tuple[tuple[str, Any], ...]
 
@@ -107,6 +115,7 @@ class Canvas:
         self.y_scale: LogScale | None = None
         self._layers: dict[_Style, list[dict[str, Any]]] = {}
         self._boxes: list[TextBox] = []
+        self._paths = 0
 
     @property
     def is_phone(self) -> bool:
@@ -122,9 +131,9 @@ class Canvas:
         token: str = "ink",
         bold: bool = False,
         align: Literal["left", "center", "right"] = "left",
-        halo: bool = False,
+        halo: str = "",
     ) -> float:
-        """One line of text with its baseline at ``y``; returns where it ends. A halo lifts it off marks."""
+        """One line of text with its baseline at ``y``; returns where it ends. A halo in the token of the ground lifts it off marks."""
         width = measure(text, size, bold=bold)
         left = x - {"left": 0.0, "center": width / 2, "right": width}[align]
         self._boxes.append(TextBox(text, left, y - 0.73 * size, left + width, y + 0.21 * size))
@@ -137,8 +146,8 @@ class Canvas:
             "font": FONT,
         }
         if halo:
-            outline = {**options, "stroke": light("bg"), "strokeWidth": 3.5, "strokeJoin": "round"}
-            self._add(Plane.TEXT_HALO, "text", "px", outline, {**row, "color": light("bg")})
+            outline = {**options, "stroke": light(halo), "strokeWidth": 3.5, "strokeJoin": "round"}
+            self._add(Plane.TEXT_HALO, "text", "px", outline, {**row, "color": light(halo)})
         self._add(Plane.TEXT, "text", "px", options, {**row, "color": light(token)})
         return left + width
 
@@ -159,7 +168,7 @@ class Canvas:
         options: dict[str, Any] = {"opacity": opacity, "cornerRadius": radius}
         row = {"x": x, "y": y, "x2": x2, "y2": y2, "color": light(token)}
         if outline != "none":
-            options |= {"strokeWidth": stroke_width, "strokeDash": _DASH if outline == "dashed" else [1, 0]}
+            options |= {"strokeWidth": stroke_width, "strokeDash": _DASH if outline == "dashed" else _SOLID}
             row |= {"stroke": light(token), "color": light("panel" if outline == "solid" else "bg")}
         self._add(plane, "rect", space, options, row)
 
@@ -175,7 +184,7 @@ class Canvas:
         opacity: float = 1.0,
         dashed: bool = False,
     ) -> None:
-        options = {"strokeWidth": width, "opacity": opacity, "strokeDash": _DASH if dashed else [1, 0]}
+        options = {"strokeWidth": width, "opacity": opacity, "strokeDash": _DASH if dashed else _SOLID}
         row = {"x": start[0], "y": start[1], "x2": end[0], "y2": end[1], "color": light(token)}
         self._add(plane, "rule", space, options, row)
 
@@ -210,14 +219,13 @@ class Canvas:
         space: Space = "px",
         width: float = 1.8,
         opacity: float = 1.0,
-        dash: Sequence[float] = (1, 0),
+        dash: Sequence[float] = (),
     ) -> None:
         """A line through ``points``."""
         options = {"strokeWidth": width, "opacity": opacity, "strokeDash": tuple(dash), "strokeJoin": "round"}
-        style = _Style(plane, "line", space, _frozen(options))
-        number = len({row["series"] for row in self._layers.get(style, [])})
+        self._paths += 1
         for order, (x, y) in enumerate(points):
-            row = {"x": x, "y": y, "color": light(token), "series": number, "order": order}
+            row = {"x": x, "y": y, "color": light(token), "series": self._paths, "order": order}
             self._add(plane, "line", space, options, row)
 
     def draw(self) -> Drawing:
@@ -235,16 +243,17 @@ class Canvas:
         )
         chart = chart.configure(view=alt.ViewConfig(stroke=None), aria=False, font=FONT)
         svg: str = vl_convert.vegalite_to_svg(chart.to_dict(), vl_version=_VEGA_LITE)
-        short = _DECIMALS.sub(lambda match: f"{float(match.group()):.2f}".rstrip("0").rstrip("."), svg)
-        return Drawing(short, self.width, height, tuple(self._boxes))
+        return Drawing(_TAG.sub(_shorten, _NOISE.sub("", svg)), self.width, height, tuple(self._boxes))
 
     def _add(
-        self, plane: Plane, mark: str, space: Space, options: dict[str, Any], row: dict[str, Any]
+        self, plane: Plane, mark: Mark, space: Space, options: dict[str, Any], row: dict[str, Any]
     ) -> None:
         self._layers.setdefault(_Style(plane, mark, space, _frozen(options)), []).append(row)
 
     def _layer(self, style: _Style, rows: list[dict[str, Any]]) -> alt.Chart:
-        options = {name: list(value) if isinstance(value, tuple) else value for name, value in style.options}
+        options: dict[str, Any] = {
+            name: list(value) if isinstance(value, tuple) else value for name, value in style.options
+        }
         mark = alt.MarkDef(type=style.mark, clip=False, **options)
         paint = "stroke" if style.mark in ("rule", "line") or options.get("filled") is False else "fill"
         channels: dict[str, Any] = {
@@ -260,7 +269,7 @@ class Canvas:
             channels["text"] = alt.Text("text:N")
         if "series" in rows[0]:
             channels |= {"detail": alt.Detail("series:N"), "order": alt.Order("order:Q")}
-        return alt.Chart(alt.Data(values=rows), mark=mark).encode(**channels)
+        return alt.Chart(alt.InlineData(values=rows), mark=mark).encode(**channels)
 
     def _vega_scale(self, scale: LogScale | None, is_data: bool) -> alt.Scale | None:
         if not is_data or scale is None:
@@ -272,6 +281,11 @@ class Canvas:
             nice=False,
             clamp=False,
         )
+
+
+def _shorten(tag: re.Match[str]) -> str:
+    """Two decimals of a pixel are enough."""
+    return _DECIMALS.sub(lambda number: f"{float(number.group()):.2f}".rstrip("0").rstrip("."), tag.group())
 
 
 def _frozen(options: dict[str, Any]) -> tuple[tuple[str, Any], ...]:

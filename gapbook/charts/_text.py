@@ -6,7 +6,9 @@ that vl-convert carries; a stack that ends without it would draw no text at all.
 
 from __future__ import annotations
 
-__all__ = ["FONT", "measure", "wrap"]
+import re
+
+__all__ = ["FONT", "hold_together", "measure", "wrap", "wrap_evenly"]
 
 FONT = "Arial, Liberation Sans, Helvetica, sans-serif"
 
@@ -80,10 +82,13 @@ def measure(text: str, size: float, *, bold: bool = False) -> float:
 
 
 def wrap(text: str, size: float, width: float, *, bold: bool = False) -> list[str]:
-    """Lines of at most ``width`` pixels, broken at spaces; a longer single word is broken anywhere."""
+    """Lines of at most ``width`` pixels, broken at spaces; a longer single word is broken anywhere.
+
+    A no-break space holds its words together.
+    """
     lines: list[str] = []
     line = ""
-    for word in text.split():
+    for word in filter(None, text.split(" ")):
         candidate = f"{line} {word}" if line else word
         if measure(candidate, size, bold=bold) <= width:
             line = candidate
@@ -102,3 +107,19 @@ def _split_word(word: str, size: float, width: float, bold: bool) -> list[str]:
             parts.append("")
         parts[-1] += character
     return parts
+
+
+def wrap_evenly(text: str, size: float, width: float, *, bold: bool = False) -> list[str]:
+    """As few lines as ``wrap`` needs, but of similar length, so that no word stands alone."""
+    lines = wrap(text, size, width, bold=bold)
+    for narrower in range(int(width), int(width / 2), -4):
+        candidate = wrap(text, size, narrower, bold=bold)
+        if len(candidate) > len(lines):
+            break
+        lines = candidate
+    return lines
+
+
+def hold_together(text: str) -> str:
+    """No line break between an estimate and its interval: ``×1.72 [1.63–1.82]``."""
+    return re.sub(r"(?<=\d) (?=\[\d)", "\u00a0", text)

@@ -1,0 +1,30 @@
+"""Charts of the book: pure functions from computed values to a ``Figure``.
+
+Nothing is estimated here. Each chart is drawn at two widths, carries its own key, method and run, and takes
+the theme of the page it stands in.
+"""
+
+from gapbook.charts._contestants import Cell, Contestant, Trial, contestants
+from gapbook.charts._figure import PHONE_WIDTH, WIDE_WIDTH, Figure
+from gapbook.charts._frame import Provenance
+from gapbook.charts._missing import missing
+from gapbook.charts._tokens import TOKENS
+from gapbook.charts._waterfall import Closing, Endpoint, Step, close, waterfall
+
+__all__ = [
+    "PHONE_WIDTH",
+    "TOKENS",
+    "WIDE_WIDTH",
+    "Cell",
+    "Closing",
+    "Contestant",
+    "Endpoint",
+    "Figure",
+    "Provenance",
+    "Step",
+    "Trial",
+    "close",
+    "contestants",
+    "missing",
+    "waterfall",
+]

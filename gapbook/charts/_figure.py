@@ -1,0 +1,112 @@
+"""A finished chart: both drawings, its description and its data, as one piece of HTML or as files."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import vl_convert
+
+from gapbook import page
+from gapbook.charts._canvas import Canvas, Drawing
+from gapbook.charts._tokens import Theme, recolour
+
+__all__ = ["PHONE_WIDTH", "WIDE_WIDTH", "Figure", "Table", "build"]
+
+WIDE_WIDTH = 688
+PHONE_WIDTH = 328
+_OPENING = re.compile(r"<svg\b[^>]*>")
+_TAG = re.compile(r"<[^>]*>")
+_ID = re.compile(r'(\bid="|url\(#|href="#)')
+
+
+@dataclass(frozen=True)
+class Table:
+    """The numbers behind a picture, row by row."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """``html`` switches between both widths by container query and takes the page's theme by CSS variables.
+
+    ``svg`` and ``png`` give stand-alone files in one theme.
+    """
+
+    name: str
+    title: str
+    description: str
+    wide: Drawing
+    phone: Drawing
+    table: Table
+
+    @property
+    def id(self) -> str:
+        """Of the content, so that two figures of one page never share an id."""
+        content = self.name + self.title + self.description + self.wide.svg + self.phone.svg
+        return f"gb-{self.name}-{hashlib.sha256(content.encode()).hexdigest()[:10]}"
+
+    @property
+    def html(self) -> str:
+        wide, phone = (
+            self._titled(drawing, "page", end) for drawing, end in ((self.wide, "w"), (self.phone, "p"))
+        )
+        table = page.values_table(self.table.columns, self.table.rows).html if self.table.rows else ""
+        details = (
+            f'<details class="gb-data"><summary>Data of this chart</summary>{table}</details>'
+            if table
+            else ""
+        )
+        return (
+            f'<figure class="gb-fig" id="{self.id}"><div class="gb-wide">{wide}</div>'
+            f'<div class="gb-phone">{phone}</div>{details}</figure>'
+        )
+
+    def svg(self, width: int = WIDE_WIDTH, theme: Theme = "light") -> str:
+        """A stand-alone SVG, 688 or 328 pixels wide, ``light`` or ``dark``."""
+        drawings = {WIDE_WIDTH: self.wide, PHONE_WIDTH: self.phone}
+        if width not in drawings:
+            raise ValueError(f"a chart is drawn {WIDE_WIDTH} or {PHONE_WIDTH} pixels wide, not {width}")
+        return self._titled(drawings[width], theme, "w" if width == WIDE_WIDTH else "p")
+
+    def png(self, width: int = WIDE_WIDTH, theme: Theme = "light", *, scale: float = 2) -> bytes:
+        image: bytes = vl_convert.svg_to_png(self.svg(width, theme), scale=scale)
+        return image
+
+    def _titled(self, drawing: Drawing, theme: Theme, end: str) -> str:
+        """Vega drops the description: put title and text alternative in, and make every id this drawing's own."""
+        own = f"{self.id}-{end}"
+        namespace = "" if theme == "page" else ' xmlns="http://www.w3.org/2000/svg"'
+        opening = (
+            f'<svg{namespace} class="gb-svg" role="img" aria-labelledby="{own}-t" aria-describedby="{own}-d" '
+            f'width="{drawing.width}" height="{drawing.height}" viewBox="0 0 {drawing.width} {drawing.height}">'
+            f'<title id="{own}-t">{html.escape(self.title)}</title>'
+            f'<desc id="{own}-d">{html.escape(self.description)}</desc>'
+        )
+        prefixed = _TAG.sub(lambda tag: _ID.sub(rf"\1{own}-", tag.group()), drawing.svg)
+        return recolour(_OPENING.sub(lambda _: opening, prefixed, count=1), theme)
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+    def _repr_mimebundle_(
+        self, include: Sequence[str] | None = None, exclude: Sequence[str] | None = None
+    ) -> dict[str, str]:
+        """HTML and plain text only: Sphinx warns about outputs of kinds that it does not know."""
+        del include, exclude
+        return {"text/html": self.html, "text/plain": f"{self.title}\n{self.description}"}
+
+
+def build(name: str, title: str, description: str, table: Table, draw: Callable[[Canvas], None]) -> Figure:
+    """Draw twice, wide and phone."""
+    drawings = []
+    for width in (WIDE_WIDTH, PHONE_WIDTH):
+        canvas = Canvas(width)
+        draw(canvas)
+        drawings.append(canvas.draw())
+    return Figure(name, title, description, drawings[0], drawings[1], table)

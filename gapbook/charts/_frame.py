@@ -1,0 +1,142 @@
+"""What every chart carries, as it will be shown without its page: title, key, method, run and address."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from gapbook.charts._canvas import Canvas, Plane
+from gapbook.charts._scale import LogScale, log_ticks, short_count
+from gapbook.charts._text import hold_together, measure, wrap, wrap_evenly
+
+__all__ = ["KeyItem", "Provenance", "Sizes", "draw_axis", "draw_footer", "draw_header", "sizes_of"]
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where a picture comes from. ``method`` states design, sample and interval in a sentence or two.
+
+    ``stamp`` marks a picture that must not be taken for a published one: ``SYNTHETIC DATA``.
+    """
+
+    run: str
+    method: str
+    url: str = ""
+    licence: str = "CC BY 4.0"
+    stamp: str = ""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Type sizes in pixels at one width."""
+
+    title: float
+    subtitle: float
+    label: float
+    tick: float
+    footer: float
+
+
+_WIDE = Sizes(title=16, subtitle=12.5, label=12.5, tick=11.5, footer=11)
+_PHONE = Sizes(title=15, subtitle=12, label=12.5, tick=11, footer=10.5)
+
+
+def sizes_of(canvas: Canvas) -> Sizes:
+    return _PHONE if canvas.is_phone else _WIDE
+
+
+@dataclass(frozen=True)
+class KeyItem:
+    """One entry of the mark key: a glyph ``width`` wide, drawn from (x, middle), and what it means."""
+
+    label: str
+    width: float
+    draw: Callable[[Canvas, float, float], None]
+
+
+def draw_header(canvas: Canvas, title: str, subtitle: str, key: Sequence[KeyItem]) -> None:
+    sizes = sizes_of(canvas)
+    canvas.y = 0.0
+    for line in wrap_evenly(hold_together(title), sizes.title, canvas.width - 1, bold=True):
+        canvas.y += sizes.title + (2 if canvas.y == 0 else 4)
+        canvas.text(0, canvas.y - 2, line, size=sizes.title, bold=True)
+    for index, line in enumerate(wrap(hold_together(subtitle), sizes.subtitle, canvas.width - 1)):
+        canvas.y += sizes.subtitle + (8 if index == 0 else 3)
+        canvas.text(0, canvas.y - 2, line, size=sizes.subtitle, token="muted")
+    canvas.y += 4
+    if key:
+        _draw_key(canvas, key)
+    canvas.y += 12
+
+
+def _draw_key(canvas: Canvas, key: Sequence[KeyItem]) -> None:
+    size = sizes_of(canvas).tick
+    x = 0.0
+    canvas.y += size + 3
+    for item in key:
+        needed = item.width + 5 + measure(item.label, size)
+        if x and x + needed > canvas.width:
+            x = 0.0
+            canvas.y += size + 6
+        item.draw(canvas, x, canvas.y - 4)
+        canvas.text(x + item.width + 5, canvas.y, item.label, size=size, token="muted")
+        x += needed + 14
+
+
+def draw_axis(canvas: Canvas, top: float, title: str, *, unit: str = "") -> None:
+    """Grid of the logarithmic x axis from ``top`` to the cursor, tick labels and title beneath."""
+    scale = canvas.x_scale
+    if scale is None:
+        raise ValueError("an axis is drawn after the canvas has its x scale")
+    sizes = sizes_of(canvas)
+    bottom = canvas.y
+    most = 4 if canvas.is_phone else 7
+    for tick in _uncrowded(scale, log_ticks(scale.low, scale.high, most=most), unit, sizes.tick):
+        canvas.line((scale(tick), top), (scale(tick), bottom), token="grid", plane=Plane.GRID)
+        label = short_count(tick) + unit
+        half = measure(label, sizes.tick) / 2
+        x = min(max(scale(tick), half), canvas.width - half)
+        canvas.text(x, bottom + 15, label, size=sizes.tick, token="muted", align="center")
+    middle = (scale.start + scale.stop) / 2
+    canvas.text(middle, bottom + 31, title, size=sizes.tick, token="muted", align="center")
+    canvas.y = bottom + 36
+
+
+def _uncrowded(scale: LogScale, ticks: list[float], unit: str, size: float) -> list[float]:
+    """Every second tick, every third, ... until no two labels touch."""
+    for step in range(1, len(ticks) + 1):
+        kept = ticks[::step]
+        halves = {tick: measure(short_count(tick) + unit, size) / 2 + 4 for tick in kept}
+        if all(
+            scale(after) - scale(before) > halves[before] + halves[after] for before, after in pairwise(kept)
+        ):
+            return kept
+    return ticks[:1]
+
+
+def draw_footer(canvas: Canvas, provenance: Provenance) -> None:
+    sizes = sizes_of(canvas)
+    canvas.y += 8
+    canvas.line((0, canvas.y), (canvas.width, canvas.y), token="grid", plane=Plane.GRID, width=1)
+    canvas.y += 2
+    for line in wrap(provenance.method, sizes.footer, canvas.width):
+        canvas.y += sizes.footer + 3
+        canvas.text(0, canvas.y, line, size=sizes.footer, token="muted")
+    stamp_width = measure(provenance.stamp, sizes.footer, bold=True)
+    parts = (provenance.url, f"run {provenance.run}", provenance.licence)
+    address = " · ".join(part.replace(" ", "\u00a0") for part in parts if part)
+    for line in wrap(address, sizes.footer, canvas.width - stamp_width - 12):
+        canvas.y += sizes.footer + 3
+        canvas.text(0, canvas.y, line, size=sizes.footer, token="muted")
+    if provenance.stamp:
+        canvas.text(
+            canvas.width,
+            canvas.y,
+            provenance.stamp,
+            size=sizes.footer,
+            token="stamp",
+            bold=True,
+            align="right",
+        )
+    canvas.y += 5

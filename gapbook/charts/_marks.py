@@ -1,0 +1,130 @@
+"""The grammar of the charts: one mark, one meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gapbook.charts._canvas import Canvas, Plane
+from gapbook.charts._frame import KeyItem
+
+__all__ = [
+    "draw_dots",
+    "draw_estimate",
+    "draw_interval",
+    "draw_published",
+    "draw_refused",
+    "key_dots",
+    "key_estimate",
+    "key_interval",
+    "key_order_range",
+    "key_published",
+    "key_refused",
+    "key_residual",
+    "key_share",
+]
+
+_CAP = 5.0
+_JITTER = (0.0, 4.0, 2.0)
+_DOT = 9.0
+
+
+def draw_estimate(canvas: Canvas, value: float, y: float, token: str, *, size: float = 58.0) -> None:
+    canvas.point(value, y, token=token, size=size, space="x")
+
+
+def draw_interval(
+    canvas: Canvas, low: float, high: float, y: float, token: str, *, halo: bool = False
+) -> None:
+    """A capped bar; over fills it stands on a halo of background."""
+    strokes = (
+        ((low, y), (high, y)),
+        ((low, y - _CAP), (low, y + _CAP)),
+        ((high, y - _CAP), (high, y + _CAP)),
+    )
+    for start, end in strokes:
+        if halo:
+            canvas.line(start, end, token="bg", plane=Plane.HALO, space="x", width=4.5)
+        canvas.line(start, end, token=token, plane=Plane.MARK, space="x", width=1.8)
+
+
+def draw_dots(canvas: Canvas, values: Iterable[float], y: float, token: str) -> None:
+    """Trials or blocks in their own lane, in three rows so that equal values stay countable."""
+    for index, value in enumerate(values):
+        y_row = y + _JITTER[index % 3]
+        canvas.point(value, y_row, token=token, plane=Plane.TRIAL, space="x", size=_DOT, opacity=0.6)
+
+
+def draw_refused(canvas: Canvas, values: Iterable[float], y: float, token: str) -> None:
+    """Refused trials are hollow: seen, not counted."""
+    for index, value in enumerate(values):
+        y_row = y + _JITTER[index % 3]
+        canvas.point(
+            value, y_row, token=token, plane=Plane.TRIAL, space="x", size=16, filled=False, stroke_width=1.1
+        )
+
+
+def draw_published(canvas: Canvas, published: float, ours: float | None, y: float) -> None:
+    if ours is not None:
+        canvas.line((ours, y), (published, y), token="rule", plane=Plane.LINK, space="x")
+    canvas.point(
+        published, y, token="ink", plane=Plane.TOP, space="x", shape="diamond", size=60, filled=False
+    )
+
+
+def key_estimate(token: str) -> KeyItem:
+    def draw(canvas: Canvas, x: float, y: float) -> None:
+        canvas.point(x + 7, y, token=token)
+
+    return KeyItem("our estimate, geometric mean", 14, draw)
+
+
+def key_interval(token: str) -> KeyItem:
+    def draw(canvas: Canvas, x: float, y: float) -> None:
+        canvas.line((x, y), (x + 15, y), token=token, plane=Plane.MARK, width=1.8)
+        for end in (x, x + 15):
+            canvas.line((end, y - 4), (end, y + 4), token=token, plane=Plane.MARK, width=1.8)
+
+    return KeyItem("95 % CI", 16, draw)
+
+
+def key_dots(token: str, label: str) -> KeyItem:
+    def draw(canvas: Canvas, x: float, y: float) -> None:
+        for dx, dy in ((1.5, 2.0), (6.0, -2.0), (10.5, 1.0)):
+            canvas.point(x + dx, y + dy, token=token, plane=Plane.TRIAL, size=_DOT, opacity=0.6)
+
+    return KeyItem(label, 12, draw)
+
+
+def key_refused(token: str) -> KeyItem:
+    def draw(canvas: Canvas, x: float, y: float) -> None:
+        canvas.point(x + 4, y, token=token, plane=Plane.TRIAL, size=16, filled=False, stroke_width=1.1)
+
+    return KeyItem("refused trial, not counted", 8, draw)
+
+
+def key_published() -> KeyItem:
+    def draw(canvas: Canvas, x: float, y: float) -> None:
+        canvas.point(x + 6, y, token="ink", shape="diamond", size=60, filled=False)
+
+    return KeyItem("published, not ours", 12, draw)
+
+
+def key_share(token: str) -> KeyItem:
+    def draw(canvas: Canvas, x: float, y: float) -> None:
+        canvas.rect((x, y - 4, x + 14, y + 4), token=token, plane=Plane.BAR)
+
+    return KeyItem("factor share (Shapley)", 14, draw)
+
+
+def key_residual() -> KeyItem:
+    def draw(canvas: Canvas, x: float, y: float) -> None:
+        canvas.rect((x + 1, y - 4, x + 15, y + 4), token="ink", plane=Plane.BAR, outline="dashed")
+
+    return KeyItem("residual", 16, draw)
+
+
+def key_order_range(token: str) -> KeyItem:
+    def draw(canvas: Canvas, x: float, y: float) -> None:
+        canvas.rect((x, y - 6, x + 16, y + 6), token=token, plane=Plane.BAND, opacity=0.24, radius=2)
+
+    return KeyItem("range over orderings", 16, draw)

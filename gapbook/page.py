@@ -1,0 +1,220 @@
+"""Page furniture of a chapter: answer, citation, re-run command, provenance, tables.
+
+Pure functions from text to HTML. Every text is escaped; a part that is HTML already is passed as ``Html``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = [
+    "Download",
+    "Html",
+    "Input",
+    "answer",
+    "banner",
+    "cite_panel",
+    "download_buttons",
+    "estimate",
+    "provenance_line",
+    "refused_table",
+    "rerun_panel",
+    "values_table",
+    "verdict_line",
+]
+
+Verdict = Literal["confirmed", "conditions", "refuted", "unmeasurable", "unresolved"]
+BannerKind = Literal["own-run", "incomplete", "stale", "note"]
+
+_NUMBER = re.compile(r"[×−+]?[\d.,]+[kM]?(?:\s?(?:%|/s|ms|s))?(?:\s\[.*\])?$")
+
+_VERDICTS: dict[str, tuple[str, str]] = {
+    "confirmed": ("confirmed", "Confirmed"),
+    "conditions": ("conditions", "Confirmed with conditions"),
+    "refuted": ("refuted", "Refuted"),
+    "unmeasurable": ("unmeasurable", "Not measurable here"),
+    "unresolved": ("unmeasurable", "Not resolved"),
+}
+_ICONS = {
+    "confirmed": '<circle cx="8" cy="8" r="7"/><path d="M4.6 8.2l2.3 2.3 4.5-4.7"/>',
+    "conditions": '<path class="gb-solid" d="M8 .6L15.4 8 8 15.4.6 8z"/><path d="M8 4.6v4M8 11v.2"/>',
+    "refuted": '<rect x="1" y="1" width="14" height="14"/><path d="M5 5l6 6M11 5l-6 6"/>',
+    "unmeasurable": '<circle class="gb-ring" cx="8" cy="8" r="6.2"/><path class="gb-ring" d="M5 8h6"/>',
+}
+
+
+@dataclass(frozen=True)
+class Html:
+    """HTML that displays itself in a notebook."""
+
+    html: str
+
+    def __str__(self) -> str:
+        return self.html
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+
+@dataclass(frozen=True)
+class Download:
+    """A file to take away, addressed relative to the page or within it (``#cite``)."""
+
+    label: str
+    href: str
+    primary: bool = False
+
+
+@dataclass(frozen=True)
+class Input:
+    """One input of the re-run panel; ``{name}`` in the command stands for its value.
+
+    With ``choices`` the reader picks one of them, otherwise types a value.
+    """
+
+    name: str
+    label: str
+    default: str
+    choices: tuple[str, ...] = ()
+
+
+def _text(content: str | Html) -> str:
+    return content.html if isinstance(content, Html) else html.escape(content)
+
+
+def estimate(text: str) -> Html:
+    """An estimate with its interval, kept on one line: ``×14.1 [13.4–14.8]``."""
+    return Html(f'<strong class="gb-number">{html.escape(text)}</strong>')
+
+
+def answer(sentence: str | Html) -> Html:
+    """The chapter's answer in one sentence."""
+    return Html(f'<p class="gb-answer">{_text(sentence)}</p>')
+
+
+def verdict_line(verdict: Verdict, *, claim: str, published: str, source: str, date: str) -> Html:
+    """Icon and word of the verdict, then what is being judged."""
+    if verdict not in _VERDICTS:
+        raise ValueError(f"verdict {verdict!r} is unknown: use one of {', '.join(_VERDICTS)}")
+    token, word = _VERDICTS[verdict]
+    icon = f'<svg class="gb-icon" viewBox="0 0 16 16" aria-hidden="true">{_ICONS[token]}</svg>'
+    about = html.escape(" · ".join(part for part in (claim, published, source, date) if part))
+    return Html(
+        f'<p class="gb-verdict gb-verdict-{token}">{icon}<strong>{word}</strong> '
+        f'<span class="gb-muted">{about}</span></p>'
+    )
+
+
+def banner(kind: BannerKind, text: str | Html) -> Html:
+    """A note above the numbers: ``own-run``, ``incomplete``, ``stale`` or ``note``."""
+    titles = {"own-run": "Your own run", "incomplete": "Incomplete", "stale": "Stale", "note": "Note"}
+    if kind not in titles:
+        raise ValueError(f"banner kind {kind!r} is unknown: use one of {', '.join(titles)}")
+    return Html(f'<p class="gb-banner gb-banner-{kind}"><strong>{titles[kind]}.</strong> {_text(text)}</p>')
+
+
+def download_buttons(downloads: Sequence[Download]) -> Html:
+    """A row of links drawn as buttons."""
+    links = []
+    for download in downloads:
+        kind = "gb-button gb-primary" if download.primary else "gb-button"
+        target = "" if download.href.startswith("#") else " download"
+        href, label = html.escape(download.href), html.escape(download.label)
+        links.append(f'<a class="{kind}" href="{href}"{target}>{label}</a>')
+    return Html(f'<p class="gb-buttons">{"".join(links)}</p>')
+
+
+def provenance_line(parts: Sequence[str | Html]) -> Html:
+    """Run, n, workload, host, settings, gates, date, code version, in one muted line."""
+    return Html(f'<p class="gb-provenance">{" · ".join(_text(part) for part in parts if part)}</p>')
+
+
+def cite_panel(*, plain: str, markdown: str, bibtex: str, anchor: str = "cite") -> Html:
+    """The citation in three forms, switched without a script; a script adds the copy button."""
+    forms = (("plain", plain), ("Markdown", markdown), ("BibTeX", bibtex))
+    group = f"gb-{anchor}-{hashlib.sha256((plain + bibtex).encode()).hexdigest()[:8]}"
+    tabs = "".join(
+        f'<input type="radio" name="{group}" id="{group}-{index}"{" checked" if index == 0 else ""}>'
+        f'<label for="{group}-{index}">{label}</label>'
+        for index, (label, _) in enumerate(forms)
+    )
+    texts = "".join(f'<pre class="gb-code" tabindex="0">{html.escape(text)}</pre>' for _, text in forms)
+    return Html(
+        f'<section class="gb-panel gb-cite" id="{html.escape(anchor)}" aria-label="Cite this number">'
+        f'<p class="gb-panel-title">Cite this number</p>{tabs}'
+        f'<button type="button" class="gb-button gb-copy" hidden>copy</button>{texts}</section>'
+    )
+
+
+def rerun_panel(
+    command: Sequence[str], inputs: Sequence[Input], *, needs: str = "", anchor: str = "rerun"
+) -> Html:
+    """The command that repeats this chapter; without a script it shows the default values.
+
+    ``command`` is a list of words; ``{name}`` inside a word stands for the input of that name. ``needs`` says
+    what the run takes: ``about 14 min · 8 GB``.
+    """
+    names = {field.name for field in inputs}
+    used = {name for word in command for name in re.findall(r"\{(\w+)\}", word)}
+    if used != names:
+        raise ValueError(f"the command uses the inputs {sorted(used)}, but the panel has {sorted(names)}")
+    defaults = {field.name: field.default for field in inputs}
+    words = [re.sub(r"\{(\w+)\}", lambda match: defaults[match.group(1)], word) for word in command]
+    template = html.escape(" ".join(word if "{" in word else shlex.quote(word) for word in command))
+    fields = "".join(_input(field, anchor) for field in inputs)
+    return Html(
+        f'<section class="gb-panel gb-rerun" id="{html.escape(anchor)}" aria-label="Re-run this">'
+        f'<p class="gb-panel-title">Re-run this</p><p class="gb-needs">{html.escape(needs)}</p>'
+        f'<div class="gb-inputs">{fields}</div>'
+        f'<button type="button" class="gb-button gb-copy" hidden>copy</button>'
+        f'<pre class="gb-code gb-command" tabindex="0" data-template="{template}">'
+        f"{html.escape(shlex.join(words))}</pre></section>"
+    )
+
+
+def _input(field: Input, anchor: str) -> str:
+    own = html.escape(f"{anchor}-{field.name}")
+    name, default = html.escape(field.name), html.escape(field.default)
+    if field.choices:
+        if field.default not in field.choices:
+            raise ValueError(f"input {field.name}: the default {field.default!r} is none of its choices")
+        options = "".join(
+            f"<option{' selected' if choice == field.default else ''}>{html.escape(choice)}</option>"
+            for choice in field.choices
+        )
+        control = f'<select id="{own}" data-input="{name}">{options}</select>'
+    else:
+        width = max(3, len(field.default) + 1)
+        control = f'<input type="text" id="{own}" data-input="{name}" value="{default}" size="{width}">'
+    return f'<label for="{own}">{html.escape(field.label)} {control}</label>'
+
+
+def values_table(columns: Sequence[str], rows: Sequence[Sequence[str | Html]], *, caption: str = "") -> Html:
+    """A plain table; cells that are numbers are aligned to the right."""
+    for row in rows:
+        if len(row) != len(columns):
+            raise ValueError(f"a row has {len(row)} cells for {len(columns)} columns: {list(map(str, row))}")
+    head = "".join(f'<th scope="col">{html.escape(column)}</th>' for column in columns)
+    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
+    title = f"<caption>{html.escape(caption)}</caption>" if caption else ""
+    return Html(
+        f'<div class="gb-table"><table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    )
+
+
+def _cell(content: str | Html) -> str:
+    is_number = isinstance(content, str) and _NUMBER.match(content)
+    return f'<td class="gb-num">{_text(content)}</td>' if is_number else f"<td>{_text(content)}</td>"
+
+
+def refused_table(rows: Sequence[tuple[str, str, str]]) -> Html:
+    """Trials kept but not used: contestant, trial and the reason, in words."""
+    if not rows:
+        return Html('<p class="gb-muted">No trial was refused.</p>')
+    return values_table(("contestant", "trial", "why it is not counted"), rows, caption="Refused trials")

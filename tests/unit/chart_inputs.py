@@ -1,0 +1,105 @@
+"""Synthetic inputs of the charts, in the shapes that a run can take."""
+
+from __future__ import annotations
+
+import math
+import random
+
+from gapbook.charts import Cell, Contestant, Endpoint, Provenance, Step, Trial
+from gapbook.interval import Interval
+
+PROVENANCE = Provenance(
+    run="7f3a91c0",
+    method="Fund transfer, 100k accounts, 50 connections, one host. 12 randomised complete blocks; t interval.",
+    url="gapbook.example/c/14x",
+    stamp="SYNTHETIC DATA",
+)
+
+
+def interval(estimate: float, *, spread: float = 0.03, n: int = 12) -> Interval:
+    if n == 1:
+        return Interval(estimate, math.nan, math.nan, 1)
+    return Interval(estimate, estimate * (1 - spread), estimate * (1 + spread), n)
+
+
+def scatter(value: float, *, n: int = 12, spread: float = 0.05, seed: int = 1) -> tuple[float, ...]:
+    draw = random.Random(f"{value}{seed}")
+    return tuple(value * math.exp(draw.gauss(0, spread)) for _ in range(n))
+
+
+def cell(
+    goodput_ops_s: float, *, n: int = 12, published: float | None = None, flags: tuple[str, ...] = ()
+) -> Cell:
+    trials = tuple(Trial(value) for value in scatter(goodput_ops_s, n=n))
+    return Cell(interval(goodput_ops_s, n=n), trials, published, flags)
+
+
+FACETS = ("α = 0.5", "α = 1.5")
+
+
+def seven_contestants() -> list[Contestant]:
+    refused = (
+        Trial(9100.0, "Little's law: 7.2 % off, 5 % allowed"),
+        Trial(8700.0, "settings differ: fsync off"),
+    )
+    some_refused = Cell(
+        interval(14_200, n=10), (*(Trial(v) for v in scatter(14_200, n=10)), *refused), None, ()
+    )
+    none_valid = Cell(None, refused, 5_200.0, (), "settings differ: fsync off (2 of 2 trials)")
+    return [
+        Contestant(
+            "postgres",
+            "Postgres",
+            "Node client · Drizzle",
+            (cell(1_190, published=1_080), cell(870, published=735)),
+        ),
+        Contestant("postgres", "Postgres", "Node client · procedure", (cell(7_430), none_valid)),
+        Contestant(
+            "postgres", "Postgres", "Rust client · procedure · 1 in flight", (some_refused, cell(2_110))
+        ),
+        Contestant(
+            "postgres",
+            "Postgres",
+            "Rust client · procedure · 64 in flight",
+            (cell(41_000, flags=("client-bound",)), cell(2_400)),
+        ),
+        Contestant("spacetimedb", "SpacetimeDB", "Rust client · 1 in flight", (cell(21_600), cell(19_800))),
+        Contestant(
+            "spacetimedb",
+            "SpacetimeDB",
+            "Rust client · 64 in flight",
+            (cell(105_000, published=112_000, flags=("client-bound",)), cell(103_000, published=109_000)),
+        ),
+        Contestant("sqlite", "SQLite", "Node client · in process", (cell(8_010), cell(8_120))),
+    ]
+
+
+def gap_steps() -> tuple[Endpoint, list[Step], Endpoint]:
+    shares = [
+        ("Client", "load generator TS → Rust", "stack", 1.22),
+        ("RPC tier", "Node HTTP hop removed", "stack", 1.38),
+        ("ORM", "query builder removed", "stack", 1.18),
+        ("Round trips", "4 per transaction → 1", "wire", 1.72),
+        ("Pipelining", "depth 1 → 40", "wire", 1.95),
+        ("Durability", "fsync/commit → every 10 ms", "promise", 1.24),
+        ("Contention", "Zipf α 0 → 1.5", "workload", 0.93),
+        ("Engine residual", "what no named factor explains", "residual", 1.83),
+    ]
+    return ladder(shares, start=7_400.0)
+
+
+def ladder(
+    shares: list[tuple[str, str, str, float]], *, start: float
+) -> tuple[Endpoint, list[Step], Endpoint]:
+    steps = [
+        Step(name, detail, family, interval(factor), (factor * 0.8, factor * 1.35), scatter(factor))  # type: ignore[arg-type]
+        for name, detail, family, factor in shares
+    ]
+    stop = start * math.prod(factor for *_, factor in shares)
+    return (
+        Endpoint("postgres", "Postgres stack", "Node · ORM · 1 in flight", interval(start), scatter(start)),
+        steps,
+        Endpoint(
+            "spacetimedb", "SpacetimeDB stack", "Rust client · 40 in flight", interval(stop), scatter(stop)
+        ),
+    )
