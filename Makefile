@@ -1,0 +1,54 @@
+# Two commands matter: `make run` and `make test`. Everything expensive is kept outside the checkout,
+# in GAPBOOK_CACHE (default ~/.cache/gapbook), by version and hash.
+SHELL := /bin/bash
+PYTHON ?= python3
+CACHE := $(if $(GAPBOOK_CACHE),$(GAPBOOK_CACHE),$(if $(XDG_CACHE_HOME),$(XDG_CACHE_HOME),$(HOME)/.cache)/gapbook)
+ENVIRONMENT := .venv
+READY := $(ENVIRONMENT)/.ready
+QUICK := -p blocks=3 -p window_s=2 -p warmup_s=1
+UV := UV_CACHE_DIR=$(CACHE)/uv $(ENVIRONMENT)/bin/uv
+
+export PYTHONDONTWRITEBYTECODE = 1
+
+.PHONY: help run test book bench doctor setup check requirements
+
+help: ## this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
+
+run: setup ## set up, measure the chapter both-optimized live with quick parameters, render its page
+	$(ENVIRONMENT)/bin/gapbook run both-optimized $(QUICK)
+
+test: setup check ## set up and run all tests: unit, real servers, the book in a real browser
+	$(ENVIRONMENT)/bin/python -m pytest
+
+book: $(READY) ## the published book from stored runs: no server, no network
+	$(ENVIRONMENT)/bin/gapbook book
+
+bench: setup ## the project's own speed against its peers: ratios of alternating runs
+	$(ENVIRONMENT)/bin/python -m bench
+
+doctor: $(READY) ## what is here, what is missing, how to get it
+	$(ENVIRONMENT)/bin/gapbook doctor
+
+setup: $(READY) ## build clients, install servers and packages
+	$(ENVIRONMENT)/bin/gapbook setup
+
+check: $(READY) ## formatter, linters and type checkers of all languages
+	$(ENVIRONMENT)/bin/ruff format --check -q .
+	$(ENVIRONMENT)/bin/ruff check -q .
+	$(ENVIRONMENT)/bin/mypy
+
+requirements: $(READY) ## resolve and hash requirements.in into requirements.txt
+	$(UV) pip compile --universal --python-version 3.11 --generate-hashes --no-header -q requirements.in -o requirements.txt
+
+$(READY): requirements.txt pyproject.toml
+	@command -v $(PYTHON) >/dev/null || { echo "gapbook: $(PYTHON) is missing; install it: apt-get install python3 python3-venv" >&2; exit 2; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "gapbook: Python 3.11 or later is needed, $$($(PYTHON) -V) found; name another: make PYTHON=python3.12" >&2; exit 2; }
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { echo "gapbook: Python's venv module is missing; install it: apt-get install python3-venv" >&2; exit 2; }
+	@echo "Python packages: started, about 2 min (10 s when the cache is warm)"
+	$(PYTHON) -m venv $(ENVIRONMENT)
+	@grep -A100 '^uv==' requirements.txt | sed -n '1p;2,/^[a-z]/{/^ .*--hash/p}' > $(ENVIRONMENT)/uv.txt
+	$(ENVIRONMENT)/bin/pip install -q --disable-pip-version-check --require-hashes -r $(ENVIRONMENT)/uv.txt
+	$(UV) pip sync -q --python $(ENVIRONMENT) --require-hashes requirements.txt
+	$(UV) pip install -q --python $(ENVIRONMENT) --no-deps --no-build-isolation -e .
+	@touch $@
