@@ -1,0 +1,37 @@
+//! The core of the Rust load generators; a binary adds one [`Protocol`].
+//!
+//! - `config`: what is asked for, checked by name
+//! - `philox`, `work`: which transfer is operation *index* of a connection
+//! - `schedule`: when it is intended, and where the phases lie
+//! - `protocol`, `handshake`: what a protocol brings
+//! - `engine`, `connection`, `timer`: the event loop
+//! - `tally`, `usage`, `report`, `progress`: what was seen
+//! - `trial`, `cli`: from configuration to report
+
+mod cli;
+mod config;
+mod connection;
+mod engine;
+mod error;
+mod handshake;
+mod philox;
+mod progress;
+mod protocol;
+mod report;
+mod schedule;
+mod tally;
+mod timer;
+mod trial;
+mod usage;
+mod work;
+
+pub use cli::main;
+pub use config::{Config, WorkloadConfig};
+pub use error::ClientError;
+pub use handshake::HandshakeStream;
+pub use protocol::{Decoded, Outcome, Protocol};
+pub use work::{Operation, Work};
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

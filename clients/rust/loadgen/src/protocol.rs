@@ -1,0 +1,54 @@
+//! What a protocol must bring to be driven by the event loop.
+
+use std::borrow::Cow;
+
+use serde::de::DeserializeOwned;
+
+use crate::error::ClientError;
+use crate::handshake::HandshakeStream;
+use crate::work::Operation;
+
+/// What the server answered, read from its status and not from the kind of its message.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Outcome<'a> {
+    Acknowledged,
+    Insufficient,
+    Error(Cow<'a, str>),
+}
+
+/// One step of reading what a server sent.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Decoded<'a> {
+    /// More bytes are needed; nothing is consumed.
+    Incomplete,
+    /// Bytes that answer no request: a notice, a ping.
+    Skipped { consumed: usize },
+    /// The answer to the oldest request that is out.
+    Reply { consumed: usize, outcome: Outcome<'a> },
+    /// The server says that it ends the connection.
+    Closing { reason: String },
+}
+
+/// One connection's protocol state. Answers come in the order of the requests.
+pub trait Protocol: Sized + Send {
+    /// Name in `endpoint.protocol`.
+    const NAME: &'static str;
+    type Endpoint: DeserializeOwned + Sync;
+
+    fn address(endpoint: &Self::Endpoint) -> (&str, u16);
+
+    /// Logs in on a fresh connection, blocking; an error says why the endpoint cannot be used.
+    fn handshake(endpoint: &Self::Endpoint, stream: &mut HandshakeStream) -> Result<Self, String>;
+
+    /// Appends the request for operation `index` of this connection.
+    fn encode(&mut self, index: u64, operation: Operation, out: &mut Vec<u8>);
+
+    /// Reads one message from the front of `input`. `oldest` is the index of the oldest request that is out;
+    /// a reply that does not fit it is [`ClientError::Integrity`]. What the protocol must send back goes to `out`.
+    fn decode<'a>(
+        &mut self,
+        input: &'a [u8],
+        oldest: Option<u64>,
+        out: &mut Vec<u8>,
+    ) -> Result<Decoded<'a>, ClientError>;
+}

@@ -1,0 +1,151 @@
+//! The report on standard output.
+
+use base64::prelude::{Engine, BASE64_STANDARD};
+use hdrhistogram::serialization::{Serializer as _, V2DeflateSerializer};
+use hdrhistogram::Histogram;
+use serde::{Serialize, Serializer};
+
+use crate::config::CONTRACT_VERSION;
+use crate::error::ClientError;
+use crate::tally::{Tally, Verdict};
+use crate::usage::CpuUsage;
+
+#[derive(Debug, Serialize)]
+pub struct Report {
+    contract: u32,
+    client: ClientIdentity,
+    started_unix_s: f64,
+    warmup_s: f64,
+    window_s: f64,
+    drained_s: f64,
+    attempted: u64,
+    acknowledged: u64,
+    retried: u64,
+    in_doubt: u64,
+    failed: Failed,
+    first_error: Option<String>,
+    lost_connections: u64,
+    window: WindowReport,
+    connections: Vec<ConnectionReport>,
+    per_second: Vec<u64>,
+    service_time_ns: String,
+    response_time_ns: String,
+    cpu_user_s: f64,
+    cpu_system_s: f64,
+    peak_memory_bytes: Option<u64>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct ClientIdentity {
+    pub name: &'static str,
+    pub language: &'static str,
+    pub version: &'static str,
+    pub build_id: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Failed {
+    insufficient: u64,
+    error: u64,
+    timeout: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct WindowReport {
+    acknowledged: u64,
+    goodput_per_s: f64,
+    completed: u64,
+    mean_in_flight: f64,
+    mean_service_time_s: Option<f64>,
+    cpu_user_s: f64,
+    cpu_system_s: f64,
+}
+
+#[derive(Debug, Serialize)]
+pub struct ConnectionReport {
+    pub connection: u32,
+    pub issued: u64,
+    pub failed: Vec<(u64, Verdict)>,
+    pub in_doubt: Vec<u64>,
+    /// Always empty: these clients never retry.
+    pub retried: Vec<u64>,
+}
+
+impl Serialize for Verdict {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(match self {
+            Self::Acknowledged => "acknowledged",
+            Self::Insufficient => "insufficient",
+            Self::Error => "error",
+        })
+    }
+}
+
+/// What the report says beside the tally.
+pub struct Facts {
+    pub client: ClientIdentity,
+    pub started_unix_s: f64,
+    pub warmup_s: f64,
+    pub window_s: f64,
+    pub drained_s: f64,
+    pub window_usage: CpuUsage,
+    pub usage: CpuUsage,
+    pub peak_memory_bytes: Option<u64>,
+}
+
+impl Report {
+    pub fn new(facts: Facts, tally: Tally, connections: Vec<ConnectionReport>) -> Result<Self, ClientError> {
+        let service_time_ns = encode(&tally.service_time)?;
+        let response_time_ns = match &tally.response_time {
+            Some(histogram) => encode(histogram)?,
+            None => service_time_ns.clone(),
+        };
+        Ok(Self {
+            contract: CONTRACT_VERSION,
+            attempted: tally.acknowledged + tally.failed() + tally.in_doubt,
+            acknowledged: tally.acknowledged,
+            retried: 0,
+            in_doubt: tally.in_doubt,
+            failed: Failed { insufficient: tally.insufficient, error: tally.error, timeout: 0 },
+            lost_connections: tally.lost_connections,
+            window: WindowReport::new(&facts, &tally),
+            first_error: tally.first_error.map(|(_, text)| text),
+            connections,
+            per_second: tally.per_second,
+            service_time_ns,
+            response_time_ns,
+            client: facts.client,
+            started_unix_s: facts.started_unix_s,
+            warmup_s: facts.warmup_s,
+            window_s: facts.window_s,
+            drained_s: facts.drained_s,
+            cpu_user_s: facts.usage.user_s,
+            cpu_system_s: facts.usage.system_s,
+            peak_memory_bytes: facts.peak_memory_bytes,
+        })
+    }
+}
+
+impl WindowReport {
+    fn new(facts: &Facts, tally: &Tally) -> Self {
+        let completed = tally.window_completed;
+        Self {
+            acknowledged: tally.window_acknowledged,
+            goodput_per_s: tally.window_acknowledged as f64 / facts.window_s,
+            completed,
+            mean_in_flight: tally.window_out_ns as f64 / 1e9 / facts.window_s,
+            mean_service_time_s: (completed > 0)
+                .then(|| tally.window_service_ns as f64 / 1e9 / completed as f64),
+            cpu_user_s: facts.window_usage.user_s,
+            cpu_system_s: facts.window_usage.system_s,
+        }
+    }
+}
+
+fn encode(histogram: &Histogram<u64>) -> Result<String, ClientError> {
+    let mut bytes = Vec::new();
+    V2DeflateSerializer::new()
+        .serialize(histogram, &mut bytes)
+        .map_err(|error| ClientError::Integrity(format!("histogram: {error:?}")))?;
+    Ok(BASE64_STANDARD.encode(bytes))
+}

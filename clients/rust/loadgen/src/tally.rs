@@ -1,0 +1,213 @@
+//! What one thread counted; threads' tallies merge into the trial's.
+
+use hdrhistogram::Histogram;
+
+use crate::schedule::{Nanoseconds, Phases};
+
+const HISTOGRAM_LOW_NS: u64 = 1_000;
+const HISTOGRAM_HIGH_NS: u64 = 600_000_000_000;
+const SIGNIFICANT_DIGITS: u8 = 3;
+const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    Acknowledged,
+    Insufficient,
+    Error,
+}
+
+/// When a request was intended, handed to its connection, and answered.
+#[derive(Debug, Clone, Copy)]
+pub struct Times {
+    pub intended: Nanoseconds,
+    pub start: Nanoseconds,
+    pub end: Nanoseconds,
+}
+
+#[derive(Debug)]
+pub struct Tally {
+    pub acknowledged: u64,
+    pub insufficient: u64,
+    pub error: u64,
+    pub in_doubt: u64,
+    pub lost_connections: u64,
+    /// When the first error came, and its text.
+    pub first_error: Option<(Nanoseconds, String)>,
+    pub window_acknowledged: u64,
+    pub window_completed: u64,
+    /// Sum of the requests' overlaps with the window.
+    pub window_out_ns: u128,
+    /// Sum of the service times of the requests that end inside the window.
+    pub window_service_ns: u128,
+    pub per_second: Vec<u64>,
+    pub service_time: Histogram<u64>,
+    /// Kept in the open loop only: in the closed loop it is the service time.
+    pub response_time: Option<Histogram<u64>>,
+    phases: Phases,
+}
+
+impl Tally {
+    pub fn new(phases: Phases, open_loop: bool) -> Result<Self, hdrhistogram::CreationError> {
+        let histogram =
+            || Histogram::new_with_bounds(HISTOGRAM_LOW_NS, HISTOGRAM_HIGH_NS, SIGNIFICANT_DIGITS);
+        let seconds = (phases.window_end / NANOSECONDS_PER_SECOND + 2) as usize;
+        Ok(Self {
+            acknowledged: 0,
+            insufficient: 0,
+            error: 0,
+            in_doubt: 0,
+            lost_connections: 0,
+            first_error: None,
+            window_acknowledged: 0,
+            window_completed: 0,
+            window_out_ns: 0,
+            window_service_ns: 0,
+            per_second: Vec::with_capacity(seconds),
+            service_time: histogram()?,
+            response_time: if open_loop { Some(histogram()?) } else { None },
+            phases,
+        })
+    }
+
+    pub fn failed(&self) -> u64 {
+        self.insufficient + self.error
+    }
+
+    #[inline]
+    pub fn answered(&mut self, verdict: Verdict, times: Times) {
+        let Times { intended, start, end } = times;
+        let service_ns = end.saturating_sub(start);
+        let ends_inside = end >= self.phases.window_start && end <= self.phases.window_end;
+        self.window_out_ns += u128::from(self.phases.overlap(start, end));
+        if ends_inside {
+            self.window_completed += 1;
+            self.window_service_ns += u128::from(service_ns);
+        }
+        match verdict {
+            Verdict::Insufficient => self.insufficient += 1,
+            Verdict::Error => self.error += 1,
+            Verdict::Acknowledged => {
+                self.acknowledged += 1;
+                self.count_second(end);
+                if ends_inside && start >= self.phases.window_start {
+                    self.window_acknowledged += 1;
+                    self.service_time.saturating_record(service_ns.max(HISTOGRAM_LOW_NS));
+                    if let Some(response_time) = &mut self.response_time {
+                        response_time.saturating_record(end.saturating_sub(intended).max(HISTOGRAM_LOW_NS));
+                    }
+                }
+            }
+        }
+    }
+
+    /// A request that nobody answered until `end`.
+    pub fn unanswered(&mut self, start: Nanoseconds, end: Nanoseconds) {
+        self.in_doubt += 1;
+        self.window_out_ns += u128::from(self.phases.overlap(start, end));
+    }
+
+    pub fn keep_first_error(&mut self, at: Nanoseconds, text: &str) {
+        if self.first_error.is_none() {
+            self.first_error = Some((at, text.to_owned()));
+        }
+    }
+
+    #[inline]
+    fn count_second(&mut self, end: Nanoseconds) {
+        let second = (end / NANOSECONDS_PER_SECOND) as usize;
+        if second >= self.per_second.len() {
+            self.per_second.resize(second + 1, 0);
+        }
+        self.per_second[second] += 1;
+    }
+
+    /// Adds what another thread of the same trial counted.
+    pub fn merge(&mut self, other: Self) -> Result<(), hdrhistogram::AdditionError> {
+        self.acknowledged += other.acknowledged;
+        self.insufficient += other.insufficient;
+        self.error += other.error;
+        self.in_doubt += other.in_doubt;
+        self.lost_connections += other.lost_connections;
+        self.window_acknowledged += other.window_acknowledged;
+        self.window_completed += other.window_completed;
+        self.window_out_ns += other.window_out_ns;
+        self.window_service_ns += other.window_service_ns;
+        self.first_error = match (self.first_error.take(), other.first_error) {
+            (Some(mine), Some(theirs)) => Some(if theirs.0 < mine.0 { theirs } else { mine }),
+            (mine, theirs) => mine.or(theirs),
+        };
+        if self.per_second.len() < other.per_second.len() {
+            self.per_second.resize(other.per_second.len(), 0);
+        }
+        for (mine, theirs) in self.per_second.iter_mut().zip(&other.per_second) {
+            *mine += theirs;
+        }
+        self.service_time.add(&other.service_time)?;
+        match (&mut self.response_time, &other.response_time) {
+            (Some(mine), Some(theirs)) => mine.add(theirs),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    const SECOND: u64 = NANOSECONDS_PER_SECOND;
+
+    fn tally() -> Tally {
+        let phases = Phases { window_start: SECOND, window_end: 2 * SECOND, drain_end: 3 * SECOND };
+        Tally::new(phases, true).unwrap()
+    }
+
+    fn times(start: u64, end: u64) -> Times {
+        Times { intended: start, start, end }
+    }
+
+    #[test]
+    fn goodput_starts_and_ends_inside_the_window() {
+        let mut tally = tally();
+        for (start, end) in [
+            (0, SECOND / 2),
+            (SECOND / 2, SECOND * 3 / 2),
+            (SECOND, SECOND * 2),
+            (SECOND * 3 / 2, SECOND * 5 / 2),
+        ] {
+            tally.answered(Verdict::Acknowledged, times(start, end));
+        }
+        tally.answered(Verdict::Insufficient, times(SECOND, SECOND * 3 / 2));
+        assert_eq!(tally.acknowledged, 4);
+        assert_eq!(tally.window_acknowledged, 1);
+        assert_eq!(tally.service_time.len(), 1);
+        assert_eq!(tally.window_completed, 3);
+        assert_eq!(tally.window_out_ns, u128::from(SECOND / 2 + SECOND + SECOND / 2 + SECOND / 2));
+        assert_eq!(tally.per_second, [1, 1, 2]);
+    }
+
+    #[test]
+    fn merging_adds_everything_and_keeps_the_earliest_error() {
+        let mut first = tally();
+        first.answered(Verdict::Acknowledged, times(SECOND, SECOND + 5_000));
+        first.answered(Verdict::Error, times(SECOND, SECOND + 7_000));
+        first.keep_first_error(SECOND + 7_000, "later");
+        let mut second = tally();
+        second.answered(Verdict::Acknowledged, times(SECOND * 3 / 2, SECOND * 2));
+        second.answered(Verdict::Acknowledged, times(SECOND * 3 / 2, SECOND * 5 / 2));
+        second.answered(Verdict::Insufficient, times(0, 10));
+        second.keep_first_error(SECOND + 6_000, "earlier");
+        second.unanswered(SECOND, 3 * SECOND);
+        second.lost_connections = 1;
+        first.merge(second).unwrap();
+
+        assert_eq!((first.acknowledged, first.insufficient, first.error, first.in_doubt), (3, 1, 1, 1));
+        assert_eq!(first.lost_connections, 1);
+        assert_eq!((first.window_acknowledged, first.window_completed), (2, 3));
+        assert_eq!(first.window_service_ns, u128::from(12_000 + SECOND / 2));
+        assert_eq!(first.window_out_ns, u128::from(12_000 + SECOND + SECOND));
+        assert_eq!(first.per_second, [0, 1, 2]);
+        assert_eq!((first.service_time.len(), first.response_time.as_ref().unwrap().len()), (2, 2));
+        assert_eq!(first.first_error.unwrap().1, "earlier");
+    }
+}

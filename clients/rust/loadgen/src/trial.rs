@@ -1,0 +1,139 @@
+//! From a configuration to a report.
+
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use mio::net::TcpStream;
+
+use crate::config::Config;
+use crate::connection::Connection;
+use crate::engine::{Shared, Trial, Worker};
+use crate::error::ClientError;
+use crate::handshake::HandshakeStream;
+use crate::progress;
+use crate::protocol::Protocol;
+use crate::report::{ClientIdentity, ConnectionReport, Facts, Report};
+use crate::schedule::{to_nanoseconds, to_seconds, Clock, Phases, Schedule};
+use crate::tally::Tally;
+use crate::usage::{peak_memory_bytes, CpuUsage};
+use crate::work::Work;
+
+/// Connects, loads the endpoint and reports.
+pub fn run<P: Protocol>(config: &Config<P::Endpoint>, client: ClientIdentity) -> Result<Report, ClientError> {
+    let work = Work::load(&config.workload)?;
+    let phases = Phases::new(config);
+    let schedule = Schedule::new(config);
+    let mut workers = prepare_workers::<P>(config, phases, schedule)?;
+    progress::ready();
+    let started_unix_s =
+        SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64());
+    let trial = Trial {
+        work,
+        clock: Clock::start(),
+        phases,
+        schedule,
+        in_flight: config.in_flight as u64,
+        request_timeout: to_nanoseconds(config.request_timeout_s),
+        shared: Shared::new(workers.len()),
+    };
+    run_workers(&mut workers, &trial)?;
+    let facts = Facts {
+        client,
+        started_unix_s,
+        warmup_s: config.warmup_s,
+        window_s: config.window_s,
+        drained_s: workers.iter().map(|worker| drained_s(worker, phases)).fold(0.0, f64::max),
+        window_usage: workers[0].usage.spent(),
+        usage: CpuUsage::now(),
+        peak_memory_bytes: peak_memory_bytes(),
+    };
+    report(facts, workers)
+}
+
+fn drained_s<P>(worker: &Worker<P>, phases: Phases) -> f64 {
+    to_seconds(worker.ended_at.saturating_sub(phases.window_end))
+}
+
+fn prepare_workers<P: Protocol>(
+    config: &Config<P::Endpoint>,
+    phases: Phases,
+    schedule: Schedule,
+) -> Result<Vec<Worker<P>>, ClientError> {
+    let mut shares: Vec<Vec<Connection<P>>> = (0..config.threads).map(|_| Vec::new()).collect();
+    for slot in 0..config.connections {
+        shares[slot as usize % config.threads].push(connect(config, slot)?);
+    }
+    shares
+        .into_iter()
+        .enumerate()
+        .map(|(thread, connections)| {
+            let tally = Tally::new(phases, schedule.is_open())
+                .map_err(|error| ClientError::Integrity(format!("histogram: {error:?}")))?;
+            Worker::new(thread, connections, tally).map_err(|error| {
+                ClientError::Endpoint(format!("event loop: {error}; raise the limit on open files"))
+            })
+        })
+        .collect()
+}
+
+fn connect<P: Protocol>(config: &Config<P::Endpoint>, slot: u32) -> Result<Connection<P>, ClientError> {
+    let number = config.first_connection + slot;
+    let (host, port) = P::address(&config.endpoint);
+    let unusable = |why: String| {
+        ClientError::Endpoint(format!("connection {number} to {} at {host}:{port}: {why}", P::NAME))
+    };
+    let mut stream = HandshakeStream::connect(host, port).map_err(unusable)?;
+    let protocol = P::handshake(&config.endpoint, &mut stream).map_err(unusable)?;
+    let (stream, rest) = stream.into_parts().map_err(|error| unusable(error.to_string()))?;
+    Ok(Connection::new(number, slot, protocol, TcpStream::from_std(stream), rest, config.in_flight))
+}
+
+/// The first worker runs on this thread.
+fn run_workers<P: Protocol>(workers: &mut [Worker<P>], trial: &Trial) -> Result<(), ClientError> {
+    let run = |worker: &mut Worker<P>| {
+        let result = worker.run(trial);
+        if result.is_err() {
+            trial.shared.aborted.store(true, Ordering::Relaxed);
+        }
+        result
+    };
+    thread::scope(|scope| {
+        let mut workers = workers.iter_mut();
+        let first = workers.next();
+        let others: Vec<_> = workers.map(|worker| scope.spawn(|| run(worker))).collect();
+        let mut result = first.map_or(Ok(()), run);
+        for other in others {
+            let ended = other.join().unwrap_or_else(|_| {
+                Err(ClientError::Integrity("a thread of the load ended early".to_owned()))
+            });
+            result = result.and(ended);
+        }
+        result
+    })
+}
+
+fn report<P: Protocol>(facts: Facts, workers: Vec<Worker<P>>) -> Result<Report, ClientError> {
+    let mut connections = Vec::new();
+    let mut total: Option<Tally> = None;
+    for worker in workers {
+        connections.extend(worker.connections.into_iter().map(|connection| ConnectionReport {
+            connection: connection.number,
+            issued: connection.issued,
+            failed: connection.failed,
+            in_doubt: connection.in_doubt,
+            retried: Vec::new(),
+        }));
+        match &mut total {
+            None => total = Some(worker.tally),
+            Some(total) => total
+                .merge(worker.tally)
+                .map_err(|error| ClientError::Integrity(format!("histogram: {error:?}")))?,
+        }
+    }
+    connections.sort_by_key(|connection| connection.connection);
+    match total {
+        Some(tally) => Report::new(facts, tally, connections),
+        None => Err(ClientError::Integrity("the load has no thread".to_owned())),
+    }
+}
