@@ -7,6 +7,8 @@ the theme of the page it stands in.
 from gapbook.charts._contestants import Cell, Contestant, Trial, contestants
 from gapbook.charts._figure import PHONE_WIDTH, WIDE_WIDTH, Figure
 from gapbook.charts._frame import Provenance
+from gapbook.charts._gates import Gate, gates
+from gapbook.charts._latency import LatencySeries, LatencyTrial, latency
 from gapbook.charts._missing import missing
 from gapbook.charts._tokens import TOKENS
 from gapbook.charts._waterfall import Closing, Endpoint, Step, close, waterfall
@@ -20,11 +22,16 @@ __all__ = [
     "Contestant",
     "Endpoint",
     "Figure",
+    "Gate",
+    "LatencySeries",
+    "LatencyTrial",
     "Provenance",
     "Step",
     "Trial",
     "close",
     "contestants",
+    "gates",
+    "latency",
     "missing",
     "waterfall",
 ]

@@ -7,7 +7,15 @@ from dataclasses import dataclass
 
 from gapbook.charts._canvas import Canvas, Plane
 from gapbook.charts._figure import Figure, Table, build
-from gapbook.charts._frame import KeyItem, Provenance, draw_axis, draw_footer, draw_header, sizes_of
+from gapbook.charts._frame import (
+    KeyItem,
+    Provenance,
+    draw_axis,
+    draw_footer,
+    draw_header,
+    goodput_ticks,
+    sizes_of,
+)
 from gapbook.charts._marks import (
     draw_dots,
     draw_estimate,
@@ -201,7 +209,8 @@ def _draw_panels(canvas: Canvas, panels: list[tuple[str, list[_Row]]], columns: 
             (_draw_phone_row if canvas.is_phone else _draw_wide_row)(canvas, row, columns)
         if index < len(panels) - 1:
             canvas.y += 4
-    draw_axis(canvas, top + 20 if panels[0][0] or not canvas.is_phone else top, _AXIS)
+    has_head = panels[0][0] or not canvas.is_phone
+    draw_axis(canvas, top + 20 if has_head else top, goodput_ticks(canvas), _AXIS)
 
 
 def _draw_panel_head(canvas: Canvas, facet: str, columns: _Columns) -> None:

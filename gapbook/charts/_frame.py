@@ -10,7 +10,16 @@ from gapbook.charts._canvas import Canvas, Plane
 from gapbook.charts._scale import LogScale, log_ticks, short_count
 from gapbook.charts._text import hold_together, measure, wrap, wrap_evenly
 
-__all__ = ["KeyItem", "Provenance", "Sizes", "draw_axis", "draw_footer", "draw_header", "sizes_of"]
+__all__ = [
+    "KeyItem",
+    "Provenance",
+    "Sizes",
+    "draw_axis",
+    "draw_footer",
+    "draw_header",
+    "goodput_ticks",
+    "sizes_of",
+]
 
 
 @dataclass(frozen=True)
@@ -84,32 +93,46 @@ def _draw_key(canvas: Canvas, key: Sequence[KeyItem]) -> None:
         x += needed + 14
 
 
-def draw_axis(canvas: Canvas, top: float, title: str, *, unit: str = "") -> None:
+def goodput_ticks(canvas: Canvas) -> list[tuple[float, str]]:
+    """Round values of the canvas's x scale with their labels: ``10k``."""
+    scale = _scale(canvas.x_scale)
+    return [
+        (tick, short_count(tick))
+        for tick in log_ticks(scale.low, scale.high, most=4 if canvas.is_phone else 7)
+    ]
+
+
+def draw_axis(canvas: Canvas, top: float, ticks: Sequence[tuple[float, str]], title: str) -> None:
     """Grid of the logarithmic x axis from ``top`` to the cursor, tick labels and title beneath."""
-    scale = canvas.x_scale
-    if scale is None:
-        raise ValueError("an axis is drawn after the canvas has its x scale")
-    sizes = sizes_of(canvas)
+    scale = _scale(canvas.x_scale)
+    size = sizes_of(canvas).tick
     bottom = canvas.y
-    most = 4 if canvas.is_phone else 7
-    for tick in _uncrowded(scale, log_ticks(scale.low, scale.high, most=most), unit, sizes.tick):
+    for tick, label in _uncrowded(scale, ticks, size):
         canvas.line((scale(tick), top), (scale(tick), bottom), token="grid", plane=Plane.GRID)
-        label = short_count(tick) + unit
-        half = measure(label, sizes.tick) / 2
+        half = measure(label, size) / 2
         x = min(max(scale(tick), half), canvas.width - half)
-        canvas.text(x, bottom + 15, label, size=sizes.tick, token="muted", align="center")
+        canvas.text(x, bottom + 15, label, size=size, token="muted", align="center")
     middle = (scale.start + scale.stop) / 2
-    canvas.text(middle, bottom + 31, title, size=sizes.tick, token="muted", align="center")
+    canvas.text(middle, bottom + 31, title, size=size, token="muted", align="center")
     canvas.y = bottom + 36
 
 
-def _uncrowded(scale: LogScale, ticks: list[float], unit: str, size: float) -> list[float]:
+def _scale(scale: LogScale | None) -> LogScale:
+    if scale is None:
+        raise ValueError("an axis is drawn after the canvas has its scale")
+    return scale
+
+
+def _uncrowded(
+    scale: LogScale, ticks: Sequence[tuple[float, str]], size: float
+) -> Sequence[tuple[float, str]]:
     """Every second tick, every third, ... until no two labels touch."""
     for step in range(1, len(ticks) + 1):
         kept = ticks[::step]
-        halves = {tick: measure(short_count(tick) + unit, size) / 2 + 4 for tick in kept}
+        halves = {tick: measure(label, size) / 2 + 4 for tick, label in kept}
         if all(
-            scale(after) - scale(before) > halves[before] + halves[after] for before, after in pairwise(kept)
+            scale(after) - scale(before) > halves[before] + halves[after]
+            for before, after in pairwise(halves)
         ):
             return kept
     return ticks[:1]
@@ -128,7 +151,7 @@ def draw_footer(canvas: Canvas, provenance: Provenance) -> None:
     address = " · ".join(part.replace(" ", "\u00a0") for part in parts if part)
     for line in wrap(address, sizes.footer, canvas.width - stamp_width - 12):
         canvas.y += sizes.footer + 3
-        canvas.text(0, canvas.y, line, size=sizes.footer, token="muted")
+        canvas.text(0, canvas.y, line.removesuffix(" ·"), size=sizes.footer, token="muted")
     if provenance.stamp:
         canvas.text(
             canvas.width,

@@ -10,7 +10,15 @@ from typing import Literal
 
 from gapbook.charts._canvas import Canvas, Plane
 from gapbook.charts._figure import Figure, Table, build
-from gapbook.charts._frame import KeyItem, Provenance, draw_axis, draw_footer, draw_header, sizes_of
+from gapbook.charts._frame import (
+    KeyItem,
+    Provenance,
+    draw_axis,
+    draw_footer,
+    draw_header,
+    goodput_ticks,
+    sizes_of,
+)
 from gapbook.charts._marks import (
     draw_dots,
     draw_estimate,
@@ -179,7 +187,7 @@ def waterfall(
         canvas.x_scale = LogScale(low, high, *_plot(canvas, start, bars, end, closing))
         top = canvas.y
         (_draw_phone_rows if canvas.is_phone else _draw_wide_rows)(canvas, start, bars, end, closing)
-        draw_axis(canvas, top, _AXIS)
+        draw_axis(canvas, top, goodput_ticks(canvas), _AXIS)
         _draw_closing(canvas, closing)
         draw_footer(canvas, provenance)
 

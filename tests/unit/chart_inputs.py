@@ -5,7 +5,17 @@ from __future__ import annotations
 import math
 import random
 
-from gapbook.charts import Cell, Contestant, Endpoint, Provenance, Step, Trial
+from gapbook.charts import (
+    Cell,
+    Contestant,
+    Endpoint,
+    Gate,
+    LatencySeries,
+    LatencyTrial,
+    Provenance,
+    Step,
+    Trial,
+)
 from gapbook.interval import Interval
 
 PROVENANCE = Provenance(
@@ -103,3 +113,52 @@ def ladder(
             "spacetimedb", "SpacetimeDB stack", "Rust client · 40 in flight", interval(stop), scatter(stop)
         ),
     )
+
+
+PERCENTILES = tuple(100 - 100 / 10 ** (step / 12) for step in range(2, 61))
+
+
+def latency_trial(base_ms: float, knee: float, *, operations: int, seed: int) -> LatencyTrial:
+    """A flat body and a tail that rises after ``knee`` per cent."""
+    draw = random.Random(seed)
+    shift, knee_shift = math.exp(draw.gauss(0, 0.05)), math.exp(draw.gauss(0, 0.3))
+    grid = (50.0, 90.0, 99.0, 99.9, 99.99, 99.999)
+    percentiles = tuple(sorted({*PERCENTILES, *grid}))
+    tails = [100 / (100 - percentile) for percentile in percentiles]
+    rise = 100 / (100 - knee) * knee_shift
+    latency_ms = tuple(base_ms * shift * tail**0.12 * (1 + 12 / (1 + (rise / tail) ** 4)) for tail in tails)
+    return LatencyTrial(percentiles, latency_ms, tuple(int(operations / tail) for tail in tails))
+
+
+def latency_series(*, count: int = 6, n: int = 5) -> list[LatencySeries]:
+    shapes = [
+        ("postgres", "Postgres", "Node client · Drizzle", 38.0, 99.0, 80_000),
+        ("postgres", "Postgres", "Node client · procedure", 6.1, 99.5, 400_000),
+        ("postgres", "Postgres", "Rust client · procedure · 1 in flight", 3.3, 99.0, 900_000),
+        ("postgres", "Postgres", "Rust client · procedure · 64 in flight", 75.0, 99.5, 2_400_000),
+        ("spacetimedb", "SpacetimeDB", "Rust client · 1 in flight", 2.1, 99.8, 1_200_000),
+        ("spacetimedb", "SpacetimeDB", "Rust client · 64 in flight", 30.0, 99.9, 6_000_000),
+        ("sqlite", "SQLite", "Node client · in process", 6.0, 99.9, 480_000),
+    ]
+    return [
+        LatencySeries(
+            system,
+            label,
+            detail,
+            tuple(latency_trial(base, knee, operations=operations, seed=seed) for seed in range(n)),
+        )
+        for system, label, detail, base, knee, operations in shapes[:count]
+    ]
+
+
+def seven_gates() -> list[Gate]:
+    low = tuple(abs(value) for value in scatter(0.6, spread=0.4))
+    return [
+        Gate("Little's law", "0.9 %", "limit 5 %", low, 5.0, 12, 12, "passed"),
+        Gate("Client load", "93 %", "limit 80 %", scatter(86.0), 80.0, 3, 12, "failed"),
+        Gate("Counts agree", "0 of 3.1 M", "limit 0", (0.0,) * 12, 0.0, 12, 12, "passed"),
+        Gate("Settings", "40 of 41", "1 not exposed", (1.0,) * 12, None, 12, 12, "withheld"),
+        Gate("Steady state", "0.6 %", "limit 1 %", tuple(value / 2 for value in low), 1.0, 12, 12, "passed"),
+        Gate("Failures", "0", "limit 0", (0.0,) * 12, 0.0, 12, 12, "passed"),
+        Gate("Quiet machine", "2.8 %", "limit 5 %", tuple(value * 3 for value in low), 5.0, 12, 12, "passed"),
+    ]
