@@ -1,0 +1,433 @@
+"""SpacetimeDB as a child process, from its crate, a named binary, or a named endpoint, spoken to over HTTP."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import runpy
+import secrets
+import shutil
+import subprocess
+import time
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import numpy as np
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from numpy.typing import NDArray
+
+from gapbook import stacks
+from gapbook.deployment import Process, free_port, log_tail, require_port_free
+from gapbook.errors import SetupError, StackError
+from gapbook.paths import CHECKOUT, cache_directory
+from gapbook.stacks import Durability, Server, ServerChoice
+from gapbook.toolchain import require_tool, run_step
+
+_MODULE = CHECKOUT / "modules" / "spacetimedb"
+_READY_TIMEOUT_S = 30.0
+_REQUEST_TIMEOUT_S = 60.0
+_SETTLE_TIMEOUT_S = 5.0
+_DEFAULT_PORT = 3000
+_CONFIRMED_READS_SINCE = (1, 4, 0)
+_MEMORY_FILE_SYSTEMS = {"tmpfs", "ramfs"}
+_ROW_COUNTER = re.compile(r"spacetime_num_rows_(inserted|deleted)_total\{(.*)\} (\d+)")
+_LABEL = re.compile(r'(\w+)="([^"]*)"')
+
+
+class Stack(stacks.Stack):
+    """See :class:`gapbook.stacks.Stack`.
+
+    Each seeding starts the server anew: republishing into a running 1.2.0 leaves the earlier log's
+    two file handles and its fsync timer behind, so that the n-th trial would pay for n of them.
+    A server that the reader named cannot be restarted; its database is cleared instead.
+    """
+
+    def __init__(self, context: stacks.StackContext) -> None:
+        super().__init__(context)
+        self._directory = self.deployment.directory / f"spacetimedb-{secrets.token_hex(4)}"
+        self._process: Process | None = None
+        self._api: httpx.Client | None = None
+        self._address: dict[str, Any] = {}
+
+    # --- before a run -------------------------------------------------------------------------
+    @classmethod
+    def install(cls) -> None:
+        root, native = cls._install_root(), cls.facts["native"]
+        if (root / "bin" / native["binary"]).is_file():
+            return
+        cargo = require_tool("cargo", "rustup (https://rustup.rs) or the cargo package of your system")
+        # Kept until the build is through, so that an interrupted one goes on where it stopped.
+        target = root.with_name(f"{root.name}-target")
+        run_step(
+            f"{native['crate']} {native['version']}",
+            [cargo, "install", f"{native['crate']}@{native['version']}", "--locked", "--root", root],
+            expected_s=native["expected_install_s"],
+            environment={"CARGO_TARGET_DIR": str(target)},
+        )
+        shutil.rmtree(target, ignore_errors=True)
+
+    @classmethod
+    def locate(cls, choice: ServerChoice) -> Server:
+        if choice.endpoint:
+            return _Running.listening_at(*_host_and_port(choice.endpoint)).server()
+        binary = choice.binary or cls._install_root() / "bin" / cls.facts["native"]["binary"]
+        if not binary.is_file():
+            raise SetupError(f"spacetimedb: {binary} is missing; run: {cls.facts['native']['install_hint']}")
+        try:
+            printed = subprocess.run(
+                [binary, "--version"], capture_output=True, text=True, check=False, timeout=_READY_TIMEOUT_S
+            ).stdout
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise SetupError(f"spacetimedb: {binary} --version failed: {error}") from error
+        version = re.search(r"version (\d+\.\d+\.\d+\S*?);", printed)
+        if version is None:
+            raise SetupError(
+                f"spacetimedb: {binary} --version names no version; name a spacetimedb-standalone"
+            )
+        return Server(str(binary), version[1], stacks.sha256_of(binary))
+
+    @classmethod
+    def commit_log_timer(cls, version: str) -> Mapping[str, Any]:
+        """What stack.toml knows of the fsync timer of this version; raises StackError when it knows nothing."""
+        known = [
+            entry
+            for entry in cls.facts["durability"]["commit_log_timer"]
+            if _numbers(entry["from_version"]) <= _numbers(version)
+        ]
+        if not known:
+            raise StackError(
+                f"spacetimedb: the fsync timer of version {version} is not known; "
+                "name a server from 1.2.0 on, or add its timer to stacks/spacetimedb/stack.toml"
+            )
+        return dict(max(known, key=lambda entry: _numbers(entry["from_version"])))
+
+    @classmethod
+    def _install_root(cls) -> Path:
+        return cache_directory() / "build" / f"spacetimedb-{cls.facts['native']['version']}"
+
+    # --- life ---------------------------------------------------------------------------------
+    def start(self) -> None:
+        if self._api is not None:
+            return
+        drift = runpy.run_path(str(_MODULE / "check.py"))["drift"](_MODULE)
+        if drift:
+            raise SetupError(f"spacetimedb: {drift}")
+        located = self.locate(self.context.choice)
+        self._require_possible(located.version)
+        if self.context.choice.endpoint:
+            host, port = _host_and_port(self.context.choice.endpoint)
+            database = f"gapbook-{secrets.token_hex(6)}"
+        else:
+            host, port, database = "127.0.0.1", self._start_server(Path(located.path)), "bank"
+        self._api = httpx.Client(
+            base_url=f"http://{host}:{port}/v1", timeout=_REQUEST_TIMEOUT_S, trust_env=False
+        )
+        token = self._request("log in", "POST", "/identity").json()["token"]
+        self._api.headers["Authorization"] = f"Bearer {token}"
+        self._address = {
+            "protocol": "spacetimedb",
+            "host": host,
+            "port": port,
+            "database": database,
+            "token": token,
+        }
+        if self.context.durability.kind == "fsync-per-commit":
+            self._address["confirmed"] = True
+        self._publish()
+
+    def _require_possible(self, version: str) -> None:
+        """Raise StackError when this version cannot keep the durability class that was asked for."""
+        asked, timer_ms = self.context.durability, self.commit_log_timer(version)["max_ms"]
+        if asked.kind == "fsync-per-commit" and _numbers(version) < _CONFIRMED_READS_SINCE:
+            raise StackError(
+                f"spacetimedb: {version} cannot acknowledge after the fsync (1.4.0 and later can); "
+                f"allowed: none, delayed({timer_ms} ms)"
+            )
+        if asked.kind == "delayed" and asked.max_ms is not None and asked.max_ms < timer_ms:
+            raise StackError(
+                f"spacetimedb: {version} fsyncs its log each {timer_ms} ms and cannot keep {asked}; "
+                f"allowed: none, delayed({timer_ms} ms) or more"
+            )
+
+    def _start_server(self, binary: Path) -> int:
+        """Start the server over a fresh directory; its port."""
+        self._directory.mkdir(mode=0o700)
+        private, public = self._directory / "id_ecdsa", self._directory / "id_ecdsa.pub"
+        _write_key_pair(private, public)
+        port = self.context.choice.port or free_port()
+        if self.context.choice.port:
+            require_port_free(port, "spacetimedb")
+        command: list[str | Path] = [binary, "start", "--listen-addr", f"127.0.0.1:{port}"]
+        command += ["--data-dir", self._directory / "data"]
+        command += ["--jwt-pub-key-path", public, "--jwt-priv-key-path", private]
+        if self.context.durability.kind == "none":
+            command.append("--in-memory")
+        self._process = self.deployment.start(command, name="spacetimedb", processors=self.context.processors)
+        self.deployment.wait_until_listening(self._process, port, _READY_TIMEOUT_S)
+        return port
+
+    def _publish(self) -> None:
+        """Load the module into an empty database, whatever it held before."""
+        self._request(
+            "publish the module",
+            "PUT",
+            f"/database/{self._address['database']}",
+            params={"clear": "true"},
+            content=(_MODULE / "bank.wasm").read_bytes(),
+        )
+
+    def stop(self) -> None:
+        if self._api is not None:
+            if self.context.choice.endpoint and self._address:
+                with contextlib.suppress(StackError):
+                    self._request("delete the database", "DELETE", f"/database/{self._address['database']}")
+            self._api.close()
+            self._api = None
+        if self._process is not None:
+            self.deployment.stop(self._process)
+            self._process = None
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+    def processes(self) -> list[Process]:
+        return [self._process] if self._process else []
+
+    # --- a trial ------------------------------------------------------------------------------
+    def seed(self, accounts: int, initial_balance: int) -> None:
+        if self.context.choice.endpoint:
+            self._publish()
+        else:
+            self.stop()
+            self.start()
+        self._request(
+            "seed",
+            "POST",
+            f"/database/{self._address['database']}/call/seed",
+            json=[accounts, initial_balance],
+        )
+
+    def endpoint(self) -> dict[str, Any]:
+        return dict(self._address)
+
+    def settings(self) -> dict[str, str]:
+        running = self._running()
+        database = self._request("describe", "GET", f"/database/{self._address['database']}").json()
+        timer = self.commit_log_timer(running.version)
+        return {
+            "version": running.version,
+            "storage": "memory" if running.in_memory else "disk",
+            "page_pool_max_size": running.argument("--page_pool_max_size") or "default",
+            "log_directives": ",".join(running.toml("config.toml").get("logs", {}).get("directives", [])),
+            "data_file_system": running.file_system,
+            "module_program": str(database["initial_program"]),
+            "commit_log_timer": f"not readable; {timer['max_ms']} ms by the source of this version",
+            "commit_log_timer_verified": str(timer["verified"]).lower(),
+        }
+
+    def durability(self) -> Durability:
+        running = self._running()
+        if running.in_memory or running.file_system in _MEMORY_FILE_SYSTEMS:
+            return Durability("none")
+        if not running.log_files():
+            raise StackError(
+                f"spacetimedb: no commit log under {running.data_directory}; its durability cannot be proven"
+            )
+        if self._address.get("confirmed"):
+            return Durability("fsync-per-commit")
+        return Durability("delayed", float(self.commit_log_timer(running.version)["max_ms"]))
+
+    def committed_transfers(self) -> int:
+        """Half of the rows that ``transfer`` wrote to ``accounts``, which each transfer makes two of.
+
+        Not ``spacetime_num_txns_total{committed="true"}``: 1.2.0 counts rolled back reducers there too
+        (its pull request 3956 repaired that later). Rows are counted at commit only, just after the
+        acknowledgement; so this waits until rows inserted and rows deleted agree.
+        """
+        deadline = time.monotonic() + _SETTLE_TIMEOUT_S
+        while True:
+            rows = self._rows_written_by_transfer()
+            if rows["inserted"] == rows["deleted"] and rows["inserted"] % 2 == 0:
+                return rows["inserted"] // 2
+            if time.monotonic() >= deadline:
+                raise StackError(f"spacetimedb: {rows} rows of accounts are not two for each transfer")
+            time.sleep(0.01)
+
+    def _rows_written_by_transfer(self) -> dict[str, int]:
+        identity = self._request("describe", "GET", f"/database/{self._address['database']}").json()
+        wanted = {
+            "db": identity["database_identity"]["__identity__"].removeprefix("0x"),
+            "reducer_or_query": "transfer",
+            "table_name": "accounts",
+            "txn_type": "Reducer",
+        }
+        rows = {"inserted": 0, "deleted": 0}
+        for kind, labels, value in _ROW_COUNTER.findall(
+            self._request("count commits", "GET", "/metrics").text
+        ):
+            if wanted.items() <= dict(_LABEL.findall(labels)).items():
+                rows[kind] += int(value)
+        return rows
+
+    def balances(self) -> NDArray[np.int64]:
+        answer = self._request(
+            "read balances",
+            "POST",
+            f"/database/{self._address['database']}/sql",
+            content="SELECT id, balance FROM accounts",
+        )
+        table = np.array(json.loads(answer.content)[0]["rows"], dtype=np.int64).reshape(-1, 2)
+        table = table[np.argsort(table[:, 0])]
+        if not np.array_equal(table[:, 0], np.arange(len(table))):
+            raise StackError("spacetimedb: account ids are not 0 .. n-1; the audit cannot index balances")
+        return table[:, 1].copy()
+
+    def log_bytes(self) -> int:
+        return sum(path.stat().st_size for path in self._running().log_files())
+
+    def server(self) -> Server:
+        return self._running().server()
+
+    # --- inside -------------------------------------------------------------------------------
+    def _running(self) -> _Running:
+        if self._process is not None:
+            self._process.require_running()
+            return _Running(self._process.pid)
+        if self._api is None:
+            raise StackError("spacetimedb: not started")
+        return _Running.listening_at(self._address["host"], self._address["port"])
+
+    def _request(self, verb: str, method: str, path: str, **parameters: Any) -> httpx.Response:
+        if self._api is None:
+            raise StackError("spacetimedb: not started")
+        try:
+            answer = self._api.request(method, path, **parameters)
+        except httpx.HTTPError as error:
+            log = f": {log_tail(self._process.log_path)}" if self._process else ""
+            raise StackError(f"spacetimedb: {verb}: {error or type(error).__name__}{log}") from error
+        if answer.status_code != httpx.codes.OK:
+            raise StackError(
+                f"spacetimedb: {verb}: the server answered {answer.status_code}: {answer.text[:300]}"
+            )
+        return answer
+
+
+@dataclass(frozen=True)
+class _Running:
+    """A server process of this machine, asked through /proc: what it is, not what we believe we started."""
+
+    pid: int
+
+    @classmethod
+    def listening_at(cls, host: str, port: int) -> _Running:
+        """The process that listens there; raises StackError when it cannot be looked into."""
+        for pid in _listening_processes(port):
+            running = cls(pid)
+            with contextlib.suppress(OSError):
+                if running.argument("--data-dir"):
+                    return running
+        raise StackError(
+            f"spacetimedb: no SpacetimeDB process that we may look into listens on {host}:{port}; run it on "
+            "this machine as this user (a container: with the host's network, and gapbook as root)"
+        )
+
+    @property
+    def arguments(self) -> list[str]:
+        return Path(f"/proc/{self.pid}/cmdline").read_bytes().decode(errors="replace").split("\0")[:-1]
+
+    def argument(self, name: str) -> str | None:
+        words = self.arguments
+        for word, following in zip(words, [*words[1:], ""], strict=True):
+            if word == name:
+                return following
+            if word.startswith(f"{name}="):
+                return word.partition("=")[2]
+        return None
+
+    @property
+    def in_memory(self) -> bool:
+        return "--in-memory" in self.arguments
+
+    @property
+    def data_directory(self) -> Path:
+        """As seen from here, also when the process lives in a container."""
+        named = Path(f"/proc/{self.pid}/cwd").readlink() / (self.argument("--data-dir") or "")
+        return Path(f"/proc/{self.pid}/root{named}")
+
+    @property
+    def file_system(self) -> str:
+        """Type of the file system under the data directory."""
+        device = self.data_directory.stat().st_dev
+        wanted = f"{os.major(device)}:{os.minor(device)}"
+        for line in Path(f"/proc/{self.pid}/mountinfo").read_text().splitlines():
+            left, _, right = line.partition(" - ")
+            if left.split()[2] == wanted:
+                return right.split()[0]
+        return "unknown"
+
+    @property
+    def version(self) -> str:
+        """What the server wrote into its own data directory when it started."""
+        return str(self.toml("metadata.toml")["version"])
+
+    def toml(self, name: str) -> dict[str, Any]:
+        try:
+            return tomllib.loads((self.data_directory / name).read_text())
+        except (OSError, tomllib.TOMLDecodeError) as error:
+            raise StackError(f"spacetimedb: {name} of the running server cannot be read ({error})") from error
+
+    def log_files(self) -> list[Path]:
+        return list(self.data_directory.glob("replicas/*/clog/*.stdb.log"))
+
+    def server(self) -> Server:
+        program = Path(f"/proc/{self.pid}/exe")
+        return Server(str(program.readlink()), self.version, stacks.sha256_of(program))
+
+
+def _listening_processes(port: int) -> Iterator[int]:
+    """Processes whose open files hold a TCP socket that listens on the port."""
+    sockets = set()
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        with contextlib.suppress(OSError):
+            for line in Path(table).read_text().splitlines()[1:]:
+                fields = line.split()
+                if fields[3] == "0A" and int(fields[1].rpartition(":")[2], 16) == port:
+                    sockets.add(f"socket:[{fields[9]}]")
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                if any(str(handle.readlink()) in sockets for handle in (entry / "fd").iterdir()):
+                    yield int(entry.name)
+
+
+def _host_and_port(url: str) -> tuple[str, int]:
+    parts = urlsplit(url)
+    if parts.scheme != "http" or parts.hostname not in {"127.0.0.1", "localhost"}:
+        raise StackError(f"spacetimedb: {url} is not a server of this machine; name http://127.0.0.1:PORT")
+    return "127.0.0.1", parts.port or _DEFAULT_PORT
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(word) for word in re.findall(r"\d+", version)[:3])
+
+
+def _write_key_pair(private: Path, public: Path) -> None:
+    """A fresh ES256 key pair, with which the server signs the tokens it gives out."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    private.touch(mode=0o600)
+    private.write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+    )
+    public.write_bytes(
+        key.public_key().public_bytes(
+            serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+        )
+    )

@@ -1,0 +1,310 @@
+"""The SpacetimeDB stack over a real server."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+
+from gapbook.deployment import Deployment, free_port
+from gapbook.errors import SetupError, StackError
+from gapbook.stacks import Durability, ServerChoice, Stack, StackContext, sha256_of, stack_class
+
+_ACCOUNTS = 100
+_INITIAL = 1_000
+_DELAYED = Durability("delayed", 500.0)
+
+
+@pytest.fixture(name="deployment", scope="module")
+def _deployment() -> Iterator[Deployment]:
+    with Deployment() as deployment:
+        yield deployment
+
+
+@pytest.fixture(name="shared", scope="module")
+def _shared(deployment: Deployment) -> Iterator[Stack]:
+    stack = _stack(deployment)
+    stack.start()
+    yield stack
+    stack.stop()
+
+
+@pytest.fixture(name="bank")
+def _bank(shared: Stack) -> Stack:
+    shared.seed(_ACCOUNTS, _INITIAL)
+    return shared
+
+
+def _stack(
+    deployment: Deployment, durability: Durability = _DELAYED, choice: ServerChoice | None = None
+) -> Stack:
+    return stack_class("spacetimedb")(StackContext(deployment, durability, choice or ServerChoice()))
+
+
+def _transfer(stack: Stack, source: int, destination: int, amount: int) -> str | None:
+    """Call the reducer; None when it committed, else what it said."""
+    address = stack.endpoint()
+    answer = httpx.post(
+        f"http://{address['host']}:{address['port']}/v1/database/{address['database']}/call/transfer",
+        json=[source, destination, amount],
+        headers={"Authorization": f"Bearer {address['token']}"},
+        trust_env=False,
+    )
+    return None if answer.status_code == 200 else answer.text
+
+
+def _settled_log_bytes(stack: Stack) -> int:
+    """The log's size once it has not grown for longer than its timer; the log follows the acknowledgement."""
+    size, since = stack.log_bytes(), time.monotonic()
+    while time.monotonic() - since < 0.6:
+        time.sleep(0.05)
+        if stack.log_bytes() != size:
+            size, since = stack.log_bytes(), time.monotonic()
+    return size
+
+
+def _listening(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+# --- the contract of the module ---------------------------------------------------------------
+def test_transfer_moves_the_amount_and_nothing_else(bank: Stack) -> None:
+    assert _transfer(bank, 3, 7, 250) is None
+    expected = np.full(_ACCOUNTS, _INITIAL)
+    expected[3], expected[7] = 750, 1_250
+    assert np.array_equal(bank.balances(), expected)
+
+
+def test_whole_balance_can_be_moved(bank: Stack) -> None:
+    assert _transfer(bank, 3, 7, _INITIAL) is None
+    assert bank.balances()[3] == 0
+
+
+@pytest.mark.parametrize(
+    ("source", "destination", "amount", "says"),
+    [
+        (3, 7, _INITIAL + 1, "insufficient"),
+        (3, _ACCOUNTS, 1, "account 100 does not exist"),
+        (_ACCOUNTS, 3, 1, "account 100 does not exist"),
+        (_ACCOUNTS, 3, _INITIAL + 1, "account 100 does not exist"),
+        (5, 5, 1, "account 5 is both source and destination"),
+        (3, 7, 0, "amount is 0"),
+    ],
+)
+def test_refused_transfer_says_why_and_changes_nothing(
+    bank: Stack, source: int, destination: int, amount: int, says: str
+) -> None:
+    message = _transfer(bank, source, destination, amount)
+    assert message is not None
+    assert message == says if says == "insufficient" else message.startswith(says)
+    assert np.array_equal(bank.balances(), np.full(_ACCOUNTS, _INITIAL))
+
+
+def test_seeding_again_forgets_what_was_moved(bank: Stack) -> None:
+    assert _transfer(bank, 3, 7, 250) is None
+    bank.seed(_ACCOUNTS + 20, 5)
+    assert np.array_equal(bank.balances(), np.full(_ACCOUNTS + 20, 5))
+
+
+def test_seed_reducer_replaces_what_is_stored(bank: Stack) -> None:
+    address = bank.endpoint()
+    for _ in range(2):
+        answer = httpx.post(
+            f"http://{address['host']}:{address['port']}/v1/database/{address['database']}/call/seed",
+            json=[10, 42],
+            headers={"Authorization": f"Bearer {address['token']}"},
+            trust_env=False,
+        )
+        assert answer.status_code == 200
+    assert np.array_equal(bank.balances(), np.full(10, 42))
+
+
+# --- what the stack reads back ----------------------------------------------------------------
+def test_only_committed_transfers_are_counted(bank: Stack) -> None:
+    before = bank.committed_transfers()
+    for amount in (1, 2, 3):
+        assert _transfer(bank, 3, 7, amount) is None
+    assert _transfer(bank, 3, 7, 10 * _INITIAL) == "insufficient"
+    assert bank.committed_transfers() - before == 3
+
+
+def test_log_grows_with_each_commit(bank: Stack) -> None:
+    before = _settled_log_bytes(bank)
+    assert _transfer(bank, 3, 7, 1) is None
+    assert _settled_log_bytes(bank) > before > 0
+
+
+def test_settings_read_back_are_those_declared(bank: Stack) -> None:
+    settings, declared = bank.settings(), bank.declared_settings()
+    assert {name: settings[name] for name in declared} == declared
+    assert settings["version"] == "1.2.0"
+    assert settings["storage"] == "disk"
+    assert settings["commit_log_timer"].startswith("not readable")
+
+
+def test_server_is_the_program_that_runs(bank: Stack) -> None:
+    server = bank.server()
+    assert server.version == "1.2.0"
+    assert server.sha256 == sha256_of(Path(f"/proc/{bank.processes()[0].pid}/exe"))
+    assert server == type(bank).locate(ServerChoice())
+
+
+# --- durability -------------------------------------------------------------------------------
+def test_durability_is_the_commit_log_timer(bank: Stack) -> None:
+    assert bank.durability() == _DELAYED
+
+
+def test_in_memory_server_is_seen_as_not_durable(deployment: Deployment) -> None:
+    stack = _stack(deployment, Durability("none"))
+    stack.start()
+    try:
+        stack.seed(10, 1)
+        assert stack.durability() == Durability("none")
+        assert stack.settings()["storage"] == "memory"
+        assert stack.log_bytes() == 0
+    finally:
+        stack.stop()
+
+
+@pytest.mark.parametrize("asked", [Durability("fsync-per-commit"), Durability("delayed", 100.0)])
+def test_class_that_cannot_be_kept_is_refused(deployment: Deployment, asked: Durability) -> None:
+    with pytest.raises(StackError, match=r"1\.2\.0 .* allowed: none, delayed\(500 ms\)"):
+        _stack(deployment, asked).start()
+
+
+# --- life -------------------------------------------------------------------------------------
+def test_stop_leaves_no_process_port_or_directory() -> None:
+    with Deployment() as deployment:
+        stack = _stack(deployment)
+        stack.start()
+        stack.start()
+        port, pid = stack.endpoint()["port"], stack.processes()[0].pid
+        assert _listening(port)
+        assert list(deployment.directory.glob("spacetimedb-*/data"))
+        stack.stop()
+        assert not _listening(port)
+        assert not Path(f"/proc/{pid}").exists()
+        assert not list(deployment.directory.glob("spacetimedb-*/"))
+        assert stack.processes() == []
+        stack.stop()
+
+
+def test_server_that_died_is_reported_and_the_next_seeding_recovers(bank: Stack) -> None:
+    victim = bank.processes()[0]
+    os.kill(victim.pid, signal.SIGKILL)
+    victim.popen.wait()
+    with pytest.raises(StackError, match="ended with code -9"):
+        bank.log_bytes()
+    with pytest.raises(StackError, match="read balances"):
+        bank.balances()
+    bank.seed(_ACCOUNTS, _INITIAL)
+    assert bank.balances().sum() == _ACCOUNTS * _INITIAL
+
+
+def test_port_that_the_reader_named_is_kept(deployment: Deployment) -> None:
+    port = free_port()
+    stack = _stack(deployment, choice=ServerChoice(port=port))
+    stack.start()
+    try:
+        stack.seed(10, 1)
+        assert stack.endpoint()["port"] == port
+    finally:
+        stack.stop()
+
+
+def test_taken_port_is_refused(bank: Stack, deployment: Deployment) -> None:
+    stack = _stack(deployment, choice=ServerChoice(port=bank.endpoint()["port"]))
+    try:
+        with pytest.raises(StackError, match="name another port"):
+            stack.start()
+    finally:
+        stack.stop()
+
+
+def test_missing_server_names_the_command_that_installs_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, deployment: Deployment
+) -> None:
+    monkeypatch.setenv("GAPBOOK_CACHE", str(tmp_path))
+    with pytest.raises(SetupError, match="spacetimedb-standalone is missing; run: make setup") as caught:
+        _stack(deployment).start()
+    assert "\n" not in str(caught.value)
+
+
+def test_program_that_is_no_server_is_refused(tmp_path: Path) -> None:
+    program = tmp_path / "server"
+    program.write_text("#!/bin/sh\necho something else\n")
+    program.chmod(0o755)
+    with pytest.raises(SetupError, match="names no version"):
+        stack_class("spacetimedb").locate(ServerChoice(binary=program))
+
+
+# --- a server that the reader named -----------------------------------------------------------
+def test_named_endpoint_is_used_read_back_and_left_as_it_was(bank: Stack, deployment: Deployment) -> None:
+    address = bank.endpoint()
+    choice = ServerChoice(endpoint=f"http://127.0.0.1:{address['port']}")
+    guest = _stack(deployment, choice=choice)
+    assert type(guest).locate(choice) == bank.server()
+    guest.start()
+    database = guest.endpoint()["database"]
+    guest.seed(10, 100)
+    assert _transfer(guest, 0, 1, 5) is None
+    assert guest.balances()[:2].tolist() == [95, 105]
+    assert guest.committed_transfers() == 1
+    assert bank.committed_transfers() == 0
+    assert guest.processes() == []
+    assert guest.declared_settings() == {}
+    assert guest.settings()["version"] == "1.2.0"
+    assert guest.durability() == _DELAYED
+    guest.seed(10, 100)
+    assert guest.balances().tolist() == [100] * 10
+    guest.stop()
+    url = f"http://127.0.0.1:{address['port']}/v1/database/{database}"
+    assert httpx.get(url, trust_env=False).status_code == 404
+    assert bank.balances().sum() == _ACCOUNTS * _INITIAL
+
+
+@pytest.mark.parametrize(
+    ("url", "says"),
+    [
+        ("http://database.example:3000", "not a server of this machine"),
+        ("https://127.0.0.1:3000", "not a server of this machine"),
+        (f"http://127.0.0.1:{free_port()}", "no SpacetimeDB process"),
+    ],
+)
+def test_endpoint_that_cannot_be_audited_is_refused(deployment: Deployment, url: str, says: str) -> None:
+    with pytest.raises(StackError, match=says):
+        _stack(deployment, choice=ServerChoice(endpoint=url)).start()
+
+
+@pytest.mark.parametrize(
+    ("version", "max_ms"),
+    [
+        ("1.2.0", 500),
+        ("1.12.0", 500),
+        ("2.0.1", 500),
+        ("2.0.2", 10),
+        ("2.0.3", 10),
+        ("2.0.4", 0),
+        ("2.8.3", 0),
+    ],
+)
+def test_timer_of_the_commit_log_is_that_of_the_version(version: str, max_ms: int) -> None:
+    spacetimedb: Any = stack_class("spacetimedb")
+    timer = spacetimedb.commit_log_timer(version)
+    assert timer["max_ms"] == max_ms
+    assert timer["verified"] is (version == "1.2.0")
+
+
+def test_version_of_unknown_durability_is_refused() -> None:
+    spacetimedb: Any = stack_class("spacetimedb")
+    with pytest.raises(StackError, match="not known"):
+        spacetimedb.commit_log_timer("1.1.9")
