@@ -12,6 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations, product
+from typing import Literal
 
 from gapbook.estimate import geometric_interval
 from gapbook.interval import Interval
@@ -19,16 +20,23 @@ from gapbook.interval import Interval
 __all__ = ["Decomposition", "Factor", "Share", "decompose"]
 
 Cell = tuple[str, ...]
+Family = Literal["stack", "wire", "promise", "workload", "residual"]
 _MAX_FACTORS = 8
 
 
 @dataclass(frozen=True)
 class Factor:
-    """What differs between start and end: ``before`` → ``after`` in one coordinate of the cells."""
+    """What differs between start and end: ``before`` → ``after`` in one dimension of the cells.
+
+    ``dimension`` is a key of :meth:`gapbook.scenario.Contestant.levels`; ``family`` groups factors by
+    colour: ``stack``, ``wire``, ``promise``, ``workload`` or ``residual``.
+    """
 
     name: str
+    dimension: str
     before: str
     after: str
+    family: Family
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,16 @@ class Contestant:
     def load_client(self) -> Client:
         return find_client(self.client, self.protocol)
 
+    def levels(self) -> dict[str, str]:
+        """The level of each dimension, in words that are the same for all systems."""
+        return {
+            "system": self.system,
+            "access": str(self.module.facts["access"][self.access].get("level", self.access)),
+            "tier": self.tier,
+            "client": self.client,
+            "in flight": str(self.in_flight),
+        }
+
     @property
     def system_label(self) -> str:
         return str(self.stack.facts["label"])

@@ -1,0 +1,106 @@
+"""A chapter as its notebook uses it: parameters checked, contestants stated, a run obtained."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gapbook.campaign import obtain_run
+from gapbook.errors import GapbookError, ParameterError
+from gapbook.exhibits import Exhibits
+from gapbook.parameters import PARAMETERS, check_parameters
+from gapbook.scenario import Contestant, Scenario, Workload
+from gapbook.stacks import Durability, ServerChoice
+
+__all__ = ["Chapter"]
+
+
+class Chapter:
+    """Holds a chapter's parameters; everything after it in the notebook may trust them.
+
+    ``namespace`` is the notebook's ``globals()``: the names of the parameters cell, and whatever a
+    caller injected after it. A name that is neither a parameter nor part of the notebook is refused.
+    Raises ParameterError before any server starts.
+    """
+
+    def __init__(self, name: str, namespace: Mapping[str, Any]) -> None:
+        _explain_errors_in_one_line(namespace)
+        self.name = name
+        visible = {
+            key: value
+            for key, value in namespace.items()
+            if not key.startswith("_") and key not in _SHELL_NAMES and _could_be_parameter(value)
+        }
+        self.parameters = check_parameters(visible)
+        missing = [key for key in PARAMETERS if key not in self.parameters]
+        if missing:
+            raise ParameterError(f"chapter {name}: its parameters cell does not set {', '.join(missing)}")
+
+    def contestant(
+        self, name: str, system: str, *, access: str, client: str, in_flight: int, tier: str = "direct"
+    ) -> Contestant:
+        """One contestant, a full set of levels; raises ParameterError when a level does not exist."""
+        return Contestant(name, system, access, tier, client, in_flight)
+
+    def measure(self, *contestants: Contestant) -> Exhibits:
+        """Obtain the run of these contestants (those that the parameters select), live or stored."""
+        given = self.parameters
+        scenario = Scenario(
+            chapter=self.name,
+            contestants=contestants,
+            workload=Workload(given["accounts"]),
+            alphas=tuple(float(a) for a in _as_list(given["alpha"])),
+            connections=given["connections"],
+            window_s=float(given["window_s"]),
+            warmup_s=float(given["warmup_s"]),
+            durability=Durability.parse(given["durability"]),
+            seed=given["seed"],
+        ).select(_names(given["contestants"]))
+        run = obtain_run(
+            scenario, source=given["source"], blocks=given["blocks"], choices=_choices(given["servers"])
+        )
+        return Exhibits(run, self.name)
+
+
+_SHELL_NAMES = frozenset({"In", "Out", "exit", "quit", "get_ipython", "open"})
+
+
+def _could_be_parameter(value: Any) -> bool:
+    """Plain values only: what papermill can inject. The notebook's own objects are none."""
+    if isinstance(value, list | tuple):
+        return all(_could_be_parameter(item) for item in value)
+    return value is None or isinstance(value, bool | int | float | str)
+
+
+def _as_list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _names(value: str | Sequence[str]) -> list[str]:
+    names = [name.strip() for name in value.split(",")] if isinstance(value, str) else list(value)
+    return [] if names == ["all"] else [name for name in names if name]
+
+
+def _choices(text: str) -> dict[str, ServerChoice]:
+    chosen = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        system, equals, named = part.partition("=")
+        if not equals:
+            raise ParameterError(f"servers: {part!r} is not of the form STACK=BINARY or STACK=URL")
+        chosen[system.strip()] = ServerChoice.parse(named.strip())
+    return chosen
+
+
+def _explain_errors_in_one_line(namespace: Mapping[str, Any]) -> None:
+    """In a notebook, an error of ours is one line for its reader, not a trace through the library."""
+    shell = namespace["get_ipython"]() if "get_ipython" in namespace else None
+    if shell is None:
+        return
+
+    def show(shell: Any, kind: type, error: BaseException, _trace: Any, tb_offset: Any = None) -> list[str]:
+        del tb_offset  # IPython passes it by name
+        line = f"{kind.__name__}: {error}"
+        shell._showtraceback(kind, error, [line])
+        return [line]
+
+    shell.set_custom_exc((GapbookError,), show)

@@ -1,0 +1,346 @@
+"""Exhibits: the findings of a run as charts, panels and sentences of a page."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from myst_nb import glue
+
+from gapbook import charts, page
+from gapbook.claims import Claim, claim
+from gapbook.estimate import geometric_interval
+from gapbook.factors import Decomposition, Factor
+from gapbook.findings import Findings
+from gapbook.interval import format_factor
+from gapbook.scenario import Contestant
+
+__all__ = ["Exhibits"]
+
+
+class Exhibits(Findings):
+    """What a notebook displays. Every number in it is computed from the run's record."""
+
+    # --- first screen -------------------------------------------------------------------------
+    def banner(self) -> page.Html:
+        """Says that a page is the reader's own run; empty for a published one."""
+        if self.run.published:
+            return page.Html("")
+        return page.banner(
+            "own-run", f"This page shows run {self.run.run_id}, measured here, not the published run."
+        )
+
+    def answer_ratio(self, over: Contestant, under: Contestant, sentence: str) -> page.Html:
+        """The answer: ``{ratios}`` in the sentence becomes the ratio at the lowest and highest alpha."""
+        parts = []
+        for alpha in dict.fromkeys((self.alphas[0], self.alphas[-1])):
+            ratio = self.ratio(over.name, under.name, alpha)
+            if ratio is None:
+                return page.answer(
+                    f"Not answered by this run: {over.name} or {under.name} has no valid trial at α = {alpha:g}."
+                )
+            parts.append(f"{page.estimate(ratio.as_factor())} at α = {alpha:g}")
+        return page.answer(page.Html(html.escape(sentence).replace("{ratios}", ", and ".join(parts))))
+
+    def buttons(self) -> page.Html:
+        folder = f"../_static/runs/{self.run.run_id}"
+        return page.download_buttons(
+            [
+                page.Download("Cite this number", "#cite", primary=True),
+                page.Download("Re-run this", "#rerun"),
+                page.Download("Data", f"{folder}/trials.parquet"),
+                page.Download("Manifest", f"{folder}/manifest.json"),
+            ]
+        )
+
+    def provenance_line(self) -> page.Html:
+        return page.provenance_line(self.provenance_parts())
+
+    def cite_panel(self, over: Contestant, under: Contestant, alpha: float) -> page.Html:
+        ratio = self.ratio(over.name, under.name, alpha)
+        if ratio is None:
+            return page.banner("note", "This run has no number to cite: a needed cell has no valid trial.")
+        statement = f"{_name(over)} ÷ {_name(under)}, goodput at α = {alpha:g}"
+        return page.cite_panel(**self.citation(statement, ratio))
+
+    def rerun_panel(self) -> page.Html:
+        """The command that repeats this chapter with the reader's parameters."""
+        scenario = self.scenario
+        inputs = [
+            page.Input("blocks", "blocks", str(self.blocks)),
+            page.Input("alpha", "α", ",".join(f"{alpha:g}" for alpha in self.alphas)),
+            page.Input("in_flight", "in flight", str(max(c.in_flight for c in scenario.contestants))),
+            page.Input("window_s", "window, s", f"{scenario.window_s:g}"),
+            page.Input("durability", "durability", str(scenario.durability)),
+        ]
+        command = ["gapbook", "run", scenario.chapter]
+        for field in inputs:
+            command += ["-p", f"{field.name}={{{field.name}}}"]
+        took_s = float(self.run.trials["took_s"].sum())
+        memory = self.run.trials["server_memory_bytes"].max()
+        needs = f"about {took_s / 60:.0f} min" + (
+            f" · {int(memory) / 2**30:.1f} GiB" if isinstance(memory, int) else ""
+        )
+        return page.rerun_panel(command, inputs, needs=needs)
+
+    # --- tables -------------------------------------------------------------------------------
+    def ladder_table(
+        self, rungs: Sequence[tuple[str, str, str, Mapping[tuple[str, float], str]]]
+    ) -> page.Html:
+        """Each rung as a ratio of two contestants: as published, as measured, and the verdict."""
+        rows: list[list[str | page.Html]] = []
+        for name, over, under, published in rungs:
+            for alpha in self.alphas:
+                ours = self.ratio(over, under, alpha)
+                theirs = _published_ratio(published, over, under, alpha)
+                rows.append(
+                    [
+                        f"{name}, α = {alpha:g}",
+                        f"×{format_factor(theirs)}" if theirs else "–",
+                        ours.as_factor() if ours else "no valid trial",
+                        _VERDICT_WORDS[self.judge_value(ours, theirs)] if theirs else "–",
+                    ]
+                )
+        return page.values_table(("rung", "published", "ours", "verdict"), rows)
+
+    def refused_table(self) -> page.Html:
+        return page.refused_table(self.refused)
+
+    def systems_table(self) -> page.Html:
+        """Version, binary and settings of each server, as it said them."""
+        rows: list[list[str | page.Html]] = []
+        for name, system in self.run.manifest["systems"].items():
+            rows.append([name, "version", system["version"]])
+            rows.append([name, "sha256 of the binary", system["sha256"][:16] or "not readable"])
+            rows += [[name, key, value] for key, value in system["settings"].items()]
+        return page.values_table(("server", "setting", "read back"), rows)
+
+    def glue(self, **more: str | Claim) -> None:
+        """Make the facts of the run available to the prose."""
+        facts: dict[str, str] = {**self.glue_values(), "audited": self.audited()}
+        for key, value in more.items():
+            facts[key] = f"{value.value:,.0f}" if isinstance(value, Claim) else value
+        for key, text in facts.items():
+            glue(key, _Text(text), display=False)
+
+    # --- charts -------------------------------------------------------------------------------
+    @property
+    def method(self) -> str:
+        workload, manifest = self.scenario.workload, self.run.manifest
+        machine = manifest["machine"]
+        return (
+            f"Bank transfers, {workload.accounts:,} accounts, {self.scenario.connections} connections, "
+            f"{self.scenario.window_s:g} s windows. {self.blocks} randomised complete blocks; t intervals "
+            f"over blocks. {machine['processor']}, {machine['processors']} cores shared by server and client."
+        )
+
+    @property
+    def provenance(self) -> charts.Provenance:
+        return charts.Provenance(run=self.run.run_id, method=self.method)
+
+    def contestants_chart(self, published: Mapping[tuple[str, float], str]) -> charts.Figure:
+        """Goodput of every contestant, one panel an alpha; ``published`` maps cells to claim ids."""
+        rows = [
+            charts.Contestant(
+                system=contestant.system,
+                label=contestant.system_label,
+                detail=contestant.detail_label,
+                cells=tuple(
+                    self._chart_cell(contestant.name, alpha, published.get((contestant.name, alpha)))
+                    for alpha in self.alphas
+                ),
+            )
+            for contestant in self.scenario.contestants
+        ]
+        return charts.contestants(
+            rows,
+            facets=[f"α = {alpha:g}" for alpha in self.alphas],
+            provenance=self.provenance,
+            title=self._contestants_title(),
+            subtitle="Verified goodput: acknowledged in the window, reconciled with every balance. "
+            f"Durability {self.scenario.durability}.",
+        )
+
+    def _contestants_title(self) -> str:
+        """The spread between the slowest and the fastest contestant at each end of contention."""
+        parts = []
+        for alpha in dict.fromkeys((self.alphas[0], self.alphas[-1])):
+            known = [value for c in self.scenario.contestants if (value := self.goodput(c.name, alpha))]
+            if known:
+                spread = max(v.estimate for v in known) / min(v.estimate for v in known)
+                parts.append(f"×{format_factor(spread)} at α = {alpha:g}")
+        return f"Between the slowest and the fastest way: {' and '.join(parts) or 'no valid trial'}"
+
+    def _chart_cell(self, contestant: str, alpha: float, claim_id: str | None) -> charts.Cell:
+        rows = self.rows(contestant, alpha)
+        trials = tuple(
+            charts.Trial(row["goodput_per_s"] or math.nan, row["refused_because"] or "")
+            for row in rows
+            if row["goodput_per_s"]
+        )
+        goodput = self.goodput(contestant, alpha)
+        reasons = sorted({row["refused_because"] for row in rows if not row["valid"]})
+        return charts.Cell(
+            goodput=goodput,
+            trials=trials,
+            published=claim(claim_id).value if claim_id else None,
+            flags=tuple(
+                sorted({_short(label) for row in rows if row["valid"] for label in json.loads(row["labels"])})
+            ),
+            missing="" if goodput else f"no valid trial: {reasons[0] if reasons else 'not run'}",
+        )
+
+    def waterfall(self, factors: Sequence[Factor], alpha: float) -> charts.Figure:
+        """The gap in steps that multiply to it, from all ``before`` to all ``after``."""
+        parts = self.decompose(factors, alpha)
+        start, end = self.end(factors, "before"), self.end(factors, "after")
+        if parts is None or start is None or end is None:
+            return charts.missing(
+                f"The gap at α = {alpha:g} cannot be taken apart by this run",
+                "A cell on every path between the two ends has no valid trial in this run, "
+                "so that no factor can be given.",
+                provenance=self.provenance,
+            )
+        steps = [
+            charts.Step(
+                name=share.factor.name,
+                detail=f"{share.factor.before} → {share.factor.after}",
+                family=share.factor.family,
+                factor=share.multiplier,
+                order_range=(share.order_low, share.order_high),
+                blocks=tuple(share.by_block.values()),
+            )
+            for share in parts.shares
+        ]
+        blocks = sorted(parts.shares[0].by_block)
+        return charts.waterfall(
+            self._endpoint(start, alpha, blocks),
+            steps,
+            self._endpoint(end, alpha, blocks),
+            provenance=self.provenance,
+            title=_waterfall_title(parts),
+            subtitle=f"α = {alpha:g}: {parts.gap.as_factor()}. {parts.orderings} of {parts.orderings_possible} "
+            f"orderings feasible, {parts.cells_measured} of {parts.cells_possible} cells can be run.",
+            total=parts.gap,
+        )
+
+    def _endpoint(self, contestant: Contestant, alpha: float, blocks: Sequence[int]) -> charts.Endpoint:
+        values = self.values(contestant.name, alpha)
+        used = [values[block] for block in blocks]
+        return charts.Endpoint(
+            system=contestant.system,
+            label=contestant.system_label,
+            detail=contestant.detail_label,
+            goodput=geometric_interval(used),
+            blocks=tuple(used),
+        )
+
+    def latency_chart(self, alpha: float) -> charts.Figure:
+        """Latency at percentiles of every contestant at one alpha, each trial a line."""
+        title = f"Latency at α = {alpha:g}: pipelining is paid for in waiting"
+        series = []
+        for contestant in self.scenario.contestants:
+            trials = [
+                charts.LatencyTrial(
+                    tuple(point["percentile"] for point in points),
+                    tuple(point["latency_ms"] for point in points),
+                    tuple(point["operations_above"] for point in points),
+                )
+                for row in self.rows(contestant.name, alpha)
+                if row["valid"]
+                for points in [json.loads(row["latency_ms"])]
+            ]
+            if trials:
+                series.append(
+                    charts.LatencySeries(
+                        contestant.system, contestant.system_label, contestant.detail_label, tuple(trials)
+                    )
+                )
+        if not any(max(trial.counts_above) >= 100 for one in series for trial in one.trials):
+            return charts.missing(
+                title, "No trial has enough operations for a percentile.", provenance=self.provenance
+            )
+        return charts.latency(
+            series,
+            provenance=self.provenance,
+            title=title,
+            subtitle="Service time of requests that start and end in the window; closed loop.",
+        )
+
+    def gates_chart(self) -> charts.Figure:
+        """Every gate over all trials of the run: the worst trial against the limit."""
+        judged: dict[str, list[dict[str, Any]]] = {}
+        for text in self.run.trials["gates"].to_list():
+            for gate in json.loads(text):
+                judged.setdefault(gate["name"], []).append(gate)
+        cells = [_gate_cell(name, gates) for name, gates in judged.items()]
+        total, valid = self.run.trials.height, int(self.run.trials["valid"].sum())
+        title = f"{valid} of {total} trials passed every gate"
+        if not cells:
+            return charts.missing(title, "No trial came as far as its gates.", provenance=self.provenance)
+        return charts.gates(
+            cells,
+            provenance=self.provenance,
+            title=title,
+            subtitle="Number: the worst trial. Dots: all trials. Tick: the limit, fixed before the run.",
+        )
+
+
+_VERDICT_WORDS = {"confirmed": "confirmed", "refuted": "refuted", "unresolved": "not resolved"}
+
+
+class _Text(str):
+    """Text that glue shows without quotation marks."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _waterfall_title(parts: Decomposition) -> str:
+    """The residual and the largest named factor, in one sentence."""
+    named = [share for share in parts.shares if share.factor.family != "residual"]
+    residual = [share for share in parts.shares if share.factor.family == "residual"]
+    largest = max(named, key=lambda share: abs(math.log(share.multiplier.estimate)))
+    words = f"{largest.factor.name} is ×{format_factor(largest.multiplier.estimate)}"
+    whole = f"×{format_factor(parts.gap.estimate)}"
+    if not residual:
+        return f"Of {whole}, {words}"
+    return f"Of {whole}, {words}; the engine is left with ×{format_factor(residual[0].multiplier.estimate)}"
+
+
+def _name(contestant: Contestant) -> str:
+    return f"{contestant.system_label} ({contestant.detail_label})"
+
+
+def _short(label: str) -> str:
+    return label.partition(":")[0]
+
+
+def _published_ratio(
+    published: Mapping[tuple[str, float], str], over: str, under: str, alpha: float
+) -> float | None:
+    ids = published.get((over, alpha)), published.get((under, alpha))
+    return claim(ids[0]).value / claim(ids[1]).value if ids[0] and ids[1] else None
+
+
+def _gate_cell(name: str, judged: Sequence[Mapping[str, Any]]) -> charts.Gate:
+    passed = sum(gate["passed"] for gate in judged)
+    values = tuple(gate["value"] for gate in judged if gate["value"] is not None)
+    limit = float(judged[0]["limit"])
+    worst = max(values, default=0.0)
+    exact = limit == 0
+    return charts.Gate(
+        name=name,
+        worst="not assessed" if not values else f"{worst:.0f} off" if exact else f"{worst:.1%}",
+        limit="limit: none off" if exact else f"limit {limit:.1%}",
+        values=values,
+        limit_value=None if exact else limit,
+        passed=passed,
+        total=len(judged),
+        state="passed" if passed == len(judged) else "failed",
+    )

@@ -1,0 +1,187 @@
+"""What a run says: estimates, charts and sentences, all computed from its record.
+
+The only reader of a run's record on the way to the page, so that a live run and a published one
+cannot be treated differently.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, Literal
+
+import polars as pl
+
+from gapbook.errors import RecordError
+from gapbook.estimate import cell_values, geometric_interval, ratio_interval
+from gapbook.factors import Decomposition, Factor, decompose
+from gapbook.interval import Interval
+from gapbook.record import Run
+from gapbook.scenario import Contestant, Scenario
+
+__all__ = ["VERDICT_BAND_FRAC", "Findings", "Verdict"]
+
+Verdict = Literal["confirmed", "refuted", "unresolved"]
+VERDICT_BAND_FRAC = 0.10
+
+
+class Findings:
+    """The findings of one run of one chapter."""
+
+    def __init__(self, run: Run, chapter: str) -> None:
+        if run.manifest["chapter"] != chapter:
+            raise RecordError(f"run {run.run_id}: is of chapter {run.manifest['chapter']}, not of {chapter}")
+        self.run = run
+        self.scenario = Scenario.from_dict(run.manifest["scenario"])
+
+    # --- cells --------------------------------------------------------------------------------
+    @property
+    def alphas(self) -> tuple[float, ...]:
+        return self.scenario.alphas
+
+    @property
+    def blocks(self) -> int:
+        return int(self.run.manifest["blocks"])
+
+    def values(self, contestant: str, alpha: float) -> dict[int, float]:
+        """Goodput of the valid trials of one cell, by block; empty when the run has no such cell."""
+        return cell_values(self.run.trials, contestant, alpha)
+
+    def goodput(self, contestant: str, alpha: float) -> Interval | None:
+        values = self.values(contestant, alpha)
+        return geometric_interval(list(values.values())) if values else None
+
+    def ratio(self, over: str, under: str, alpha: float) -> Interval | None:
+        """How many times the goodput of ``over`` is that of ``under``, paired by block."""
+        return ratio_interval(self.values(over, alpha), self.values(under, alpha))
+
+    def ratio_of_ratios(self, over: str, under: str, alpha: float, base_alpha: float) -> Interval | None:
+        """The contention factor: by how much the ratio at ``alpha`` is that at ``base_alpha``."""
+        cells = [self.values(name, a) for a in (alpha, base_alpha) for name in (over, under)]
+        blocks = sorted(set.intersection(*map(set, cells)))
+        if not blocks:
+            return None
+        top, top_under, base, base_under = cells
+        return geometric_interval([top[b] / top_under[b] / (base[b] / base_under[b]) for b in blocks])
+
+    def rows(self, contestant: str, alpha: float) -> list[dict[str, Any]]:
+        kept = self.run.trials.filter((pl.col("contestant") == contestant) & (pl.col("alpha") == alpha))
+        return kept.to_dicts()
+
+    @cached_property
+    def refused(self) -> list[tuple[str, str, str]]:
+        """Contestant, trial, and why it is not counted."""
+        rows = self.run.trials.filter(~pl.col("valid")).to_dicts()
+        return [
+            (
+                f"{row['contestant']}, α = {row['alpha']:g}",
+                f"{row['trial'] + 1}, block {row['block'] + 1}",
+                row["refused_because"],
+            )
+            for row in rows
+        ]
+
+    # --- factors ------------------------------------------------------------------------------
+    def decompose(self, factors: Sequence[Factor], alpha: float) -> Decomposition | None:
+        """The gap from all ``before`` to all ``after``; None when a needed cell has no valid trial."""
+        cells = {
+            tuple(contestant.levels()[factor.dimension] for factor in factors): self.values(
+                contestant.name, alpha
+            )
+            for contestant in self.scenario.contestants
+            if self._varies_only(contestant, factors)
+        }
+        return decompose(factors, {cell: values for cell, values in cells.items() if values})
+
+    def _varies_only(self, contestant: Contestant, factors: Sequence[Factor]) -> bool:
+        levels = contestant.levels()
+        return all(levels[factor.dimension] in {factor.before, factor.after} for factor in factors)
+
+    def end(self, factors: Sequence[Factor], which: str) -> Contestant | None:
+        """The contestant at all ``before`` or all ``after``; None when the run does not have it."""
+        for contestant in self.scenario.contestants:
+            levels = contestant.levels()
+            if all(levels[factor.dimension] == getattr(factor, which) for factor in factors):
+                return contestant
+        return None
+
+    # --- words --------------------------------------------------------------------------------
+    def glue_values(self) -> dict[str, str]:
+        """Facts of the run for the prose, as printed text."""
+        manifest, machine = self.run.manifest, self.run.manifest["machine"]
+        systems = manifest["systems"]
+        return {
+            "run": self.run.run_id,
+            "date": _date(manifest["started_unix_s"]),
+            "blocks": str(self.blocks),
+            "trials": str(self.run.trials.height),
+            "valid_trials": str(int(self.run.trials["valid"].sum())),
+            "connections": str(self.scenario.connections),
+            "window": f"{self.scenario.window_s:g} s",
+            "warmup": f"{self.scenario.warmup_s:g} s",
+            "accounts": f"{self.scenario.workload.accounts:,}",
+            "durability": str(self.scenario.durability),
+            "processor": machine["processor"],
+            "processors": str(machine["processors"]),
+            "memory": f"{machine['memory_bytes'] / 2**30:.0f} GiB",
+            "kernel": machine["kernel"],
+            "file_system": machine["file_system"],
+            **{f"{name}_version": system["version"] for name, system in systems.items()},
+        }
+
+    def audited(self) -> str:
+        """How much was audited over all trials of the run."""
+        trials = self.run.trials.filter(pl.col("valid"))
+        transfers = int(trials["acknowledged"].sum() or 0)
+        return f"{transfers:,} transfers and {trials.height * self.scenario.workload.accounts:,} balances"
+
+    def provenance_parts(self) -> list[str]:
+        facts = self.glue_values()
+        code = self.run.manifest["code"]
+        return [
+            f"Run {self.run.run_id}",
+            f"{facts['blocks']} blocks",
+            f"{facts['valid_trials']} of {facts['trials']} trials valid",
+            f"{facts['accounts']} accounts, {facts['connections']} connections",
+            f"{facts['processor']}, {facts['processors']} cores, {facts['memory']}"
+            + (", virtual machine" if self.run.manifest["machine"]["virtual"] else ""),
+            *(f"{name} {system['version']}" for name, system in self.run.manifest["systems"].items()),
+            f"durability {facts['durability']}",
+            facts["date"],
+            f"code {code['revision'][:10]}{' with local changes' if code['changed'] else ''}",
+        ]
+
+    def citation(self, statement: str, interval: Interval) -> dict[str, str]:
+        """A number to be cited: plain, Markdown and BibTeX, with interval, n, conditions and run."""
+        facts = self.glue_values()
+        conditions = (
+            f"{facts['accounts']} accounts, {facts['connections']} connections, durability {facts['durability']}, "
+            f"{facts['processor']}, {facts['processors']} cores"
+        )
+        where = f"The Gap Book, {self.scenario.chapter}, run {self.run.run_id}, {facts['date']}"
+        text = (
+            f"{statement}: {interval.as_factor()} (95 % CI, n = {interval.n} blocks; {conditions}). {where}"
+        )
+        key = f"gapbook-{self.scenario.chapter}-{self.run.run_id}"
+        return {
+            "plain": text + ".",
+            "markdown": f"{statement}: **{interval.as_factor()}** (95 % CI, n = {interval.n} blocks; {conditions}). "
+            f"*{where}*",
+            "bibtex": f"@misc{{{key},\n  title = {{The Gap Book: {self.scenario.chapter}}},\n"
+            f"  note = {{Run {self.run.run_id}. {statement}: {interval.as_factor()}, 95 \\% CI, "
+            f"n = {interval.n} blocks; {conditions}}},\n  year = {{{facts['date'][:4]}}}\n}}",
+        }
+
+    def judge_value(self, ours: Interval | None, published: float) -> Verdict:
+        """The verdict by the rule fixed beforehand: interval against a band of ±10 % round the published value."""
+        if ours is None or not ours.bounded:
+            return "unresolved"
+        low, high = published * (1 - VERDICT_BAND_FRAC), published * (1 + VERDICT_BAND_FRAC)
+        if low <= ours.low and ours.high <= high:
+            return "confirmed"
+        return "refuted" if ours.high < low or ours.low > high else "unresolved"
+
+
+def _date(unix_s: float) -> str:
+    return datetime.datetime.fromtimestamp(unix_s, datetime.UTC).date().isoformat()
