@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import html
+import json
 import re
 import shlex
 from collections.abc import Sequence
@@ -166,7 +167,7 @@ def rerun_panel(
         raise ValueError(f"the command uses the inputs {sorted(used)}, but the panel has {sorted(names)}")
     defaults = {field.name: field.default for field in inputs}
     words = [re.sub(r"\{(\w+)\}", lambda match: defaults[match.group(1)], word) for word in command]
-    template = html.escape(" ".join(word if "{" in word else shlex.quote(word) for word in command))
+    template = html.escape(json.dumps(list(command)))
     fields = "".join(_input(field, anchor) for field in inputs)
     return Html(
         f'<section class="gb-panel gb-rerun" id="{html.escape(anchor)}" aria-label="Re-run this">'

@@ -64,7 +64,7 @@ class Figure:
         )
         return (
             f'<figure class="gb-fig" id="{self.id}"><div class="gb-wide">{wide}</div>'
-            f'<div class="gb-phone">{phone}</div>{details}</figure>'
+            f'<div class="gb-phone" hidden>{phone}</div>{details}</figure>'
         )
 
     def svg(self, width: int = WIDE_WIDTH, theme: Theme = "light") -> str:

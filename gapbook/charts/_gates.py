@@ -74,7 +74,7 @@ class _Layout:
     @property
     def height(self) -> float:
         own_line = 0 if self.count_beside else 14
-        return 12 + self.names * 14 + self.worsts * 17 + self.limits * 14 + own_line + 24
+        return 12 + self.names * 14 + self.worsts * 17 + self.limits * 14 + own_line + 20
 
 
 def gates(
@@ -152,9 +152,8 @@ def _headline(cells: Sequence[Gate], summary: str) -> str:
     if counted["passed"] == len(cells):
         told = f"all {len(cells)} gates passed" if len(cells) > 1 else "the gate passed"
     else:
-        told = ", ".join(
-            f"{counted[state]} of {len(cells)} gates {state}" for state in _TOKENS if counted[state]
-        )
+        others = [f"{counted[state]} {state}" for state in ("failed", "withheld") if counted[state]]
+        told = ", ".join([f"{counted['passed']} of {len(cells)} gates passed", *others])
     return f"{told}: {summary}" if summary else told
 
 

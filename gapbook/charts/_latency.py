@@ -260,7 +260,7 @@ def _draw_blocks(canvas: Canvas, curves: Sequence[_Curve], blocks: Sequence[list
         middle = block_top + 9
         if end_x:
             lead = [(end_x + 5, end_y), (right + 4, end_y), (right + 14, middle)]
-            canvas.path(lead, token="rule", plane=Plane.LINK, width=0.8)
+            canvas.path(lead, token="rule", plane=Plane.LINK, width=0.8, dash=(1, 2))
         sample = [(right + 14, middle), (right + 34, middle)]
         canvas.path(sample, token=curve.token, plane=Plane.MARK, width=2.2, dash=curve.dash)
         for index, line in enumerate(lines):
@@ -275,10 +275,8 @@ def _draw_numbers(canvas: Canvas, curves: Sequence[_Curve], top: float) -> None:
     tops = _apart([y for _, y in ends], [size + 1] * len(curves), top, canvas.y)
     for curve, (end_x, _), number_top in zip(curves, ends, tops, strict=True):
         if end_x:
-            y = number_top + size - 1
-            canvas.text(
-                canvas.width, y, str(curve.number), size=size, token=curve.token, bold=True, align="right"
-            )
+            number, y = str(curve.number), number_top + size - 1
+            canvas.text(end_x + 6, y, number, size=size, token=curve.token, bold=True, halo="bg")
 
 
 def _draw_list(canvas: Canvas, curves: Sequence[_Curve]) -> None:
