@@ -8,7 +8,6 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from myst_nb import glue
 
 from gapbook import charts, page
 from gapbook.claims import Claim, claim
@@ -120,6 +119,9 @@ class Exhibits(Findings):
 
     def glue(self, **more: str | Claim) -> None:
         """Make the facts of the run available to the prose."""
+        # Imported here: it takes seconds that command line and tests need not wait for.
+        from myst_nb import glue  # noqa: PLC0415
+
         facts: dict[str, str] = {**self.glue_values(), "audited": self.audited()}
         for key, value in more.items():
             facts[key] = f"{value.value:,.0f}" if isinstance(value, Claim) else value

@@ -167,16 +167,16 @@ class Stack(stacks.Stack):
                     sql.Identifier(_DATABASE), sql.Identifier(_ROLE)
                 )
             )
-            info = admin.info
+            host, port = admin.info.host, admin.info.port
             admin_url = psycopg.conninfo.make_conninfo(
-                host=info.host, port=info.port, user=info.user, password=info.password, dbname=_DATABASE
+                host=host, port=port, user=admin.info.user, password=admin.info.password, dbname=_DATABASE
             )
             admin.close()
             self._superuser = _connect(admin_url)
             self._address = {
                 "protocol": "postgres",
-                "host": info.host,
-                "port": info.port,
+                "host": host,
+                "port": port,
                 "user": _ROLE,
                 "password": password,
                 "database": _DATABASE,

@@ -1,0 +1,80 @@
+"""The audit replays the work, and one unit out of place is seen."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from gapbook.audit import expected_balances, reconcile
+from gapbook.work import AliasTable, draw_transfers
+
+TABLE = AliasTable.zipf(50, 1.0)
+COMMON: dict[str, Any] = {"table": TABLE, "seed": 11, "amount_max": 1000, "initial_balance": 10_000}
+
+
+def served(connections: list[dict[str, Any]]) -> NDArray[np.int64]:
+    """Balances of a server that applies each acknowledged transfer, one after the other."""
+    balances = np.full(50, 10_000, dtype=np.int64)
+    for row in connections:
+        left_out = {index for index, _ in row["failed"]} | set(row["in_doubt"])
+        kept = np.array([i for i in range(row["issued"]) if i not in left_out], dtype=np.uint64)
+        drawn = draw_transfers(TABLE, seed=11, connection=row["connection"], indices=kept, amount_max=1000)
+        for source, destination, amount in zip(drawn.source, drawn.destination, drawn.amount, strict=True):
+            balances[source] -= int(amount)
+            balances[destination] += int(amount)
+    return balances
+
+
+@pytest.fixture
+def report() -> dict[str, Any]:
+    return {
+        "acknowledged": 298,
+        "in_doubt": 0,
+        "connections": [
+            {"connection": 0, "issued": 100, "failed": [[17, "insufficient"], [99, "error"]], "in_doubt": []},
+            {"connection": 5, "issued": 200, "failed": [], "in_doubt": []},
+        ],
+    }
+
+
+def test_an_honest_server_agrees(report: dict[str, Any]) -> None:
+    audit = reconcile(report, committed=298, balances=served(report["connections"]), **COMMON)
+    assert audit.agrees
+    assert audit.mismatched_accounts == 0
+
+
+def test_failed_indices_are_left_out(report: dict[str, Any]) -> None:
+    without = served(report["connections"])
+    report["connections"][0]["failed"] = []
+    assert (expected_balances(connections=report["connections"], **COMMON) != without).any()
+
+
+def test_one_unit_too_much_on_one_account_is_refused(report: dict[str, Any]) -> None:
+    balances = served(report["connections"])
+    balances[3] += 1
+    audit = reconcile(report, committed=298, balances=balances, **COMMON)
+    assert not audit.agrees
+    assert audit.mismatched_accounts == 1
+    assert "sum of all balances moved by 1" in audit.explain()
+
+
+def test_a_swap_that_keeps_the_sum_is_refused(report: dict[str, Any]) -> None:
+    balances = served(report["connections"])
+    balances[3] += 1
+    balances[4] -= 1
+    assert reconcile(report, committed=298, balances=balances, **COMMON).mismatched_accounts == 2
+
+
+@pytest.mark.parametrize(("committed", "in_doubt"), [(297, 0), (299, 0), (298, 1)])
+def test_counts_that_differ_or_doubt_are_refused(
+    report: dict[str, Any], committed: int, in_doubt: int
+) -> None:
+    report["in_doubt"] = in_doubt
+    audit = reconcile(report, committed=committed, balances=served(report["connections"]), **COMMON)
+    assert not audit.agrees
+
+
+def test_a_missing_account_is_refused(report: dict[str, Any]) -> None:
+    audit = reconcile(report, committed=298, balances=served(report["connections"])[:-1], **COMMON)
+    assert not audit.agrees

@@ -1,0 +1,79 @@
+"""Shares close exactly; games worked by hand come out; infeasible cells leave out their orderings."""
+
+import math
+import random
+from itertools import product
+
+import pytest
+
+from gapbook.factors import Factor, decompose
+
+CLIENT = Factor("Client", "client", "node", "rust", "stack")
+DEPTH = Factor("Pipelining", "in flight", "1", "64", "wire")
+ENGINE = Factor("Engine", "system", "a", "b", "residual")
+
+
+def test_two_factors_by_hand() -> None:
+    # log2: both orders give depth 1 then 3 or 2; client 2 or 1. Means: 1.5 and 2.5.
+    cells = {
+        ("node", "1"): {0: 1.0},
+        ("rust", "1"): {0: 4.0},
+        ("node", "64"): {0: 8.0},
+        ("rust", "64"): {0: 16.0},
+    }
+    parts = decompose([CLIENT, DEPTH], cells)
+    assert parts is not None
+    client, depth = parts.shares
+    assert client.multiplier.estimate == pytest.approx(2**1.5)
+    assert depth.multiplier.estimate == pytest.approx(2**2.5)
+    assert (client.order_low, client.order_high) == pytest.approx((2, 4))
+    assert (depth.order_low, depth.order_high) == pytest.approx((4, 8))
+    assert parts.orderings == parts.orderings_possible == 2
+
+
+def test_an_infeasible_cell_leaves_one_ordering() -> None:
+    cells = {("node", "1"): {0: 1.0}, ("rust", "1"): {0: 4.0}, ("rust", "64"): {0: 16.0}}
+    parts = decompose([CLIENT, DEPTH], cells)
+    assert parts is not None
+    assert [share.multiplier.estimate for share in parts.shares] == pytest.approx([4, 4])
+    assert (parts.orderings, parts.cells_measured, parts.cells_possible) == (1, 3, 4)
+
+
+def test_a_dummy_factor_gets_one_and_symmetric_factors_get_the_same() -> None:
+    cells = {}
+    for client, depth, engine in product(("node", "rust"), ("1", "64"), ("a", "b")):
+        cells[client, depth, engine] = {0: 3.0 ** ((client == "rust") + (depth == "64"))}
+    parts = decompose([CLIENT, DEPTH, ENGINE], cells)
+    assert parts is not None
+    assert [share.multiplier.estimate for share in parts.shares] == pytest.approx([3, 3, 1])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_shares_close_on_any_lattice_and_in_every_block(seed: int) -> None:
+    draw = random.Random(seed)
+    corners = list(product(("node", "rust"), ("1", "64"), ("a", "b")))
+    cells = {corner: {b: math.exp(draw.gauss(5, 2)) for b in range(5)} for corner in corners}
+    for corner in draw.sample(corners[1:-1], draw.randint(0, 3)):
+        del cells[corner]
+    parts = decompose([CLIENT, DEPTH, ENGINE], cells)
+    if parts is None:
+        assert len(cells) < 8
+        return
+    assert parts.closing_error_log < 1e-9
+    for block in range(5):
+        gap = cells[corners[-1]][block] / cells[corners[0]][block]
+        assert math.prod(share.by_block[block] for share in parts.shares) == pytest.approx(gap, rel=1e-12)
+
+
+def test_blocks_with_a_refused_cell_are_left_out_everywhere() -> None:
+    cells = {("node", "1"): {0: 1.0, 1: 1.0}, ("rust", "1"): {0: 4.0}, ("rust", "64"): {0: 16.0, 1: 99.0}}
+    parts = decompose([CLIENT, DEPTH], cells)
+    assert parts is not None
+    assert parts.gap.n == 1
+    assert parts.gap.estimate == pytest.approx(16)
+
+
+def test_no_path_or_no_common_block_gives_nothing() -> None:
+    assert decompose([CLIENT, DEPTH], {("node", "1"): {0: 1.0}, ("rust", "64"): {0: 2.0}}) is None
+    disjoint = {("node", "1"): {0: 1.0}, ("rust", "1"): {1: 2.0}, ("rust", "64"): {0: 2.0}}
+    assert decompose([CLIENT, DEPTH], disjoint) is None
