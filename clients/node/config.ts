@@ -1,0 +1,144 @@
+import { EXIT_CONFIGURATION, Failure } from "./failure.ts";
+import { Fields } from "./fields.ts";
+
+export const CONTRACT_VERSION = 1;
+
+const PROTOCOL = "http";
+const WORKLOAD = "transfer";
+const INT4_MAX = 2 ** 31 - 1;
+const U32_MAX = 2 ** 32 - 1;
+const ACCOUNTS_MAX = 2 ** 21;
+const CONNECTIONS_MAX = 65_536;
+const IN_FLIGHT_MAX = 65_536;
+const DURATION_MIN_S = 0.001;
+const DURATION_MAX_S = 86_400;
+const RATE_MIN_PER_S = 1e-6;
+const RATE_MAX_PER_S = 1e9;
+const ALPHA_MAX = 1e3;
+
+const WORKLOAD_KEYS = ["name", "seed", "accounts", "alpha", "amount_max", "alias_table", "alias_table_sha256"];
+const LOAD_KEYS = [
+  "contract",
+  "endpoint",
+  "workload",
+  "connections",
+  "first_connection",
+  "in_flight",
+  "loop",
+  "warmup_s",
+  "window_s",
+  "drain_s",
+  "request_timeout_s",
+  "threads",
+];
+
+export interface Endpoint {
+  readonly host: string;
+  readonly port: number;
+  readonly path: string;
+}
+
+export interface Workload {
+  readonly seed: number;
+  readonly accounts: number;
+  readonly amountMax: number;
+  readonly aliasTable: string;
+  readonly aliasTableSha256: string;
+}
+
+export interface Config {
+  readonly endpoint: Endpoint;
+  readonly workload: Workload;
+  readonly connections: number;
+  readonly firstConnection: number;
+  readonly inFlight: number;
+  /** null is the closed loop. */
+  readonly ratePerS: number | null;
+  readonly warmupS: number;
+  readonly windowS: number;
+  readonly drainS: number;
+  readonly requestTimeoutS: number;
+}
+
+/** What `--draw` needs; the rest of a configuration may be there and is not looked at. */
+export interface DrawConfig {
+  readonly workload: Workload;
+  readonly connection: number;
+  readonly firstIndex: number;
+  readonly count: number;
+}
+
+export function parseConfig(json: string): Config {
+  const root = new Fields(parseJson(json), "", LOAD_KEYS);
+  root.integer("contract", CONTRACT_VERSION, CONTRACT_VERSION);
+  if (root.has("threads")) root.integer("threads", 1, 1);
+  return {
+    endpoint: parseEndpoint(root.inside("endpoint", ["protocol", "host", "port", "path"])),
+    workload: parseWorkload(root),
+    connections: root.integer("connections", 1, CONNECTIONS_MAX),
+    firstConnection: root.has("first_connection")
+      ? root.integer("first_connection", 0, U32_MAX - CONNECTIONS_MAX)
+      : 0,
+    inFlight: root.integer("in_flight", 1, IN_FLIGHT_MAX),
+    ratePerS: parseRate(root.inside("loop", ["kind", "rate_per_s"])),
+    warmupS: root.number("warmup_s", 0, DURATION_MAX_S),
+    windowS: root.number("window_s", DURATION_MIN_S, DURATION_MAX_S),
+    drainS: root.number("drain_s", 0, DURATION_MAX_S),
+    requestTimeoutS: root.number("request_timeout_s", DURATION_MIN_S, DURATION_MAX_S),
+  };
+}
+
+export function parseDrawConfig(json: string): DrawConfig {
+  const root = new Fields(parseJson(json), "", [...LOAD_KEYS, "draw"]);
+  root.integer("contract", CONTRACT_VERSION, CONTRACT_VERSION);
+  const draw = root.inside("draw", ["connection", "first_index", "count"]);
+  const firstIndex = draw.integer("first_index", 0, Number.MAX_SAFE_INTEGER);
+  return {
+    workload: parseWorkload(root),
+    connection: draw.integer("connection", 0, U32_MAX),
+    firstIndex,
+    count: draw.integer("count", 0, Number.MAX_SAFE_INTEGER - firstIndex),
+  };
+}
+
+function parseJson(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch (error) {
+    const reason = (error as SyntaxError).message;
+    throw new Failure(EXIT_CONFIGURATION, `configuration: standard input is not JSON (${reason})`);
+  }
+}
+
+function parseEndpoint(endpoint: Fields): Endpoint {
+  endpoint.text("protocol", `"${PROTOCOL}" for this client`, (value) => value === PROTOCOL);
+  return {
+    host: endpoint.text("host"),
+    port: endpoint.integer("port", 1, 65_535),
+    path: endpoint.has("path")
+      ? endpoint.text("path", "a path that begins with /", (value) => value.startsWith("/"))
+      : "/transfer",
+  };
+}
+
+function parseWorkload(root: Fields): Workload {
+  const workload = root.inside("workload", WORKLOAD_KEYS);
+  workload.text("name", `"${WORKLOAD}"`, (value) => value === WORKLOAD);
+  workload.number("alpha", 0, ALPHA_MAX);
+  return {
+    seed: workload.integer("seed", 0, Number.MAX_SAFE_INTEGER),
+    accounts: workload.integer("accounts", 2, ACCOUNTS_MAX),
+    amountMax: workload.integer("amount_max", 1, INT4_MAX),
+    aliasTable: workload.text("alias_table"),
+    aliasTableSha256: workload.text("alias_table_sha256", "64 hexadecimal digits", (value) =>
+      /^[0-9a-f]{64}$/.test(value),
+    ),
+  };
+}
+
+function parseRate(loop: Fields): number | null {
+  const kind = loop.text("kind", '"closed" or "open"', (value) => value === "closed" || value === "open");
+  if (kind === "open") return loop.number("rate_per_s", RATE_MIN_PER_S, RATE_MAX_PER_S);
+  if (loop.has("rate_per_s")) throw loop.refused("rate_per_s", "no rate in the closed loop");
+  return null;
+}

@@ -1,0 +1,20 @@
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import packageFacts from "./package.json" with { type: "json" };
+
+export const description = { name: packageFacts.name, language: "typescript", version: packageFacts.version };
+
+/** Who made a report; the dependencies are in the hash through the lock file. */
+export function identity(): object {
+  return { ...description, build_id: hashSources(import.meta.dirname) };
+}
+
+function hashSources(directory: string): string {
+  const sources = readdirSync(directory).filter((name) => /\.(ts|json)$/.test(name));
+  const hash = createHash("sha256");
+  for (const name of sources.sort()) {
+    hash.update(`${name}\0`).update(createHash("sha256").update(readFileSync(join(directory, name))).digest());
+  }
+  return hash.digest("hex");
+}

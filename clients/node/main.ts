@@ -1,0 +1,53 @@
+import { readFileSync } from "node:fs";
+import { CONTRACT_VERSION, parseConfig, parseDrawConfig } from "./config.ts";
+import { EXIT_CONFIGURATION, EXIT_INTEGRITY, Failure, messageOf } from "./failure.ts";
+import { description } from "./identity.ts";
+import { Load } from "./load.ts";
+import { emit } from "./progress.ts";
+import { createReport } from "./report.ts";
+import { Work } from "./work.ts";
+
+const STANDARD_INPUT = 0;
+const DRAWN_LINES = 10_000;
+
+try {
+  await run(process.argv.slice(2));
+} catch (error) {
+  emit("error", { message: messageOf(error) });
+  process.exit(error instanceof Failure ? error.exitCode : EXIT_INTEGRITY);
+}
+
+async function run(options: string[]): Promise<void> {
+  const option = options.join(" ");
+  if (option === "") return loadEndpoint();
+  if (option === "--describe") return describe();
+  if (option === "--draw") return draw();
+  throw new Failure(EXIT_CONFIGURATION, `arguments: ${option} is refused; allowed: none, --describe or --draw`);
+}
+
+async function loadEndpoint(): Promise<void> {
+  const config = parseConfig(readFileSync(STANDARD_INPUT, "utf8"));
+  const load = new Load(config);
+  await load.run();
+  process.stdout.write(`${JSON.stringify(createReport(config, load))}\n`);
+}
+
+function describe(): void {
+  const line = JSON.stringify({ contract: CONTRACT_VERSION, ...description, protocols: ["http"] });
+  process.stdout.write(`${line}\n`);
+}
+
+function draw(): void {
+  const { workload, connection, firstIndex, count } = parseDrawConfig(readFileSync(STANDARD_INPUT, "utf8"));
+  const work = new Work(workload);
+  let lines = "";
+  for (let place = 0; place < count; place++) {
+    const index = firstIndex + place;
+    const { source, destination, amount } = work.draw(connection, index);
+    lines += `${index} ${source} ${destination} ${amount}\n`;
+    if (place % DRAWN_LINES === DRAWN_LINES - 1 || place === count - 1) {
+      process.stdout.write(lines);
+      lines = "";
+    }
+  }
+}

@@ -1,0 +1,50 @@
+import { encodeIntoCompressedBase64 } from "hdr-histogram-js";
+import { type Config, CONTRACT_VERSION } from "./config.ts";
+import { identity } from "./identity.ts";
+import type { Load } from "./load.ts";
+import { toSeconds } from "./schedule.ts";
+
+/** The report of the client contract; every key that it names, no other. */
+export function createReport(config: Config, load: Load): object {
+  const { tally, windowCpu } = load;
+  const serviceTimeNs = encodeIntoCompressedBase64(tally.serviceTime);
+  const cpu = process.cpuUsage();
+  return {
+    contract: CONTRACT_VERSION,
+    client: identity(),
+    started_unix_s: load.startedUnixS,
+    warmup_s: config.warmupS,
+    window_s: config.windowS,
+    drained_s: load.drainedS,
+    attempted: tally.acknowledged + tally.failed + tally.inDoubt,
+    acknowledged: tally.acknowledged,
+    retried: 0,
+    in_doubt: tally.inDoubt,
+    failed: { insufficient: tally.insufficient, error: tally.error, timeout: 0 },
+    first_error: tally.firstError,
+    lost_connections: tally.lostConnections,
+    window: {
+      acknowledged: tally.windowAcknowledged,
+      goodput_per_s: tally.windowAcknowledged / config.windowS,
+      completed: tally.windowCompleted,
+      mean_in_flight: toSeconds(tally.windowOutNs) / config.windowS,
+      mean_service_time_s:
+        tally.windowCompleted === 0 ? null : toSeconds(tally.windowServiceNs) / tally.windowCompleted,
+      cpu_user_s: windowCpu.user / 1e6,
+      cpu_system_s: windowCpu.system / 1e6,
+    },
+    connections: load.connections.map(({ number, issued, failed, inDoubt }) => ({
+      connection: number,
+      issued,
+      failed,
+      in_doubt: inDoubt,
+      retried: [],
+    })),
+    per_second: tally.perSecond,
+    service_time_ns: serviceTimeNs,
+    response_time_ns: load.schedule.isOpen ? encodeIntoCompressedBase64(tally.responseTime) : serviceTimeNs,
+    cpu_user_s: cpu.user / 1e6,
+    cpu_system_s: cpu.system / 1e6,
+    peak_memory_bytes: process.resourceUsage().maxRSS * 1024,
+  };
+}

@@ -1,0 +1,86 @@
+import { build, type Histogram } from "hdr-histogram-js";
+import { type Phases, toSeconds } from "./schedule.ts";
+
+const LOWEST_NS = 1_000;
+const HIGHEST_NS = 600_000_000_000;
+
+export type Verdict = "acknowledged" | "insufficient" | "error";
+
+/** When a request was intended, handed to its connection, and answered, in nanoseconds of the clock. */
+export interface Times {
+  readonly intended: number;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** What was counted over all connections of a trial. */
+export class Tally {
+  acknowledged = 0;
+  insufficient = 0;
+  error = 0;
+  inDoubt = 0;
+  lostConnections = 0;
+  firstError: string | null = null;
+  windowAcknowledged = 0;
+  windowCompleted = 0;
+  /** Sum of the requests' overlaps with the window. */
+  windowOutNs = 0;
+  /** Sum of the service times of the requests that end inside the window. */
+  windowServiceNs = 0;
+  readonly perSecond: number[] = [];
+  readonly serviceTime: Histogram = createHistogram();
+  readonly responseTime: Histogram = createHistogram();
+  readonly #phases: Phases;
+
+  constructor(phases: Phases) {
+    this.#phases = phases;
+  }
+
+  get failed(): number {
+    return this.insufficient + this.error;
+  }
+
+  answered(verdict: Verdict, { intended, start, end }: Times): void {
+    const serviceNs = end - start;
+    const endsInside = this.#phases.contains(end);
+    this.windowOutNs += this.#phases.overlap(start, end);
+    if (endsInside) {
+      this.windowCompleted++;
+      this.windowServiceNs += serviceNs;
+    }
+    this[verdict]++;
+    if (verdict !== "acknowledged") return;
+    this.#countSecond(end);
+    if (endsInside && this.#phases.contains(start)) {
+      this.windowAcknowledged++;
+      this.serviceTime.recordValue(bounded(serviceNs));
+      this.responseTime.recordValue(bounded(end - intended));
+    }
+  }
+
+  /** A request that nobody answered until `end`. */
+  unanswered(start: number, end: number): void {
+    this.inDoubt++;
+    this.windowOutNs += this.#phases.overlap(start, end);
+  }
+
+  #countSecond(end: number): void {
+    const second = Math.floor(toSeconds(end));
+    while (this.perSecond.length <= second) this.perSecond.push(0);
+    this.perSecond[second]!++;
+  }
+}
+
+function createHistogram(): Histogram {
+  return build({
+    lowestDiscernibleValue: LOWEST_NS,
+    highestTrackableValue: HIGHEST_NS,
+    numberOfSignificantValueDigits: 3,
+    bitBucketSize: 64,
+    autoResize: false,
+  });
+}
+
+function bounded(nanoseconds: number): number {
+  return Math.min(Math.max(nanoseconds, LOWEST_NS), HIGHEST_NS);
+}
