@@ -1,0 +1,43 @@
+use std::io::{self, Read, Write};
+use std::process::ExitCode;
+
+use gap_null::{Options, ProtocolKind, Reply, Server};
+
+const USAGE: &str = "usage: gap-null postgres|http|spacetimedb --port N (0 for a free port); \
+                     it ends with SIGTERM or when its standard input closes";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let Some((kind, port)) = parse(&arguments) else {
+        eprintln!("arguments: {} is refused; {USAGE}", arguments.join(" "));
+        return ExitCode::from(2);
+    };
+    match run(kind, port) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("port {port}: {error}; choose a free port, or 0");
+            ExitCode::from(3)
+        }
+    }
+}
+
+fn parse(arguments: &[&str]) -> Option<(ProtocolKind, u16)> {
+    let [kind, "--port", port] = arguments else { return None };
+    let kind = match *kind {
+        "postgres" => ProtocolKind::Postgres,
+        "http" => ProtocolKind::Http,
+        "spacetimedb" => ProtocolKind::SpacetimeDb,
+        _ => return None,
+    };
+    port.parse().ok().map(|port| (kind, port))
+}
+
+fn run(kind: ProtocolKind, port: u16) -> io::Result<()> {
+    let server = Server::start(kind, port, Options::default(), || Reply::Committed)?;
+    writeln!(io::stdout(), r#"{{"event":"ready","port":{}}}"#, server.port())?;
+    let mut input = [0; 4096];
+    let mut stdin = io::stdin();
+    while stdin.read(&mut input)? > 0 {}
+    server.stop()
+}

@@ -1,0 +1,122 @@
+//! From a TCP connection to a WebSocket on which the reducer is known to exist.
+
+use base64::prelude::{Engine, BASE64_STANDARD};
+use loadgen::{HandshakeStream, Outcome};
+use memchr::memmem;
+use sha1::{Digest, Sha1};
+
+use crate::call::{self, Message};
+use crate::websocket::{self, Event, Frames, Masks};
+use crate::Endpoint;
+
+const SUBPROTOCOL: &str = "v1.bsatn.spacetimedb";
+/// RFC 6455, section 1.3.
+const ACCEPT_GUID: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+const UNKNOWN_REDUCER: &str = "no such reducer";
+const SHOWN_BYTES: usize = 300;
+
+pub fn upgrade(endpoint: &Endpoint, stream: &mut HandshakeStream) -> Result<(), String> {
+    let key = random_key()?;
+    stream.send(request(endpoint, &key).as_bytes())?;
+    let end = loop {
+        if let Some(end) = memmem::find(stream.unread(), b"\r\n\r\n") {
+            break end;
+        }
+        stream.fill()?;
+    };
+    let head = String::from_utf8_lossy(&stream.unread()[..end]).into_owned();
+    if !head.starts_with("HTTP/1.1 101") {
+        let answer = String::from_utf8_lossy(stream.unread());
+        let shown: String = answer.chars().take(SHOWN_BYTES).collect();
+        return Err(format!(
+            "database {:?}: no WebSocket: {}",
+            endpoint.database,
+            shown.replace("\r\n", " | ")
+        ));
+    }
+    let expected = accept_for(&key);
+    if header(&head, "sec-websocket-accept") != Some(&expected) {
+        return Err("the server's Sec-WebSocket-Accept does not fit the key".to_owned());
+    }
+    if header(&head, "sec-websocket-protocol") != Some(SUBPROTOCOL) {
+        return Err(format!("the server does not agree on the subprotocol {SUBPROTOCOL}"));
+    }
+    stream.consume(end + 4);
+    Ok(())
+}
+
+/// Calls the reducer without arguments: the refusal says whether there is one, and nothing is run.
+pub fn check_reducer(
+    frames: &mut Frames,
+    masks: &mut Masks,
+    stream: &mut HandshakeStream,
+) -> Result<(), String> {
+    let mut out = Vec::new();
+    websocket::write_call(&call::encode_probe(), masks.next(), &mut out);
+    loop {
+        stream.send(&out)?;
+        out.clear();
+        let consumed = match frames.next(stream.unread())? {
+            Event::Incomplete => {
+                stream.fill()?;
+                continue;
+            }
+            Event::Partial { consumed } => consumed,
+            Event::Ping { consumed, payload } => {
+                websocket::write_pong(payload, masks.next(), &mut out);
+                consumed
+            }
+            Event::Close { reason } => return Err(reason),
+            Event::Message { consumed, message } => match call::read(message)? {
+                Message::IdentityToken => consumed,
+                Message::Answer { outcome: Outcome::Error(text), .. } if !text.contains(UNKNOWN_REDUCER) => {
+                    stream.consume(consumed);
+                    return Ok(());
+                }
+                Message::Answer { .. } => {
+                    return Err("the database has no reducer transfer(from, to, amount); publish the module"
+                        .to_owned())
+                }
+            },
+        };
+        stream.consume(consumed);
+    }
+}
+
+fn request(endpoint: &Endpoint, key: &str) -> String {
+    let Endpoint { host, port, database, token, confirmed } = endpoint;
+    let confirmed = confirmed.map(|confirmed| format!("&confirmed={confirmed}")).unwrap_or_default();
+    format!(
+        "GET /v1/database/{database}/subscribe?compression=None{confirmed} HTTP/1.1\r\n\
+         Host: {host}:{port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+         Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\nSec-WebSocket-Protocol: {SUBPROTOCOL}\r\n\
+         Authorization: Bearer {token}\r\n\r\n"
+    )
+}
+
+fn random_key() -> Result<String, String> {
+    let mut nonce = [0; 16];
+    getrandom::fill(&mut nonce).map_err(|error| format!("no randomness: {error}"))?;
+    Ok(BASE64_STANDARD.encode(nonce))
+}
+
+fn accept_for(key: &str) -> String {
+    BASE64_STANDARD.encode(Sha1::new().chain_update(key).chain_update(ACCEPT_GUID).finalize())
+}
+
+fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
+    head.lines().find_map(|line| {
+        let (key, value) = line.split_once(':')?;
+        key.eq_ignore_ascii_case(name).then(|| value.trim())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_accept_of_the_standards_own_example() {
+        assert_eq!(accept_for("dGhlIHNhbXBsZSBub25jZQ=="), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
+    }
+}
