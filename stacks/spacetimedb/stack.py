@@ -122,11 +122,20 @@ class Stack(stacks.Stack):
             raise SetupError(f"spacetimedb: {drift}")
         located = self.locate(self.context.choice)
         self._require_possible(located.version)
+        try:
+            self._connect(Path(located.path))
+            self._publish()
+        except BaseException:
+            self.stop()
+            raise
+
+    def _connect(self, binary: Path) -> None:
+        """Log in to the server that the reader named, or to a fresh one of our own."""
         if self.context.choice.endpoint:
             host, port = _host_and_port(self.context.choice.endpoint)
             database = f"gapbook-{secrets.token_hex(6)}"
         else:
-            host, port, database = "127.0.0.1", self._start_server(Path(located.path)), "bank"
+            host, port, database = "127.0.0.1", self._start_server(binary), "bank"
         self._api = httpx.Client(
             base_url=f"http://{host}:{port}/v1", timeout=_REQUEST_TIMEOUT_S, trust_env=False
         )
@@ -141,7 +150,6 @@ class Stack(stacks.Stack):
         }
         if self.context.durability.kind == "fsync-per-commit":
             self._address["confirmed"] = True
-        self._publish()
 
     def _require_possible(self, version: str) -> None:
         """Raise StackError when this version cannot keep the durability class that was asked for."""
@@ -190,7 +198,7 @@ class Stack(stacks.Stack):
                 with contextlib.suppress(StackError):
                     self._request("delete the database", "DELETE", f"/database/{self._address['database']}")
             self._api.close()
-            self._api = None
+            self._api, self._address = None, {}
         if self._process is not None:
             self.deployment.stop(self._process)
             self._process = None
@@ -289,7 +297,12 @@ class Stack(stacks.Stack):
         return table[:, 1].copy()
 
     def log_bytes(self) -> int:
-        return sum(path.stat().st_size for path in self._running().log_files())
+        total = 0
+        for path in self._running().log_files():
+            # A snapshot compresses older segments, which replaces their files.
+            with contextlib.suppress(FileNotFoundError):
+                total += path.stat().st_size
+        return total
 
     def server(self) -> Server:
         return self._running().server()

@@ -221,13 +221,13 @@ def test_port_that_the_reader_named_is_kept(deployment: Deployment) -> None:
         stack.stop()
 
 
-def test_taken_port_is_refused(bank: Stack, deployment: Deployment) -> None:
+def test_taken_port_is_refused_and_nothing_is_left_behind(bank: Stack, deployment: Deployment) -> None:
+    before = set(deployment.directory.iterdir())
     stack = _stack(deployment, choice=ServerChoice(port=bank.endpoint()["port"]))
-    try:
+    for _ in range(2):
         with pytest.raises(StackError, match="name another port"):
             stack.start()
-    finally:
-        stack.stop()
+        assert set(deployment.directory.iterdir()) == before
 
 
 def test_missing_server_names_the_command_that_installs_it(
