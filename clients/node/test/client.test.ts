@@ -1,0 +1,202 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { test, type TestContext } from "node:test";
+import { decodeFromCompressedBase64 } from "hdr-histogram-js";
+
+const golden = join(import.meta.dirname, "../../golden");
+const vector = JSON.parse(readFileSync(join(golden, "alpha-0.5.json"), "utf8"));
+
+function configuration(port: number, changed: object = {}) {
+  return {
+    contract: 1,
+    endpoint: { protocol: "http", host: "127.0.0.1", port },
+    workload: {
+      name: "transfer",
+      seed: vector.seed,
+      accounts: vector.accounts,
+      alpha: vector.alpha,
+      amount_max: vector.amount_max,
+      alias_table: join(golden, vector.alias_table),
+      alias_table_sha256: vector.alias_table_sha256,
+    },
+    connections: 3,
+    first_connection: vector.connection,
+    in_flight: 1,
+    loop: { kind: "closed" },
+    warmup_s: 0.2,
+    window_s: 0.5,
+    drain_s: 2,
+    request_timeout_s: 2,
+    threads: 1,
+    ...changed,
+  };
+}
+
+async function run(input: object, ...options: string[]) {
+  const client = spawn(process.execPath, [join(import.meta.dirname, "../main.ts"), ...options]);
+  client.stdin.end(JSON.stringify(input));
+  const [output, errors] = await Promise.all([text(client.stdout), text(client.stderr), once(client, "close")]);
+  const events = errors
+    .trim()
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line));
+  return { code: client.exitCode, output, events };
+}
+
+async function load(input: object) {
+  const { code, output, events } = await run(input);
+  assert.equal(code, 0, events.at(-1)?.message);
+  return { events, report: JSON.parse(output) };
+}
+
+/** A server whose answers the test chooses; `bodies` holds what it was asked, by TCP connection. */
+async function serve(context: TestContext, answer: RequestListener) {
+  const bodies = new Map<number, string[]>();
+  const server: Server = createServer(async (request, response) => {
+    const body = await text(request);
+    const asked = bodies.get(request.socket.remotePort!) ?? [];
+    bodies.set(request.socket.remotePort!, [...asked, body]);
+    if (body === "{}") response.writeHead(400).end("{}");
+    else answer(request, response);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  context.after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return { port: (server.address() as AddressInfo).port, bodies };
+}
+
+test("every connection sends its own operations in order, and the report adds up", async (context) => {
+  const { port, bodies } = await serve(context, (_, response) => response.end('{"ok":true}'));
+  const { report, events } = await load(configuration(port));
+  assert.equal(bodies.size, 3);
+  const asked = [...bodies.values()].map((sent) => sent.slice(1, 6));
+  const expected = vector.operations
+    .slice(0, 5)
+    .map(([from, to, amount]: number[]) => JSON.stringify({ from, to, amount }));
+  assert.ok(asked.some((sent) => JSON.stringify(sent) === JSON.stringify(expected)));
+
+  const issued = report.connections.map((connection: { issued: number }) => connection.issued);
+  assert.deepEqual(report.connections.map((c: { connection: number }) => c.connection), [7, 8, 9]);
+  assert.equal(issued.reduce((sum: number, count: number) => sum + count), report.attempted);
+  assert.equal([...bodies.values()].flat().length - 3, report.attempted);
+  assert.equal(report.acknowledged, report.attempted);
+  assert.equal(report.per_second.reduce((sum: number, count: number) => sum + count), report.acknowledged);
+  const { window } = report;
+  assert.equal(window.goodput_per_s, window.acknowledged / 0.5);
+  assert.ok(window.mean_in_flight > 0 && window.mean_in_flight <= 3, `${window.mean_in_flight} in flight`);
+  assert.equal(decodeFromCompressedBase64(report.service_time_ns).totalCount, window.acknowledged);
+  assert.equal(report.response_time_ns, report.service_time_ns);
+  const named = events.map(({ event }) => event).filter((event) => event !== "progress");
+  assert.deepEqual(named, ["ready", "window_start", "window_end"]);
+});
+
+test("the status is read, not the arrival of an answer", async (context) => {
+  const answers: [number, string][] = [
+    [200, '{"ok":true}'],
+    [200, '{"ok":false,"error":"insufficient"}'],
+    [200, '{"ok":false,"error":"deadlock"}'],
+    [500, '{"ok":true}'],
+    [200, "no JSON"],
+    [200, ' {"ok": true}\n'],
+  ];
+  let asked = 0;
+  const { port } = await serve(context, (_, response) => {
+    const [status, body] = answers[Math.min(asked++, answers.length - 1)]!;
+    response.writeHead(status).end(body);
+  });
+  const { report } = await load(configuration(port, { connections: 1 }));
+  assert.deepEqual(report.connections[0].failed, [
+    [1, "insufficient"],
+    [2, "error"],
+    [3, "error"],
+    [4, "error"],
+  ]);
+  assert.deepEqual(report.failed, { insufficient: 1, error: 3, timeout: 0 });
+  assert.equal(report.attempted, report.acknowledged + 4);
+  assert.match(report.first_error, /^status 200: .*deadlock/);
+});
+
+test("a pipeline has in_flight requests out, and a broken one is in doubt and never repeated", async (context) => {
+  const { port, bodies } = await serve(context, (request) => {
+    if (bodies.get(request.socket.remotePort!)!.length > 4) request.socket.destroy();
+  });
+  const { report, events } = await load(configuration(port, { connections: 1, in_flight: 4 }));
+  assert.equal(bodies.size, 1);
+  assert.equal(report.lost_connections, 1);
+  assert.deepEqual(report.connections[0].in_doubt, [0, 1, 2, 3]);
+  assert.deepEqual([report.attempted, report.in_doubt, report.acknowledged], [4, 4, 0]);
+  assert.ok(events.some(({ event, connection }) => event === "connection_lost" && connection === 7));
+  assert.equal(report.window.mean_service_time_s, null);
+});
+
+test("a request without an answer is in doubt after the time-out", async (context) => {
+  const { port } = await serve(context, () => {});
+  const { report } = await load(configuration(port, { connections: 2, request_timeout_s: 0.3 }));
+  assert.deepEqual([report.attempted, report.in_doubt, report.lost_connections], [2, 2, 2]);
+  assert.deepEqual(report.failed, { insufficient: 0, error: 0, timeout: 0 });
+});
+
+test("what is out at the end of the drain is in doubt", async (context) => {
+  const { port } = await serve(context, () => {});
+  const { report } = await load(configuration(port, { connections: 1, drain_s: 0.1 }));
+  assert.deepEqual([report.in_doubt, report.lost_connections], [1, 0]);
+  assert.ok(report.drained_s >= 0.1);
+  assert.ok(Math.abs(report.window.mean_in_flight - 1) < 0.01);
+});
+
+test("the open loop offers its rate, and a slow server shows in the response time", async (context) => {
+  const { port } = await serve(context, (_, response) => setTimeout(() => response.end('{"ok":true}'), 20));
+  const loop = { kind: "open", rate_per_s: 100 };
+  const steady = await load(configuration(port, { connections: 10, loop }));
+  assert.ok(Math.abs(steady.report.attempted - 70) <= 2, `${steady.report.attempted} attempted`);
+
+  const overloaded = (await load(configuration(port, { connections: 1, loop }))).report;
+  const service = decodeFromCompressedBase64(overloaded.service_time_ns);
+  const response = decodeFromCompressedBase64(overloaded.response_time_ns);
+  assert.ok(response.mean > 5 * service.mean, `${response.mean} ns against ${service.mean} ns`);
+});
+
+test("an endpoint that cannot be used ends with code 3", async (context) => {
+  const { port } = await serve(context, () => {});
+  const unserved = createServer((_, response) => response.writeHead(404).end());
+  unserved.listen(0, "127.0.0.1");
+  await once(unserved, "listening");
+  context.after(() => unserved.close().closeAllConnections());
+  const refused = createServer();
+  refused.listen(0, "127.0.0.1");
+  await once(refused, "listening");
+  const closedPort = (refused.address() as AddressInfo).port;
+  refused.close();
+
+  for (const [at, words] of [
+    [closedPort, /ECONNREFUSED/],
+    [(unserved.address() as AddressInfo).port, /POST \/transfer is not served/],
+  ] as const) {
+    const { code, output, events } = await run(configuration(at));
+    assert.equal(code, 3);
+    assert.equal(output, "");
+    assert.match(events.at(-1).message, words);
+  }
+  assert.equal((await run(configuration(port, { window_s: -1 }))).code, 2);
+  const workload = { ...configuration(port).workload, alias_table_sha256: "0".repeat(64) };
+  assert.equal((await run(configuration(port, { workload }))).code, 4);
+});
+
+test("draw prints index, source, destination and amount", async () => {
+  const { first_connection, connections, ...rest } = configuration(1);
+  const draw = { connection: vector.connection, first_index: 990, count: 10 };
+  const { output, code } = await run({ ...rest, draw }, "--draw");
+  const expected = vector.operations.slice(990).map((row: number[], place: number) => [990 + place, ...row].join(" "));
+  assert.equal(code, 0);
+  assert.deepEqual(output.trim().split("\n"), expected);
+});
