@@ -198,19 +198,19 @@ def _halo(canvas: Canvas) -> str:
 
 
 def _draw_panels(canvas: Canvas, panels: list[tuple[str, list[_Row]]], columns: _Columns) -> None:
-    top = canvas.y
+    top = 0.0
     for index, (facet, rows) in enumerate(panels):
         if index:
             canvas.y += 8
         _draw_panel_head(canvas, facet, columns)
+        top = top or canvas.y
         for number, row in enumerate(rows):
             if number:
                 canvas.line((0, canvas.y), (canvas.width, canvas.y), token="grid", plane=Plane.GRID)
             (_draw_phone_row if canvas.is_phone else _draw_wide_row)(canvas, row, columns)
         if index < len(panels) - 1:
             canvas.y += 4
-    has_head = panels[0][0] or not canvas.is_phone
-    draw_axis(canvas, top + 20 if has_head else top, goodput_ticks(canvas), _AXIS)
+    draw_axis(canvas, top, goodput_ticks(canvas), _AXIS)
 
 
 def _draw_panel_head(canvas: Canvas, facet: str, columns: _Columns) -> None:
@@ -218,21 +218,26 @@ def _draw_panel_head(canvas: Canvas, facet: str, columns: _Columns) -> None:
     if canvas.is_phone and not facet:
         return
     baseline = canvas.y + 14
-    canvas.rect((0, canvas.y, canvas.width, canvas.y + 20), token="panel", plane=Plane.PANEL)
-    canvas.text(6, baseline, facet, size=sizes.label, bold=True)
+    room = canvas.width - 12 if canvas.is_phone else columns.ours - measure("ours, /s", sizes.tick) - 18
+    lines = wrap(facet, sizes.label, room, bold=True)
+    height = 20 + 15 * max(0, len(lines) - 1)
+    canvas.rect((0, canvas.y, canvas.width, canvas.y + height), token="panel", plane=Plane.PANEL)
+    for index, line in enumerate(lines):
+        canvas.text(6, baseline + 15 * index, line, size=sizes.label, bold=True)
     if not canvas.is_phone:
-        head = {"ours, /s": columns.ours, "95 % CI": columns.interval}
+        canvas.text(columns.ours, baseline, "ours, /s", size=sizes.tick, token="muted", align="right")
+        canvas.text(columns.ours + 7, baseline, "95 % CI", size=sizes.tick, token="muted")
         if columns.published > columns.interval:
-            head["published"] = columns.published
-        for text, right in head.items():
-            canvas.text(right, baseline, text, size=sizes.tick, token="muted", align="right")
-    canvas.y += 20
+            canvas.text(
+                columns.published, baseline, "published", size=sizes.tick, token="muted", align="right"
+            )
+    canvas.y += height
 
 
 def _draw_wide_row(canvas: Canvas, row: _Row, columns: _Columns) -> None:
     sizes = sizes_of(canvas)
     top = canvas.y
-    label_end = top + 14
+    label_end, end = top + 14, 4.0
     for line in wrap(row.label, sizes.label, columns.label_width, bold=True):
         end = canvas.text(4, label_end, line, size=sizes.label, token=row.token, bold=True)
         label_end += _LINE
@@ -258,12 +263,11 @@ def _draw_wide_row(canvas: Canvas, row: _Row, columns: _Columns) -> None:
 def _draw_phone_row(canvas: Canvas, row: _Row, columns: _Columns) -> None:
     sizes = sizes_of(canvas)
     top = canvas.y
-    label_lines = [row.label]
+    room = columns.label_width
     if row.cell.goodput:
-        left = _draw_numbers(canvas, row, top + 15, None, columns.interval)
-        label_lines = wrap(row.label, sizes.label, left - 14, bold=True)
+        room = _draw_numbers(canvas, row, top + 15, None, columns.interval) - 14
     baseline = top + 15
-    for index, line in enumerate(label_lines):
+    for index, line in enumerate(wrap(row.label, sizes.label, room, bold=True)):
         baseline = top + 15 + index * _LINE
         canvas.text(6, baseline, line, size=sizes.label, token=row.token, bold=True, halo="bg")
     text_end = _draw_detail(canvas, row, row.cell.flags, 6, baseline + _LINE, columns.label_width)

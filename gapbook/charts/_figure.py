@@ -7,6 +7,7 @@ import html
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import vl_convert
 
@@ -18,6 +19,7 @@ __all__ = ["PHONE_WIDTH", "WIDE_WIDTH", "Figure", "Table", "build"]
 
 WIDE_WIDTH = 688
 PHONE_WIDTH = 328
+FileTheme = Literal["light", "dark"]
 _OPENING = re.compile(r"<svg\b[^>]*>")
 _TAG = re.compile(r"<[^>]*>")
 _ID = re.compile(r'(\bid="|url\(#|href="#)')
@@ -62,19 +64,20 @@ class Figure:
             if table
             else ""
         )
+        # Without the book's style sheet, as in JupyterLab, the wide drawing alone is shown.
         return (
             f'<figure class="gb-fig" id="{self.id}"><div class="gb-wide">{wide}</div>'
-            f'<div class="gb-phone" hidden>{phone}</div>{details}</figure>'
+            f'<div class="gb-phone" style="display:none">{phone}</div>{details}</figure>'
         )
 
-    def svg(self, width: int = WIDE_WIDTH, theme: Theme = "light") -> str:
+    def svg(self, width: int = WIDE_WIDTH, theme: FileTheme = "light") -> str:
         """A stand-alone SVG, 688 or 328 pixels wide, ``light`` or ``dark``."""
         drawings = {WIDE_WIDTH: self.wide, PHONE_WIDTH: self.phone}
         if width not in drawings:
             raise ValueError(f"a chart is drawn {WIDE_WIDTH} or {PHONE_WIDTH} pixels wide, not {width}")
         return self._titled(drawings[width], theme, "w" if width == WIDE_WIDTH else "p")
 
-    def png(self, width: int = WIDE_WIDTH, theme: Theme = "light", *, scale: float = 2) -> bytes:
+    def png(self, width: int = WIDE_WIDTH, theme: FileTheme = "light", *, scale: float = 2) -> bytes:
         image: bytes = vl_convert.svg_to_png(self.svg(width, theme), scale=scale)
         return image
 

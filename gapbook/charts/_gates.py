@@ -202,7 +202,7 @@ def _draw_trials(canvas: Canvas, gate: Gate, span: tuple[float, float], y: float
         step = (right - left - 6) / max(1, count - 1)
         places = [(left + 3 + index * step, y - 4) for index in range(count)]
     else:
-        farthest = max(gate.limit_value * 1.35, *gate.values)
+        farthest = max([gate.limit_value * 1.35, *gate.values])
         scale = (right - left - 3) / farthest
         places = [
             (left + 1.5 + value * scale, y - 3 - index % 3 * 2.0) for index, value in enumerate(gate.values)

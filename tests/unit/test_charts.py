@@ -1,0 +1,232 @@
+"""What the charts say: closing digits, refusals, missing cells, tails that the data cannot carry."""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+
+import pytest
+
+from gapbook import charts
+from gapbook.charts import Cell, Contestant, Figure, Gate, LatencySeries, LatencyTrial, Step, Trial
+from tests.unit import chart_inputs as inputs
+
+
+def texts(figure: Figure) -> list[str]:
+    return [box.text for box in figure.wide.boxes]
+
+
+def draw_contestants(*cells: Cell) -> Figure:
+    rows = [Contestant("postgres", "Postgres", f"row {index}", (cell,)) for index, cell in enumerate(cells)]
+    return charts.contestants(rows, facets=("",), provenance=inputs.PROVENANCE, title="T", subtitle="")
+
+
+def draw_waterfall(shares: list[tuple[str, str, str, float]]) -> Figure:
+    start, steps, end = inputs.ladder(shares, start=1_000.0)
+    return charts.waterfall(start, steps, end, provenance=inputs.PROVENANCE, title="T", subtitle="")
+
+
+def product(closing: charts.Closing) -> float:
+    return math.prod(map(float, closing.factors))
+
+
+def test_closing_line_of_the_reference_gap() -> None:
+    named = [1.22, 1.38, 1.18, 1.72, 1.95, 1.24, 0.93]
+    closing = charts.close(7_400, [*named, 104_300 / 7_400 / math.prod(named)], 104_300)
+    assert (
+        closing.line
+        == "Closes: 1.22 × 1.38 × 1.18 × 1.72 × 1.95 × 1.24 × 0.930 × 1.83 = ×14.1 = 104,000 ÷ 7,400"
+    )
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_printed_factors_multiply_to_the_printed_total(seed: int) -> None:
+    draw = random.Random(seed)
+    factors = [math.exp(draw.gauss(0.3, 0.8)) for _ in range(draw.randint(1, 9))]
+    start = 10 ** draw.uniform(1, 5)
+    closing = charts.close(start, factors, start * math.prod(factors))
+    decimals = len(closing.total.partition(".")[2])
+    half_a_digit = 0.5 * 10.0**-decimals * (1 + 1e-9)
+    assert abs(product(closing) - float(closing.total)) <= half_a_digit
+    quotient = float(closing.end.replace(",", "")) / float(closing.start.replace(",", ""))
+    assert abs(quotient - float(closing.total)) <= half_a_digit
+
+
+def test_digits_are_added_where_three_do_not_close() -> None:
+    factors = [1.0049] * 8
+    closing = charts.close(100.0, factors, 100.0 * math.prod(factors))
+    assert closing.factors[0] == "1.005"
+    assert closing.total == "1.04"
+
+
+def test_factors_of_another_gap_are_refused() -> None:
+    start, steps, end = inputs.gap_steps()
+    with pytest.raises(ValueError, match=r"multiply to ×.*, but the gap is ×.*must close"):
+        charts.waterfall(start, steps[:-1], end, provenance=inputs.PROVENANCE, title="T", subtitle="")
+
+
+def test_total_of_another_gap_is_refused() -> None:
+    start, steps, end = inputs.gap_steps()
+    with pytest.raises(ValueError, match="the total ×3 is not"):
+        charts.waterfall(
+            start,
+            steps,
+            end,
+            provenance=inputs.PROVENANCE,
+            title="T",
+            subtitle="",
+            total=inputs.interval(3.0),
+        )
+
+
+def test_step_below_one_goes_left() -> None:
+    up = draw_waterfall([("Client", "", "stack", 2.0)]).wide.svg
+    down = draw_waterfall([("Client", "", "stack", 0.5)]).wide.svg
+    disc = re.compile(r'translate\(([\d.]+),[\d.]+\)" d="M4\.18')
+
+    def start_and_end(svg: str) -> tuple[float, float]:
+        first, last = map(float, disc.findall(svg))
+        return first, last
+
+    assert start_and_end(up)[0] < start_and_end(up)[1]
+    assert start_and_end(down)[0] > start_and_end(down)[1]
+
+
+def test_residual_is_an_outline_and_not_a_share() -> None:
+    shares = [("Client", "", "stack", 2.0), ("Engine residual", "", "residual", 1.5)]
+    assert 'stroke-dasharray="4,3"' in draw_waterfall(shares).wide.svg
+    assert 'stroke-dasharray="4,3"' not in draw_waterfall(shares[:1]).wide.svg
+
+
+def test_unknown_family_is_refused() -> None:
+    with pytest.raises(ValueError, match="family 'engine' is unknown: use stack, wire"):
+        Step("Engine", "", "engine", inputs.interval(1.5))  # type: ignore[arg-type]
+
+
+def test_refused_trials_are_hollow_and_listed_with_their_reason() -> None:
+    trials = (Trial(100.0), Trial(104.0), Trial(80.0, "backlog grows"))
+    figure = draw_contestants(Cell(inputs.interval(102.0, n=2), trials))
+    assert "refused trial, not counted" in texts(figure)
+    assert "80 (backlog grows)" in figure.html
+    assert "refused trial, not counted" not in texts(
+        draw_contestants(Cell(inputs.interval(102.0, n=2), trials[:2]))
+    )
+
+
+def test_cell_without_valid_trial_says_so_instead_of_a_number() -> None:
+    refused = (Trial(80.0, "backlog grows"), Trial(81.0, "backlog grows"))
+    figure = draw_contestants(Cell(None, refused, None, (), "backlog grows"), inputs.cell(50))
+    assert "no valid trial: backlog grows" in texts(figure)
+    assert "no valid trial: backlog grows" in figure.description
+    assert texts(figure).index("row 1") < texts(figure).index("row 0")
+
+
+def test_cell_needs_an_estimate_or_a_reason() -> None:
+    with pytest.raises(ValueError, match="either an estimate or the reason"):
+        Cell(None)
+    with pytest.raises(ValueError, match="either an estimate or the reason"):
+        Cell(inputs.interval(5.0), missing="why")
+
+
+def test_one_trial_has_no_interval() -> None:
+    figure = draw_contestants(inputs.cell(50, n=1))
+    assert "95 % CI" not in texts(figure)[:4]
+    assert "n = 1" in texts(figure)
+    assert "nan" not in figure.html.lower()
+
+
+def test_rows_are_sorted_within_each_facet() -> None:
+    rows = [
+        Contestant("postgres", "Postgres", "first", (inputs.cell(10), inputs.cell(90))),
+        Contestant("sqlite", "SQLite", "second", (inputs.cell(50), inputs.cell(20))),
+    ]
+    figure = charts.contestants(
+        rows, facets=inputs.FACETS, provenance=inputs.PROVENANCE, title="T", subtitle=""
+    )
+    order = [text for text in texts(figure) if text in {*inputs.FACETS, "first", "second"}]
+    assert order == ["α = 0.5", "second", "first", "α = 1.5", "first", "second"]
+
+
+def test_cells_and_facets_must_agree() -> None:
+    with pytest.raises(ValueError, match="2 cells for 1 facets"):
+        charts.contestants(
+            inputs.seven_contestants(),
+            facets=("α = 0",),
+            provenance=inputs.PROVENANCE,
+            title="T",
+            subtitle="",
+        )
+
+
+def curve(counts_above: tuple[int, ...], scale: float = 1.0) -> LatencyTrial:
+    return LatencyTrial(
+        (50.0, 90.0, 99.0, 99.9), tuple(scale * value for value in (1.0, 2.0, 4.0, 8.0)), counts_above
+    )
+
+
+def draw_latency(*trials: LatencyTrial) -> Figure:
+    series = LatencySeries("postgres", "Postgres", "procedure", trials)
+    return charts.latency([series], provenance=inputs.PROVENANCE, title="T", subtitle="")
+
+
+def test_latency_stops_where_fewer_than_a_hundred_operations_lie_above() -> None:
+    figure = draw_latency(curve((50_000, 10_000, 1_000, 100)))
+    assert "p99.9 8.00 ms" in texts(figure)
+    assert "p99 4.00 ms" in texts(draw_latency(curve((50_000, 10_000, 1_000, 99))))
+
+
+def test_median_needs_every_trial() -> None:
+    """The tail of the trials that happen to have one is not the tail of all."""
+    short, full = curve((5_000, 1_000, 100, 10)), curve((50_000, 10_000, 1_000, 100), scale=3.0)
+    figure = draw_latency(short, full, full)
+    assert "p99 12.0 ms" in texts(figure)
+    assert not any("p99.9" in text for text in texts(figure))
+
+
+def test_latency_inputs_are_checked() -> None:
+    with pytest.raises(ValueError, match="same length"):
+        LatencyTrial((50.0,), (1.0, 2.0), (100,))
+    with pytest.raises(ValueError, match="not including, 100"):
+        LatencyTrial((100.0,), (1.0,), (0,))
+    with pytest.raises(ValueError, match="share one list of percentiles"):
+        draw_latency(curve((500, 400, 300, 200)), LatencyTrial((50.0,), (1.0,), (500,)))
+    with pytest.raises(ValueError, match="no percentile has 100"):
+        draw_latency(curve((50, 10, 1, 0)))
+    with pytest.raises(ValueError, match="1 to 7 series, not 8"):
+        charts.latency(
+            inputs.latency_series(count=4) * 2, provenance=inputs.PROVENANCE, title="T", subtitle=""
+        )
+
+
+def test_same_system_differs_by_dash() -> None:
+    figure = charts.latency(
+        inputs.latency_series(count=4, n=1), provenance=inputs.PROVENANCE, title="T", subtitle=""
+    )
+    assert len(set(re.findall(r'stroke-width="2.2"[^>]*stroke-dasharray="([^"]+)"', figure.wide.svg))) == 3
+
+
+def test_failed_gate_is_told_by_word_colour_and_shape() -> None:
+    figure = charts.gates(
+        inputs.seven_gates(), provenance=inputs.PROVENANCE, title="T", subtitle="", summary="so"
+    )
+    assert "5 of 7 gates passed, 1 failed, 1 withheld: so" in texts(figure)
+    assert "3 of 12" in texts(figure)
+    passed = charts.gates(inputs.seven_gates()[:1], provenance=inputs.PROVENANCE, title="T", subtitle="")
+    assert "var(--gb-refuted" in figure.html
+    assert "var(--gb-refuted" not in passed.html
+
+
+def test_impossible_gates_are_refused() -> None:
+    with pytest.raises(ValueError, match="13 of 12 trials cannot have passed"):
+        Gate("G", "0", "limit 0", (), 0.0, 13, 12, "passed")
+    with pytest.raises(ValueError, match="state 'maybe' is unknown"):
+        Gate("G", "0", "limit 0", (), 0.0, 1, 12, "maybe")  # type: ignore[arg-type]
+
+
+def test_missing_chart_gives_the_reason() -> None:
+    figure = charts.missing(
+        "No waterfall at α = 1.5", "procedure has no valid trial", provenance=inputs.PROVENANCE
+    )
+    assert "procedure has no valid trial" in texts(figure)
+    assert figure.description == "Not drawn: procedure has no valid trial"

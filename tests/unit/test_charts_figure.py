@@ -1,0 +1,128 @@
+"""A figure is safe to inline: themed by tokens alone, described, with ids of its own, and without addresses."""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+
+import pytest
+
+from gapbook import charts
+from gapbook.charts import Cell, Contestant, Figure, Trial
+from gapbook.charts._tokens import TOKENS, recolour
+from tests.unit import chart_inputs as inputs
+
+HEX = re.compile(r"#[0-9A-Fa-f]{6}\b")
+STYLE_SHEET = Path(__file__).parents[2] / "book" / "_static" / "gapbook.css"
+HOSTILE = "<script>alert('1')</script> & \"quoted\" fill=x"
+
+
+@pytest.fixture(scope="module")
+def figures() -> list[Figure]:
+    start, steps, end = inputs.gap_steps()
+    about = {
+        "provenance": inputs.PROVENANCE,
+        "title": "A sentence with ×14.1",
+        "subtitle": "How it was measured.",
+    }
+    return [
+        charts.contestants(inputs.seven_contestants(), facets=inputs.FACETS, **about),  # type: ignore[arg-type]
+        charts.waterfall(start, steps, end, **about),  # type: ignore[arg-type]
+        charts.latency(inputs.latency_series(count=2, n=2), **about),  # type: ignore[arg-type]
+        charts.gates(inputs.seven_gates(), **about),  # type: ignore[arg-type]
+        charts.missing("Not there", "no valid trial", provenance=inputs.PROVENANCE),
+    ]
+
+
+def test_light_colours_are_unique() -> None:
+    hexes = [light.lower() for light, _ in TOKENS.values()]
+    assert len(set(hexes)) == len(hexes)
+
+
+def test_style_sheet_has_every_token_in_both_themes() -> None:
+    light, dark = STYLE_SHEET.read_text().split('html[data-theme="dark"] {', 1)
+    for token, (light_hex, dark_hex) in TOKENS.items():
+        assert f"--gb-{token}: {light_hex};" in light
+        assert f"--gb-{token}: {dark_hex};" in dark.split("}", 1)[0]
+
+
+def test_every_colour_of_the_page_is_a_variable(figures: list[Figure]) -> None:
+    for figure in figures:
+        bare = re.sub(r"var\(--gb-[a-z-]+, #[0-9A-Fa-f]{6}\)", "", figure.html)
+        assert HEX.findall(bare) == []
+        assert "var(--gb-ink, #222832)" in figure.html
+
+
+def test_dark_file_has_dark_colours_only(figures: list[Figure]) -> None:
+    dark = {dark_hex.lower() for _, dark_hex in TOKENS.values()}
+    for figure in figures:
+        assert {found.lower() for found in HEX.findall(figure.svg(328, "dark"))} <= dark
+
+
+def test_unknown_colour_is_refused() -> None:
+    with pytest.raises(ValueError, match="#123456 is no token"):
+        recolour('<path fill="#123456"/>', "page")
+
+
+def test_drawings_are_described_and_marks_are_silent(figures: list[Figure]) -> None:
+    for figure in figures:
+        for svg in re.findall(r"<svg\b.*?</svg>", figure.html, flags=re.S):
+            assert svg.count("role=") == 1
+            assert 'role="img"' in svg
+            assert f">{html.escape(figure.title)}</title>" in svg
+            assert f">{html.escape(figure.description)}</desc>" in svg
+            assert "aria-roledescription" not in svg
+
+
+def test_ids_are_unique_on_a_page_and_references_resolve(figures: list[Figure]) -> None:
+    page = "".join(figure.html for figure in figures)
+    ids = re.findall(r'\bid="([^"]+)"', page)
+    assert len(set(ids)) == len(ids)
+    referred = re.findall(r'aria-(?:labelledby|describedby)="([^"]+)"', page)
+    assert set(referred) <= set(ids)
+    assert len(referred) == 4 * len(figures)
+
+
+def test_no_address_is_fetched(figures: list[Figure]) -> None:
+    for figure in figures:
+        assert not re.search(r"https?:|//|@import|<script|<link|<img", figure.html)
+        assert re.findall(r'https?://[^"]+', figure.svg()) == ["http://www.w3.org/2000/svg"]
+
+
+def test_notebook_output_is_html_and_text_only(figures: list[Figure]) -> None:
+    for figure in figures:
+        assert set(figure._repr_mimebundle_()) == {"text/html", "text/plain"}
+        assert figure._repr_html_() == figure.html
+
+
+def test_wide_drawing_alone_shows_without_the_style_sheet(figures: list[Figure]) -> None:
+    assert all('<div class="gb-phone" style="display:none">' in figure.html for figure in figures)
+
+
+def test_files_come_in_two_widths(figures: list[Figure]) -> None:
+    assert 'width="688"' in figures[0].svg(688)
+    assert figures[0].png(328, scale=1).startswith(b"\x89PNG")
+    with pytest.raises(ValueError, match="688 or 328 pixels wide, not 500"):
+        figures[0].svg(500)
+
+
+def test_text_is_escaped_everywhere() -> None:
+    cell = Cell(inputs.interval(10, n=2), (Trial(10.0), Trial(9.0, HOSTILE)), None, (HOSTILE,))
+    figure = charts.contestants(
+        [Contestant("other", HOSTILE, HOSTILE, (cell,))],
+        facets=(HOSTILE,),
+        provenance=charts.Provenance(run=HOSTILE, method=HOSTILE, url=HOSTILE, stamp=""),
+        title=HOSTILE,
+        subtitle=HOSTILE,
+    )
+    assert "<script" not in figure.html
+    assert "&lt;script&gt;" in figure.html
+
+
+def test_same_input_draws_the_same_bytes() -> None:
+    first, second = (
+        charts.gates(inputs.seven_gates(), provenance=inputs.PROVENANCE, title="Gates", subtitle="")
+        for _ in range(2)
+    )
+    assert first.html == second.html

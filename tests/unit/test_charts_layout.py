@@ -1,0 +1,214 @@
+"""Text of every chart stays on its canvas and apart, at both widths, for the shapes that runs take."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pytest
+
+from gapbook import charts
+from gapbook.charts import Cell, Contestant, Figure, Gate, Trial
+from gapbook.charts._canvas import Canvas, Plane
+from gapbook.charts._scale import LogScale, log_domain, log_ticks, short_count, short_estimate
+from gapbook.charts._text import measure, wrap, wrap_evenly
+from tests.unit import chart_inputs as inputs
+
+LONG = "A contestant whose name was written by somebody who wished to leave nothing unsaid"
+UNBROKEN = "postgres_procedure_read_committed_synchronous_commit_on"
+
+
+def contestants(rows: list[Contestant], facets: tuple[str, ...] = inputs.FACETS) -> Figure:
+    return charts.contestants(
+        rows,
+        facets=facets,
+        provenance=inputs.PROVENANCE,
+        title="Change the client and Postgres moves 34×",
+        subtitle="",
+    )
+
+
+def waterfall(shares: list[tuple[str, str, str, float]], start: float = 7_400.0) -> Figure:
+    first, steps, last = inputs.ladder(shares, start=start)
+    return charts.waterfall(
+        first,
+        steps,
+        last,
+        provenance=inputs.PROVENANCE,
+        title=LONG,
+        subtitle="Every step multiplies: ×14.1 [13.4–14.8].",
+    )
+
+
+def whole_gap() -> Figure:
+    first, steps, last = inputs.gap_steps()
+    return charts.waterfall(first, steps, last, provenance=inputs.PROVENANCE, title=LONG, subtitle=LONG)
+
+
+def single_trials() -> Figure:
+    rows = [
+        Contestant("postgres", "Postgres", "Node client", (inputs.cell(900, n=1), inputs.cell(700, n=1))),
+        Contestant(
+            "convex", "Convex", "Node client · mutation", (inputs.cell(418, n=1), inputs.cell(80, n=1))
+        ),
+    ]
+    return contestants(rows)
+
+
+def long_names() -> Figure:
+    flags = ("client-bound", "not sustained: 40 s to catch up", "durability not equal")
+    missing = Cell(None, (), None, flags, LONG)
+    rows = [
+        Contestant("other", LONG, LONG, (inputs.cell(1_234_567, flags=flags, published=2_345_678), missing)),
+        Contestant("postgres", UNBROKEN, UNBROKEN, (missing, inputs.cell(12_345, flags=flags))),
+    ]
+    return contestants(rows, (LONG, "α = 1.5"))
+
+
+def nothing_valid() -> Figure:
+    refused = (Trial(900.0, "backlog grows"), Trial(0.0, "no commit counted"))
+    return contestants(
+        [Contestant("sqlite", "SQLite", "", (Cell(None, refused, None, (), "backlog grows"),))], ("",)
+    )
+
+
+def all_refused_but_one() -> Figure:
+    trials = (Trial(1_000.0), *(Trial(10.0**power, "settings differ") for power in range(1, 7)))
+    return contestants(
+        [Contestant("sqlite", "SQLite", "", (Cell(inputs.interval(1_000, n=1), trials),))], ("",)
+    )
+
+
+def large_ratio() -> Figure:
+    return waterfall(
+        [("Client", "Node → Rust", "stack", 8.31), ("Engine residual", "", "residual", 500 / 8.31)], 210
+    )
+
+
+def steps_below_one() -> Figure:
+    shares = [
+        ("Client", "", "stack", 0.41),
+        ("Contention", "", "workload", 0.0123),
+        ("Residual", "", "residual", 99.0),
+    ]
+    return waterfall(shares)
+
+
+def long_steps() -> Figure:
+    return waterfall([(LONG, LONG, "wire", 1.2345), (UNBROKEN, UNBROKEN, "residual", 12.5)], 123_456.0)
+
+
+def single_block() -> Figure:
+    first, steps, last = inputs.gap_steps()
+    unbounded = [
+        charts.Step(step.name, step.detail, step.family, inputs.interval(step.factor.estimate, n=1))
+        for step in steps
+    ]
+    return charts.waterfall(
+        first, unbounded, last, provenance=inputs.PROVENANCE, title="One block", subtitle=""
+    )
+
+
+def latency(count: int, n: int) -> Figure:
+    series = inputs.latency_series(count=count, n=n)
+    return charts.latency(
+        series, provenance=inputs.PROVENANCE, title=LONG, subtitle="Service time by percentile."
+    )
+
+
+def gates(cells: list[Gate]) -> Figure:
+    return charts.gates(
+        cells, provenance=inputs.PROVENANCE, title=LONG, subtitle="", summary="numbers published"
+    )
+
+
+def long_gates() -> Figure:
+    return gates([Gate(LONG, UNBROKEN, LONG, (3_000.0, 1.0), 5.0, 0, 2, "failed") for _ in range(4)])
+
+
+SHAPES: dict[str, Callable[[], Figure]] = {
+    "seven contestants at two alphas": lambda: contestants(inputs.seven_contestants()),
+    "one trial each": single_trials,
+    "long names and many flags": long_names,
+    "no valid trial": nothing_valid,
+    "refused trials over six decades": all_refused_but_one,
+    "eight factors": whole_gap,
+    "a gap of 500": large_ratio,
+    "factors below one": steps_below_one,
+    "long factor names": long_steps,
+    "one block": single_block,
+    "no factor but the residual": lambda: waterfall([("Engine residual", "", "residual", 1.0)]),
+    "seven latency series": lambda: latency(7, 5),
+    "one latency series of one trial": lambda: latency(1, 1),
+    "seven gates": lambda: gates(inputs.seven_gates()),
+    "one gate": lambda: gates(inputs.seven_gates()[:1]),
+    "twelve gates": lambda: gates((inputs.seven_gates() * 2)[:12]),
+    "long gate names": long_gates,
+    "a missing chart": lambda: charts.missing(LONG, f"{LONG} {UNBROKEN}", provenance=inputs.PROVENANCE),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_text_neither_overlaps_nor_leaves_the_canvas(shape: str) -> None:
+    figure = SHAPES[shape]()
+    assert figure.wide.problems() == []
+    assert figure.phone.problems() == []
+    assert (figure.wide.width, figure.phone.width) == (688, 328)
+
+
+def test_lint_finds_what_it_is_for() -> None:
+    canvas = Canvas(328)
+    canvas.text(300, 20, "leaves the canvas", size=12)
+    canvas.text(10, 50, "one label", size=12)
+    canvas.text(30, 54, "another label", size=12)
+    canvas.y = 80
+    assert canvas.draw().problems() == [
+        "'leaves the canvas' leaves the 328x80 canvas",
+        "'one label' overlaps 'another label'",
+    ]
+
+
+def test_data_marks_lie_where_the_scale_of_the_labels_says() -> None:
+    canvas = Canvas(688)
+    canvas.x_scale = LogScale(100, 100_000, 50, 600)
+    canvas.point(7_400, 30, token="postgres", space="x")
+    canvas.rect((200, 40, 5_000, 50), token="wire", plane=Plane.BAR, space="x")
+    canvas.y = 80
+    svg = canvas.draw().svg
+    assert f"translate({canvas.x_scale(7_400):.2f},30)" in svg
+    left, width = canvas.x_scale(200), canvas.x_scale(5_000) - canvas.x_scale(200)
+    assert f"M{left:.2f},40h{width:.2f}" in svg
+
+
+def test_wrapped_lines_fit_and_lose_nothing() -> None:
+    lines = wrap(f"{LONG} {UNBROKEN}", 12, 120)
+    assert all(measure(line, 12) <= 120 for line in lines)
+    assert "".join(lines).replace(" ", "") == f"{LONG}{UNBROKEN}".replace(" ", "")
+    evenly = wrap_evenly("Under contention nothing but the engine helps", 12, 230)
+    assert len(evenly) == len(wrap("Under contention nothing but the engine helps", 12, 230))
+    assert min(map(len, evenly)) > 12
+
+
+def test_ticks_are_round_few_and_inside() -> None:
+    for low, high in ((0.2, 0.31), (7_000, 9_000), (400, 130_000), (1, 1e9)):
+        ticks = log_ticks(low, high, most=6)
+        assert 2 <= len(ticks) <= 6
+        assert all(low <= tick <= high for tick in ticks)
+    assert log_ticks(5_000, 120_000, most=6) == [5_000, 10_000, 20_000, 50_000, 100_000]
+
+
+def test_domain_ignores_what_no_log_axis_can_show() -> None:
+    low, high = log_domain([0.0, -3.0, math.nan, math.inf, 50.0, 60.0])
+    assert 30 < low < 50
+    assert 60 < high < 80
+
+
+def test_short_numbers() -> None:
+    assert [short_count(value) for value in (300, 20_000, 1_500_000)] == ["300", "20k", "1.5M"]
+    assert [short_estimate(value) for value in (391.2, 20_999, 102_900, 8.04, 999_600)] == [
+        "391",
+        "21.0k",
+        "103k",
+        "8.04",
+        "1.00M",
+    ]

@@ -1,0 +1,96 @@
+"""Page furniture: escaped, usable without a script, and strict about its inputs."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+
+import pytest
+
+from gapbook import page
+from gapbook.page import Download, Html, Input
+
+HOSTILE = "<script>alert('1')</script>"
+
+
+def test_text_is_escaped_and_html_is_kept() -> None:
+    assert page.answer(HOSTILE).html == f'<p class="gb-answer">{html.escape(HOSTILE)}</p>'
+    assert "<strong" in page.answer(page.estimate("×14.1 [13.4–14.8]")).html
+    parts = [
+        page.banner("stale", HOSTILE),
+        page.provenance_line([HOSTILE, "12 blocks"]),
+        page.verdict_line("refuted", claim=HOSTILE, published=HOSTILE, source=HOSTILE, date=HOSTILE),
+        page.cite_panel(plain=HOSTILE, markdown=HOSTILE, bibtex=HOSTILE),
+        page.rerun_panel([HOSTILE, "{blocks}"], [Input("blocks", HOSTILE, HOSTILE)], needs=HOSTILE),
+        page.download_buttons([Download(HOSTILE, HOSTILE)]),
+        page.refused_table([(HOSTILE, HOSTILE, HOSTILE)]),
+        page.estimate(HOSTILE),
+    ]
+    assert all("<script" not in part.html for part in parts)
+
+
+def test_citation_shows_one_form_and_offers_three() -> None:
+    panel = page.cite_panel(plain="P", markdown="M", bibtex="B").html
+    assert re.findall(r"<pre[^>]*>(\w)</pre>", panel) == ["P", "M", "B"]
+    assert panel.count("checked") == 1
+    assert re.search(r'gb-copy" hidden>', panel)
+    names = set(
+        re.findall(r'name="([^"]+)"', panel + page.cite_panel(plain="Q", markdown="M", bibtex="B").html)
+    )
+    assert len(names) == 2
+
+
+def test_rerun_command_is_complete_without_a_script() -> None:
+    panel = page.rerun_panel(
+        ["gapbook", "run", "--blocks", "{blocks}", "--alpha", "{alpha}"],
+        [Input("blocks", "blocks", "5"), Input("alpha", "α", "0.5 1.5", ("0.5 1.5", "0"))],
+        needs="about 14 min",
+    ).html
+    assert "gapbook run --blocks 5 --alpha &#x27;0.5 1.5&#x27;</pre>" in panel
+    template = re.search(r'data-template="([^"]+)"', panel)
+    assert template
+    assert json.loads(html.unescape(template.group(1)))[-1] == "{alpha}"
+    assert "<option selected>0.5 1.5</option>" in panel
+
+
+def test_rerun_inputs_and_command_must_agree() -> None:
+    with pytest.raises(ValueError, match=r"uses the inputs \['blocks'\], but the panel has \[\]"):
+        page.rerun_panel(["gapbook", "{blocks}"], [])
+    with pytest.raises(ValueError, match="'7' is none of its choices"):
+        page.rerun_panel(["{blocks}"], [Input("blocks", "blocks", "7", ("3", "5"))])
+
+
+def test_table_aligns_numbers_and_refuses_ragged_rows() -> None:
+    table = page.values_table(
+        ("system", "goodput"), [("Postgres", "64,600 [63,100–66,200]"), ("n/a", "–")]
+    ).html
+    assert '<td class="gb-num">64,600 [63,100–66,200]</td>' in table
+    assert "<td>Postgres</td>" in table
+    with pytest.raises(ValueError, match="1 cells for 2 columns"):
+        page.values_table(("a", "b"), [("1",)])
+
+
+def test_no_refused_trial_is_said() -> None:
+    assert "No trial was refused" in page.refused_table([]).html
+
+
+def test_unknown_kinds_are_refused() -> None:
+    with pytest.raises(ValueError, match="verdict 'true' is unknown"):
+        page.verdict_line("true", claim="", published="", source="", date="")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="banner kind 'bad' is unknown"):
+        page.banner("bad", "x")  # type: ignore[arg-type]
+
+
+def test_links_within_the_page_are_no_downloads() -> None:
+    buttons = page.download_buttons(
+        [Download("Cite", "#cite", primary=True), Download("Data", "run.json")]
+    ).html
+    assert re.findall(r"<a [^>]*>", buttons) == [
+        '<a class="gb-button gb-primary" href="#cite">',
+        '<a class="gb-button" href="run.json" download>',
+    ]
+
+
+def test_parts_display_themselves_in_a_notebook() -> None:
+    assert Html("<p>x</p>")._repr_html_() == str(Html("<p>x</p>")) == "<p>x</p>"
