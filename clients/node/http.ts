@@ -64,7 +64,9 @@ export class HttpConnection {
 
   send({ source, destination, amount }: Transfer, settle: Settle): void {
     const body = `{"from":${source},"to":${destination},"amount":${amount}}`;
-    this.#client.dispatch(this.#request(body), new Answer(settle, (error) => this.#lose(error)));
+    // A lost socket fails its oldest request first, when destroying the client would still be too early for undici.
+    const onError = (error: Error) => queueMicrotask(() => this.#lose(error));
+    this.#client.dispatch(this.#request(body), new Answer(settle, onError));
   }
 
   close(): void {
@@ -79,8 +81,10 @@ export class HttpConnection {
   }
 
   #request(body: string) {
-    // undici sends nothing behind a request that it must not repeat; it is kept from repeating above.
-    return { method: "POST", path: this.#endpoint.path, headers: HEADERS, body, idempotent: this.#pipelined } as const;
+    const { path } = this.#endpoint;
+    const request = { method: "POST", path, headers: HEADERS, body } as const;
+    // undici sends nothing behind a request that may block or must not be repeated; it is kept from repeating above.
+    return this.#pipelined ? { ...request, idempotent: true, blocking: false } : request;
   }
 }
 
