@@ -19,10 +19,10 @@ import papermill
 from papermill.exceptions import PapermillExecutionError
 
 from gapbook import errors
-from gapbook.errors import GapbookError, ParameterError
+from gapbook.errors import GapbookError, ParameterError, SetupError
 from gapbook.notebook import read_text_notebook
 from gapbook.parameters import check_parameters
-from gapbook.paths import CHECKOUT
+from gapbook.paths import CHECKOUT, tool_path
 from gapbook.prose import require_no_typed_numbers
 
 __all__ = ["build_published", "build_with", "chapters", "execute_chapter"]
@@ -135,17 +135,10 @@ def _place(executed: Path, staged: Path) -> None:
 
 def _render(staged: Path) -> Path:
     """Run the renderer, warnings as errors; raises GapbookError with its last lines."""
-    command = [
-        sys.executable,
-        "-m",
-        "jupyter_book.cli.main",
-        "build",
-        str(staged),
-        "-W",
-        "-n",
-        "--keep-going",
-        "--quiet",
-    ]
+    program = tool_path("jupyter-book")
+    if program is None:
+        raise SetupError("jupyter-book is missing; run: make setup")
+    command = [str(program), "build", str(staged), "-W", "-n", "--keep-going", "--quiet"]
     output = staged.parent
     done = subprocess.run(
         [*command, "--path-output", str(output)], capture_output=True, text=True, check=False

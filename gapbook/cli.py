@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
-from gapbook import book, setup
-from gapbook.errors import GapbookError
-from gapbook.parameters import PARAMETERS, parse_assignment
+# Jupyter's path library warns where no session directory exists; it then takes another and all is well.
+warnings.filterwarnings("ignore", module="platformdirs")
+
+from gapbook import book, setup  # noqa: E402
+from gapbook.errors import GapbookError  # noqa: E402
+from gapbook.parameters import PARAMETERS, parse_assignment  # noqa: E402
 
 __all__ = ["main"]
 

@@ -192,7 +192,7 @@ class Exhibits(Findings):
             flags=tuple(
                 sorted({_short(label) for row in rows if row["valid"] for label in json.loads(row["labels"])})
             ),
-            missing="" if goodput else f"no valid trial: {reasons[0] if reasons else 'not run'}",
+            missing="" if goodput else reasons[0] if reasons else "not run",
         )
 
     def waterfall(self, factors: Sequence[Factor], alpha: float) -> charts.Figure:

