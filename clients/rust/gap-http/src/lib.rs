@@ -2,6 +2,8 @@
 
 mod response;
 
+use std::num::NonZeroU16;
+
 use loadgen::{ClientError, Decoded, HandshakeStream, Operation, Protocol};
 use serde::de::{Deserializer, Error};
 use serde::Deserialize;
@@ -12,7 +14,7 @@ use crate::response::Responses;
 #[serde(deny_unknown_fields)]
 pub struct Endpoint {
     pub host: String,
-    pub port: u16,
+    pub port: NonZeroU16,
     #[serde(default = "default_path", deserialize_with = "request_path")]
     pub path: String,
 }
@@ -41,7 +43,7 @@ impl Protocol for Http {
     type Endpoint = Endpoint;
 
     fn address(endpoint: &Endpoint) -> (&str, u16) {
-        (&endpoint.host, endpoint.port)
+        (&endpoint.host, endpoint.port.get())
     }
 
     /// HTTP has none: a connection that is up can be used.

@@ -5,6 +5,8 @@
 mod handshake;
 mod reply;
 
+use std::num::NonZeroU16;
+
 use loadgen::{ClientError, Decoded, HandshakeStream, Operation, Protocol};
 use serde::Deserialize;
 
@@ -14,7 +16,7 @@ const STATEMENT: &str = "t";
 #[serde(deny_unknown_fields)]
 pub struct Endpoint {
     pub host: String,
-    pub port: u16,
+    pub port: NonZeroU16,
     pub user: String,
     pub password: String,
     pub database: String,
@@ -27,7 +29,7 @@ impl Protocol for Postgres {
     type Endpoint = Endpoint;
 
     fn address(endpoint: &Endpoint) -> (&str, u16) {
-        (&endpoint.host, endpoint.port)
+        (&endpoint.host, endpoint.port.get())
     }
 
     fn handshake(endpoint: &Endpoint, stream: &mut HandshakeStream) -> Result<Self, String> {

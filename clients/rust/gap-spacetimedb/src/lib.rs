@@ -8,6 +8,8 @@ mod call;
 mod upgrade;
 mod websocket;
 
+use std::num::NonZeroU16;
+
 use loadgen::{ClientError, Decoded, HandshakeStream, Operation, Protocol};
 use serde::de::{Deserializer, Error};
 use serde::Deserialize;
@@ -19,7 +21,7 @@ use crate::websocket::{Event, Frames, Masks};
 #[serde(deny_unknown_fields)]
 pub struct Endpoint {
     pub host: String,
-    pub port: u16,
+    pub port: NonZeroU16,
     #[serde(deserialize_with = "header_word")]
     pub database: String,
     #[serde(deserialize_with = "header_word")]
@@ -48,7 +50,7 @@ impl Protocol for SpacetimeDb {
     type Endpoint = Endpoint;
 
     fn address(endpoint: &Endpoint) -> (&str, u16) {
-        (&endpoint.host, endpoint.port)
+        (&endpoint.host, endpoint.port.get())
     }
 
     fn handshake(endpoint: &Endpoint, stream: &mut HandshakeStream) -> Result<Self, String> {

@@ -13,7 +13,7 @@ const SUBPROTOCOL: &str = "v1.bsatn.spacetimedb";
 /// RFC 6455, section 1.3.
 const ACCEPT_GUID: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 const UNKNOWN_REDUCER: &str = "no such reducer";
-const SHOWN_BYTES: usize = 300;
+const SHOWN_CHARACTERS: usize = 300;
 
 pub fn upgrade(endpoint: &Endpoint, stream: &mut HandshakeStream) -> Result<(), String> {
     let key = random_key()?;
@@ -26,12 +26,10 @@ pub fn upgrade(endpoint: &Endpoint, stream: &mut HandshakeStream) -> Result<(), 
     };
     let head = String::from_utf8_lossy(&stream.unread()[..end]).into_owned();
     if !head.starts_with("HTTP/1.1 101") {
-        let answer = String::from_utf8_lossy(stream.unread());
-        let shown: String = answer.chars().take(SHOWN_BYTES).collect();
         return Err(format!(
             "database {:?}: no WebSocket: {}",
             endpoint.database,
-            shown.replace("\r\n", " | ")
+            refusal(&head, stream, end + 4)
         ));
     }
     let expected = accept_for(&key);
@@ -81,6 +79,14 @@ pub fn check_reducer(
         };
         stream.consume(consumed);
     }
+}
+
+/// Status line and body. Other headers stay out of the message: the server returns a token in them.
+fn refusal(head: &str, stream: &HandshakeStream, body_at: usize) -> String {
+    let status = head.lines().next().unwrap_or_default();
+    let body = String::from_utf8_lossy(&stream.unread()[body_at..]);
+    let shown: String = body.trim().chars().take(SHOWN_CHARACTERS).collect();
+    format!("{status} {shown}").trim_end().to_owned()
 }
 
 fn request(endpoint: &Endpoint, key: &str) -> String {

@@ -204,7 +204,7 @@ where
     serde_path_to_error::deserialize(deserializer).map_err(|error| {
         let path = error.path().to_string();
         let place = match (root, path.as_str()) {
-            ("", ".") => "configuration".to_owned(),
+            ("", "." | "?") => "configuration".to_owned(),
             ("", path) => path.to_owned(),
             (root, ".") => root.to_owned(),
             (root, path) => format!("{root}.{path}"),
