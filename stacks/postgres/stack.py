@@ -27,6 +27,7 @@ from gapbook.paths import CHECKOUT
 from gapbook.stacks import Durability, Server, ServerChoice
 
 _MODULE = CHECKOUT / "modules" / "postgres"
+_SCHEMA_SCRIPTS = ("schema.sql", "seed.sql", "transfer.sql")
 _DATABASE = "bank"
 _ROLE = "bank"
 _READY_TIMEOUT_S = 30.0
@@ -182,7 +183,7 @@ class Stack(stacks.Stack):
                 "database": _DATABASE,
             }
             self._connection.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(_ROLE)))
-            for script in ("schema.sql", "seed.sql", "transfer.sql"):
+            for script in _SCHEMA_SCRIPTS:
                 self._connection.execute((_MODULE / script).read_bytes())
             self._connection.execute("RESET ROLE")
 
@@ -255,9 +256,7 @@ class Stack(stacks.Stack):
 
     def balances(self) -> NDArray[np.int64]:
         with _stack_errors("read balances"):
-            rows = self._connection.execute(
-                "SELECT id, balance FROM accounts ORDER BY id", binary=True
-            ).fetchall()
+            rows = self._connection.execute((_MODULE / "verify.sql").read_bytes(), binary=True).fetchall()
         table = np.array(rows, dtype=np.int64).reshape(-1, 2)
         if not np.array_equal(table[:, 0], np.arange(len(table))):
             raise StackError("postgres: account ids are not 0 .. n-1; the audit cannot index balances")
