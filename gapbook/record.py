@@ -83,7 +83,7 @@ class Journal:
                 f"source: no interrupted run with these parameters in {self.folder}; "
                 f"there are: {', '.join(others) or 'none'}; use source=live to start one"
             )
-        if not resume and self.directory.is_dir():
+        if not resume and self.trials():
             raise RecordError(
                 f"source: an interrupted run with these parameters is kept in {self.directory}; "
                 "use source=resume to finish it, or remove that folder to start again"
@@ -97,9 +97,11 @@ class Journal:
                 raise RecordError(
                     f"source: another process is writing {self.directory}; wait for it"
                 ) from None
-            yield
-            if not any(self.directory.glob("*")) and self.directory.exists():
-                self.directory.rmdir()
+            try:
+                yield
+            finally:
+                if self.directory.is_dir() and not self.trials():
+                    shutil.rmtree(self.directory)
         finally:
             os.close(lock)
 
