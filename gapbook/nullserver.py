@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from gapbook.clients import CONTRACT_VERSION, Client, ClientRun, rust_binaries_directory
@@ -12,14 +14,14 @@ from gapbook.errors import ParameterError, SetupError, StackError
 from gapbook.paths import CHECKOUT
 from gapbook.work import AliasTable
 
-__all__ = ["measure_ceiling"]
+__all__ = ["measure_ceiling", "null_server"]
 
 _ACCOUNTS = 1000
 _WARMUP_S = 0.3
 _WINDOW_S = 1.0
 
 
-def _null_server(protocol: str) -> tuple[list[str], dict[str, Any]]:
+def _command_and_endpoint(protocol: str) -> tuple[list[str], dict[str, Any]]:
     """The command of the null server of a protocol, and what its endpoint holds besides the address."""
     for path in sorted((CHECKOUT / "clients").glob("*/*/null.toml")):
         facts = tomllib.loads(path.read_text())
@@ -32,11 +34,10 @@ def _null_server(protocol: str) -> tuple[list[str], dict[str, Any]]:
     raise ParameterError(f"no null server speaks {protocol!r}")
 
 
-def measure_ceiling(
-    deployment: Deployment, client: Client, protocol: str, *, connections: int, in_flight: int
-) -> float:
-    """Requests a second of a client against the null server of its protocol, on the same cores as a trial."""
-    command, endpoint = _null_server(protocol)
+@contextmanager
+def null_server(deployment: Deployment, protocol: str) -> Iterator[dict[str, Any]]:
+    """A running null server; yields the endpoint for a client. Raises StackError when it does not start."""
+    command, endpoint = _command_and_endpoint(protocol)
     process = deployment.start(command, name=f"null-{protocol}", stdin=True, stdout=True)
     try:
         line = process.stdout.readline()
@@ -44,8 +45,17 @@ def measure_ceiling(
             port = int(json.loads(line)["port"])
         except (ValueError, KeyError) as error:
             raise StackError(f"null server {protocol}: not ready: {log_tail(process.log_path)}") from error
-        table_path, table_sha256 = AliasTable.zipf_cached(_ACCOUNTS, 0.0).write(deployment.directory)
-        endpoint |= {"protocol": protocol, "host": "127.0.0.1", "port": port}
+        yield endpoint | {"protocol": protocol, "host": "127.0.0.1", "port": port}
+    finally:
+        deployment.stop(process)
+
+
+def measure_ceiling(
+    deployment: Deployment, client: Client, protocol: str, *, connections: int, in_flight: int
+) -> float:
+    """Requests a second of a client against the null server of its protocol, on the same cores as a trial."""
+    table_path, table_sha256 = AliasTable.zipf_cached(_ACCOUNTS, 0.0).write(deployment.directory)
+    with null_server(deployment, protocol) as endpoint:
         configuration = {
             "contract": CONTRACT_VERSION,
             "endpoint": endpoint,
@@ -68,8 +78,6 @@ def measure_ceiling(
             "request_timeout_s": 5.0,
         }
         report = ClientRun(client, configuration, _ignore).run(deployment)
-    finally:
-        deployment.stop(process)
     return float(report["window"]["goodput_per_s"])
 
 
