@@ -1,0 +1,1 @@
+"""The project's own speed against its peers, as ratios of alternating runs; see README.md."""

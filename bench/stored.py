@@ -1,0 +1,57 @@
+"""Bars that the published runs themselves answer: ceilings, overhead, memory."""
+
+from __future__ import annotations
+
+from gapbook.book import chapters
+from gapbook.errors import RecordError
+from gapbook.record import Run, latest_published
+from gapbook.scenario import Scenario
+
+__all__ = ["lines"]
+
+
+def lines() -> list[str]:
+    """One line a bar and published run."""
+    found = []
+    for chapter in chapters():
+        try:
+            run = latest_published(chapter)
+        except RecordError as error:
+            found.append(str(error))
+            continue
+        found += [*_ceilings(run), _overhead(run), *_memory(run)]
+    return found
+
+
+def _ceilings(run: Run) -> list[str]:
+    scenario = Scenario.from_dict(dict(run.manifest["scenario"]))
+    highest: dict[str, float] = {}
+    for row in run.trials.iter_rows(named=True):
+        contestant = scenario.contestant(row["contestant"])
+        key = f"{contestant.client}/{contestant.protocol}/{contestant.in_flight}"
+        highest[key] = max(highest.get(key, 0.0), row["goodput_per_s"] or 0.0)
+    return [
+        f"{run.run_id} ceiling ÷ highest goodput, {key}: {run.manifest['ceilings_per_s'][key] / goodput:.1f} (bar >= 5)"
+        for key, goodput in sorted(highest.items())
+        if goodput
+    ]
+
+
+def _overhead(run: Run) -> str:
+    scenario = Scenario.from_dict(dict(run.manifest["scenario"]))
+    loaded_s = run.trials.height * (scenario.warmup_s + scenario.window_s)
+    wall_s = run.manifest["finished_unix_s"] - run.manifest["started_unix_s"]
+    return f"{run.run_id} wall time ÷ warm-ups and windows: {wall_s / loaded_s:.2f} (bar <= 1.2)"
+
+
+def _memory(run: Run) -> list[str]:
+    scenario = Scenario.from_dict(dict(run.manifest["scenario"]))
+    peak: dict[str, int] = {}
+    for row in run.trials.iter_rows(named=True):
+        contestant = scenario.contestant(row["contestant"])
+        key = f"{contestant.client}/{contestant.protocol}/{contestant.in_flight}"
+        peak[key] = max(peak.get(key, 0), row["client_peak_memory_bytes"] or 0)
+    return [
+        f"{run.run_id} client memory, {scenario.connections} connections, {key}: {value / 2**20:.0f} MiB (bar <= 50 MB)"
+        for key, value in sorted(peak.items())
+    ]
