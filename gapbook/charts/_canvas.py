@@ -31,9 +31,11 @@ _DASH = [4, 3]
 _SOLID: list[float] = []
 _TAG = re.compile(r"<[^>]*>")
 _DECIMALS = re.compile(r"-?\d+\.\d{3,}")
-# What Vega adds to every group: roles of its own, and empty paths of the view's background and foreground.
+# What Vega adds to no effect: roles of its own, empty paths of the view, values that are the default.
 _NOISE = re.compile(
-    r' (?:role|aria-\w+|xmlns:xlink|class)="[^"]*"|<path class="(?:background|foreground)"[^>]*/>| stroke-dasharray=""'
+    r' (?:role|aria-\w+|xmlns:xlink|class)="[^"]*"'
+    r'|<path class="(?:background|foreground)"[^>]*/>'
+    r'| stroke-dasharray=""| opacity="1"'
 )
 
 
@@ -243,7 +245,7 @@ class Canvas:
         )
         chart = chart.configure(view=alt.ViewConfig(stroke=None), aria=False, font=FONT)
         svg: str = vl_convert.vegalite_to_svg(chart.to_dict(), vl_version=_VEGA_LITE)
-        return Drawing(_TAG.sub(_shorten, _NOISE.sub("", svg)), self.width, height, tuple(self._boxes))
+        return Drawing(_TAG.sub(_shorten, svg), self.width, height, tuple(self._boxes))
 
     def _add(
         self, plane: Plane, mark: Mark, space: Space, options: dict[str, Any], row: dict[str, Any]
@@ -284,8 +286,9 @@ class Canvas:
 
 
 def _shorten(tag: re.Match[str]) -> str:
-    """Two decimals of a pixel are enough."""
-    return _DECIMALS.sub(lambda number: f"{float(number.group()):.2f}".rstrip("0").rstrip("."), tag.group())
+    """Without noise, and with two decimals of a pixel, which are enough."""
+    told = _NOISE.sub("", tag.group())
+    return _DECIMALS.sub(lambda number: f"{float(number.group()):.2f}".rstrip("0").rstrip("."), told)
 
 
 def _frozen(options: dict[str, Any]) -> tuple[tuple[str, Any], ...]:

@@ -23,6 +23,7 @@ _STROKE = "M0,-0.9L0,0.25M0,0.8L0,0.9"
 _GAP = 7.0
 _INSET = 8.0
 _WORST_SIZE = 13.0
+_DOT_PITCH = 4.2
 
 
 @dataclass(frozen=True)
@@ -194,23 +195,31 @@ def _draw_cell(canvas: Canvas, gate: Gate, layout: _Layout, left: float, top: fl
 
 
 def _draw_trials(canvas: Canvas, gate: Gate, span: tuple[float, float], y: float) -> None:
-    """All trials on a line, the limit as a tick."""
+    """The magnitudes of all trials on a line, the limit as a tick; infinite ones stand at the end."""
     left, right = span
     canvas.line((left, y), (right, y), token="rule", plane=Plane.LINK)
-    count = len(gate.values)
-    if gate.limit_value is None or not any((*gate.values, gate.limit_value)):
-        step = (right - left - 6) / max(1, count - 1)
-        places = [(left + 3 + index * step, y - 4) for index in range(count)]
+    values = [abs(value) for value in gate.values if not math.isnan(value)]
+    finite = [value for value in values if math.isfinite(value)]
+    if gate.limit_value is None or not any((*values, gate.limit_value)):
+        places = _evenly(len(values), left + 3, right - 3, y)
     else:
-        farthest = max([gate.limit_value * 1.35, *gate.values])
+        farthest = max([gate.limit_value * 1.35, *finite]) or 1.0
         scale = (right - left - 3) / farthest
         places = [
-            (left + 1.5 + value * scale, y - 3 - index % 3 * 2.0) for index, value in enumerate(gate.values)
+            (left + 1.5 + min(value, farthest) * scale, y - 3 - index % 3 * 2.0)
+            for index, value in enumerate(values)
         ]
         tick = left + 1.5 + gate.limit_value * scale
         canvas.line((tick, y - 7), (tick, y + 3), token="ink", plane=Plane.MARK, width=1.8)
     for x, y_dot in places:
         canvas.point(x, y_dot, token=gate.token, plane=Plane.TRIAL, size=9, opacity=0.75)
+
+
+def _evenly(count: int, left: float, right: float, y: float) -> list[tuple[float, float]]:
+    """Places in one row, or in as many as keep the dots apart."""
+    rows = min(4, max(1, math.ceil(count * _DOT_PITCH / (right - left))))
+    step = (right - left) / max(1, math.ceil(count / rows) - 1)
+    return [(left + index // rows * step, y - 4 - index % rows * 3.2) for index in range(count)]
 
 
 def _table(cells: Sequence[Gate]) -> Table:

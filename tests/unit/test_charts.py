@@ -80,17 +80,16 @@ def test_total_of_another_gap_is_refused() -> None:
         )
 
 
-def test_step_below_one_goes_left() -> None:
-    up = draw_waterfall([("Client", "", "stack", 2.0)]).wide.svg
-    down = draw_waterfall([("Client", "", "stack", 0.5)]).wide.svg
-    disc = re.compile(r'translate\(([\d.]+),[\d.]+\)" d="M4\.18')
-
-    def start_and_end(svg: str) -> tuple[float, float]:
-        first, last = map(float, disc.findall(svg))
-        return first, last
-
-    assert start_and_end(up)[0] < start_and_end(up)[1]
-    assert start_and_end(down)[0] > start_and_end(down)[1]
+@pytest.mark.parametrize("factor", [2.0, 0.5])
+def test_step_spans_from_where_it_starts_to_where_it_ends(factor: float) -> None:
+    """A step below one goes left."""
+    svg = draw_waterfall([("Client", "", "stack", factor)]).wide.svg
+    first, last = map(float, re.findall(r'translate\(([\d.]+),[\d.]+\)" d="M4\.18', svg))
+    assert (first < last) == (factor > 1)
+    (bar,) = re.findall(r'd="M([\d.]+),[\d.]+h([\d.]+)v11h[^"]*" fill="#A38B0E"/>', svg)
+    left, width = map(float, bar)
+    assert left == pytest.approx(min(first, last), abs=0.02)
+    assert left + width == pytest.approx(max(first, last), abs=0.03)
 
 
 def test_residual_is_an_outline_and_not_a_share() -> None:
@@ -134,6 +133,8 @@ def test_one_trial_has_no_interval() -> None:
     assert "95 % CI" not in texts(figure)[:4]
     assert "n = 1" in texts(figure)
     assert "nan" not in figure.html.lower()
+    assert 'stroke-width="1.8"' not in figure.wide.svg
+    assert 'stroke-width="1.8"' in draw_contestants(inputs.cell(50, n=2)).wide.svg
 
 
 def test_rows_are_sorted_within_each_facet() -> None:
@@ -179,7 +180,7 @@ def test_latency_stops_where_fewer_than_a_hundred_operations_lie_above() -> None
 def test_median_needs_every_trial() -> None:
     """The tail of the trials that happen to have one is not the tail of all."""
     short, full = curve((5_000, 1_000, 100, 10)), curve((50_000, 10_000, 1_000, 100), scale=3.0)
-    figure = draw_latency(short, full, full)
+    figure = draw_latency(full, short, full)
     assert "p99 12.0 ms" in texts(figure)
     assert not any("p99.9" in text for text in texts(figure))
 
@@ -215,6 +216,20 @@ def test_failed_gate_is_told_by_word_colour_and_shape() -> None:
     passed = charts.gates(inputs.seven_gates()[:1], provenance=inputs.PROVENANCE, title="T", subtitle="")
     assert "var(--gb-refuted" in figure.html
     assert "var(--gb-refuted" not in passed.html
+
+
+def test_gates_draw_every_assessed_trial_an_infinite_one_too() -> None:
+    def drawn(values: tuple[float, ...], limit: float | None) -> tuple[int, str]:
+        gate = Gate("G", "worst", "limit", values, limit, 0, len(values), "failed")
+        figure = charts.gates([gate], provenance=inputs.PROVENANCE, title="T", subtitle="")
+        return figure.wide.svg.count("M1.5,0A1.5"), figure.wide.svg
+
+    count, svg = drawn((0.1, math.inf, math.nan), 5.0)
+    assert count == 2
+    assert "NaN" not in svg
+    assert "Infinity" not in svg
+    assert drawn((math.inf,), 0.0)[0] == 1
+    assert drawn((0.0,) * 140, None)[0] == 140
 
 
 def test_impossible_gates_are_refused() -> None:

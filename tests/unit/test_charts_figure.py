@@ -10,6 +10,8 @@ import pytest
 
 from gapbook import charts
 from gapbook.charts import Cell, Contestant, Figure, Trial
+from gapbook.charts._canvas import Drawing
+from gapbook.charts._figure import Table
 from gapbook.charts._tokens import TOKENS, recolour
 from tests.unit import chart_inputs as inputs
 
@@ -82,6 +84,16 @@ def test_ids_are_unique_on_a_page_and_references_resolve(figures: list[Figure]) 
     referred = re.findall(r'aria-(?:labelledby|describedby)="([^"]+)"', page)
     assert set(referred) <= set(ids)
     assert len(referred) == 4 * len(figures)
+
+
+def test_ids_inside_a_drawing_are_made_its_own() -> None:
+    """Where two drawings share ``clip0`` and the first is hidden, the second would not be clipped."""
+    svg = '<svg><clipPath id="clip0"/><g clip-path="url(#clip0)"><text>id="clip0"</text></g></svg>'
+    drawing = Drawing(svg, 688, 100, ())
+    figure = Figure("clipped", "T", "D", drawing, drawing, Table((), ()))
+    for end in ("w", "p"):
+        assert f'id="{figure.id}-{end}-clip0"/><g clip-path="url(#{figure.id}-{end}-clip0)">' in figure.html
+    assert figure.html.count('<text>id="clip0"</text>') == 2
 
 
 def test_no_address_is_fetched(figures: list[Figure]) -> None:
