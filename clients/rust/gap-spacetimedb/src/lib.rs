@@ -109,3 +109,25 @@ fn request_id(index: u64) -> u32 {
 fn broken(what: String) -> ClientError {
     ClientError::Integrity(format!("SpacetimeDB sent {what}"))
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ping_under_load_is_answered_and_counts_as_nothing() {
+        let mut session = SpacetimeDb { frames: Frames::default(), masks: Masks::new().unwrap() };
+        let mut out = Vec::new();
+        let decoded = session.decode(&[0x89, 2, b'h', b'i'], Some(0), &mut out).unwrap();
+        assert_eq!(decoded, Decoded::Skipped { consumed: 4 });
+        let unmasked: Vec<u8> = out[6..].iter().zip(&out[2..6]).map(|(byte, mask)| byte ^ mask).collect();
+        assert_eq!((&out[..2], &unmasked[..]), (&[0x8A, 0x82][..], &b"hi"[..]));
+    }
+
+    #[test]
+    fn request_ids_are_never_zero() {
+        let last = u64::from(u32::MAX);
+        assert_eq!([0, 1, last - 1, last, last + 1].map(request_id), [1, 2, u32::MAX, 1, 2]);
+    }
+}

@@ -54,24 +54,39 @@ fn an_answer_with_the_request_id_of_another_breaks_the_client() {
     assert!(message.contains("request id"), "{message}");
 }
 
-#[test]
-fn a_refused_upgrade_is_told_without_the_token() {
+/// Runs the client against a server that answers the upgrade with `answer`; the refusal and the client's request.
+fn refused_upgrade(answer: &'static str) -> (String, String) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let server = thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
         let mut request = [0; 4096];
         let read = stream.read(&mut request).unwrap();
-        let refusal = b"HTTP/1.1 401 Unauthorized\r\nspacetime-identity-token: secret\r\ncontent-length: 5\r\n\r\nstale";
-        stream.write_all(refusal).unwrap();
+        stream.write_all(answer.as_bytes()).unwrap();
         String::from_utf8(request[..read].to_vec()).unwrap()
     });
     let message = run(CLIENT, &at_port(port, json!({}))).refusal(3);
+    (message, server.join().unwrap())
+}
+
+#[test]
+fn a_refused_upgrade_is_told_without_the_token() {
+    let (message, request) = refused_upgrade(
+        "HTTP/1.1 401 Unauthorized\r\nspacetime-identity-token: secret\r\ncontent-length: 5\r\n\r\nstale",
+    );
     assert!(message.contains("401 Unauthorized stale") && !message.contains("secret"), "{message}");
-    let request = server.join().unwrap();
     assert!(
         request.starts_with("GET /v1/database/bank/subscribe?compression=None HTTP/1.1\r\n"),
         "{request}"
     );
     assert!(request.contains("Authorization: Bearer secret\r\n"));
+}
+
+#[test]
+fn an_accept_for_another_key_is_refused() {
+    let (message, _) = refused_upgrade(
+        "HTTP/1.1 101 Switching Protocols\r\nsec-websocket-accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\
+         sec-websocket-protocol: v1.bsatn.spacetimedb\r\n\r\n",
+    );
+    assert!(message.contains("Sec-WebSocket-Accept"), "{message}");
 }
