@@ -6,15 +6,18 @@ import html
 import json
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+import polars as pl
 
 from gapbook import charts, page
 from gapbook.claims import Claim, claim
 from gapbook.estimate import geometric_interval
 from gapbook.factors import Decomposition, Factor
-from gapbook.findings import Findings
+from gapbook.findings import VERDICT_BAND_FRAC, Findings
 from gapbook.interval import format_factor
+from gapbook.paths import CHECKOUT
 from gapbook.scenario import Contestant
 
 __all__ = ["Exhibits"]
@@ -52,7 +55,27 @@ class Exhibits(Findings):
                 page.Download("Re-run this", "#rerun"),
                 page.Download("Data", f"{folder}/trials.parquet"),
                 page.Download("Manifest", f"{folder}/manifest.json"),
+                page.Download("PNG", f"{folder}/{_PICTURE}.png"),
+                page.Download("SVG", f"{folder}/{_PICTURE}.svg"),
             ]
+        )
+
+    def export_picture(self, figure: charts.Figure) -> None:
+        """Write the page's picture as files, for its download buttons and for use elsewhere."""
+        folder = pictures_folder(self.run.run_id)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{_PICTURE}.svg").write_text(figure.svg())
+        (folder / f"{_PICTURE}.png").write_bytes(figure.png())
+
+    def claim_line(self, claim_id: str, note: str) -> page.Html:
+        """The published claim that the chapter is about, not judged where the servers are not the published ones."""
+        published = claim(claim_id)
+        return page.verdict_line(
+            "unresolved",
+            claim=claim_id,
+            published=f"published ×{format_factor(published.value)}, {note}",
+            source=f"{published.source['repository']} #{published.source['number']}",
+            date=str(published.source["date"]),
         )
 
     def provenance_line(self) -> page.Html:
@@ -89,7 +112,8 @@ class Exhibits(Findings):
     def ladder_table(
         self, rungs: Sequence[tuple[str, str, str, Mapping[tuple[str, float], str]]]
     ) -> page.Html:
-        """Each rung as a ratio of two contestants: as published, as measured, and the verdict."""
+        """Each rung as a ratio of two contestants: as published, as measured, and whether our interval
+        lies inside the band round the published value."""
         rows: list[list[str | page.Html]] = []
         for name, over, under, published in rungs:
             for alpha in self.alphas:
@@ -100,10 +124,10 @@ class Exhibits(Findings):
                         f"{name}, α = {alpha:g}",
                         f"×{format_factor(theirs)}" if theirs else "–",
                         ours.as_factor() if ours else "no valid trial",
-                        _VERDICT_WORDS[self.judge_value(ours, theirs)] if theirs else "–",
+                        _BAND_WORDS[self.judge_value(ours, theirs)] if theirs else "–",
                     ]
                 )
-        return page.values_table(("rung", "published", "ours", "verdict"), rows)
+        return page.values_table(("rung", "published", "ours", f"published ±{VERDICT_BAND_FRAC:.0%}"), rows)
 
     def refused_table(self) -> page.Html:
         return page.refused_table(self.refused)
@@ -117,12 +141,24 @@ class Exhibits(Findings):
             rows += [[name, key, value] for key, value in system["settings"].items()]
         return page.values_table(("server", "setting", "read back"), rows)
 
+    def edge_loss(self) -> str:
+        """The most that the goodput rule leaves out: requests that straddle the window's edges."""
+        valid = self.run.trials.filter(pl.col("valid"))
+        if valid.is_empty():
+            return "unknown, for no trial is valid"
+        lost = 1 - valid["goodput_per_s"] * self.scenario.window_s / valid["completed_in_window"]
+        return f"{float(lost.max() or 0):.1%}"  # type: ignore[arg-type]
+
     def glue(self, **more: str | Claim) -> None:
         """Make the facts of the run available to the prose."""
         # Imported here: it takes seconds that command line and tests need not wait for.
         from myst_nb import glue  # noqa: PLC0415
 
-        facts: dict[str, str] = {**self.glue_values(), "audited": self.audited()}
+        facts: dict[str, str] = {
+            **self.glue_values(),
+            "audited": self.audited(),
+            "edge_loss": self.edge_loss(),
+        }
         for key, value in more.items():
             facts[key] = f"{value.value:,.0f}" if isinstance(value, Claim) else value
         for key, text in facts.items():
@@ -291,7 +327,13 @@ class Exhibits(Findings):
         )
 
 
-_VERDICT_WORDS = {"confirmed": "confirmed", "refuted": "refuted", "unresolved": "not resolved"}
+_BAND_WORDS = {"confirmed": "inside", "refuted": "outside", "unresolved": "straddles"}
+_PICTURE = "gap"
+
+
+def pictures_folder(run_id: str) -> Path:
+    """Where the pictures of a run are exported to."""
+    return CHECKOUT / "build" / "pictures" / run_id
 
 
 class _Text(str):

@@ -9,7 +9,7 @@ import jupytext
 import nbformat
 from papermill.iorw import LocalHandler
 
-__all__ = ["TextNotebookHandler", "read_text_notebook"]
+__all__ = ["TEXT_NOTEBOOKS", "read_text_notebook"]
 
 
 def read_text_notebook(path: Path) -> str:
@@ -17,10 +17,13 @@ def read_text_notebook(path: Path) -> str:
     return str(nbformat.writes(jupytext.read(path)))
 
 
-class TextNotebookHandler(LocalHandler):  # type: ignore[misc]
+class _TextNotebookHandler(LocalHandler):  # type: ignore[misc]
     """Registered with papermill for paths under ``notebooks/`` (entry point ``papermill.io``)."""
 
     def read(self, path: str) -> Any:
         if Path(path).suffix == ".md" and Path(path).is_file():
             return read_text_notebook(Path(path))
         return super().read(path)
+
+
+TEXT_NOTEBOOKS = _TextNotebookHandler()
