@@ -1,0 +1,69 @@
+"""Fixtures that need a server, started once for all tests of a session, and folders of the tests' own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gapbook.deployment import Deployment
+from gapbook.stacks import Durability, Stack, StackContext, stack_class
+
+DELAYED = Durability("delayed", 500.0)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test writes among the runs of the reader."""
+    before = os.environ.get("GAPBOOK_RUNS")
+    os.environ["GAPBOOK_RUNS"] = str(tmp_path_factory.mktemp("runs"))
+    yield
+    if before is None:
+        del os.environ["GAPBOOK_RUNS"]
+    else:
+        os.environ["GAPBOOK_RUNS"] = before
+
+
+@pytest.fixture
+def runs_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty GAPBOOK_RUNS for one test."""
+    folder = tmp_path / "runs"
+    monkeypatch.setenv("GAPBOOK_RUNS", str(folder))
+    return folder
+
+
+@pytest.fixture
+def data_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty GAPBOOK_DATA for one test: on a disk, and open to the user that Postgres runs under."""
+    folder = Path(tempfile.mkdtemp(prefix="gapbook-test-", dir="/var/tmp"))
+    folder.chmod(0o755)
+    monkeypatch.setenv("GAPBOOK_DATA", str(folder))
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def deployment() -> Iterator[Deployment]:
+    with Deployment() as started:
+        yield started
+
+
+def _started(name: str, deployment: Deployment) -> Iterator[Stack]:
+    stack = stack_class(name)(StackContext(deployment, DELAYED))
+    stack.start()
+    yield stack
+    stack.stop()
+
+
+@pytest.fixture(scope="session")
+def postgres_stack(deployment: Deployment) -> Iterator[Stack]:
+    yield from _started("postgres", deployment)
+
+
+@pytest.fixture(scope="session")
+def spacetimedb_stack(deployment: Deployment) -> Iterator[Stack]:
+    yield from _started("spacetimedb", deployment)
