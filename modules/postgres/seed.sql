@@ -1,5 +1,5 @@
 -- TRUNCATE gives the table and its index new files, so no version of an earlier trial's rows survives.
--- Run VACUUM (ANALYZE) accounts afterwards: it cannot run inside a function, and without it
+-- Run VACUUM (FREEZE, ANALYZE) accounts afterwards: it cannot run inside a function, and without it
 -- autovacuum would do the same work inside the measured window.
 CREATE OR REPLACE FUNCTION seed(accounts int4, initial_balance int8) RETURNS void
 LANGUAGE sql AS $$
