@@ -78,7 +78,7 @@ class _Campaign:
             "scenario": scenario.as_dict(),
             "blocks": 1 + max(planned.block for planned in plan),
             "trials": [list(vars(planned).values()) for planned in plan],
-            "servers": {name: str(choice.binary or choice.endpoint) for name, choice in choices.items()},
+            "servers": {name: choice.without_password() for name, choice in choices.items()},
         }
         key = hashlib.sha256(json.dumps(self.described, sort_keys=True).encode()).hexdigest()[:12]
         self.journal = Journal(live_folder(scenario.chapter), key)

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
+from urllib.parse import urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,6 +98,13 @@ class ServerChoice:
                 f"servers: {text} is neither a server binary nor a URL; name an existing file"
             )
         return cls(binary=path.resolve())
+
+    def without_password(self) -> str:
+        """What was named, fit for a record: an endpoint loses its user and password."""
+        if self.endpoint is None:
+            return str(self.binary)
+        parts = urlsplit(self.endpoint)
+        return f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"
 
 
 @dataclass

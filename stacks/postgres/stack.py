@@ -70,8 +70,9 @@ class Stack(stacks.Stack):
         if not binary.is_file():
             raise SetupError(f"postgres: {binary} is missing; run: {cls.facts['native']['install_hint']}")
         printed = subprocess.run([binary, "--version"], capture_output=True, text=True, check=False)
-        if printed.returncode != 0:
-            raise SetupError(f"postgres: {binary} --version failed: {printed.stderr.strip()[-200:]}")
+        if printed.returncode != 0 or "PostgreSQL" not in printed.stdout:
+            said = (printed.stdout or printed.stderr).strip().partition("\n")[0]
+            raise SetupError(f"postgres: {binary} is no Postgres server; --version says {said[:100]!r}")
         return Server(str(binary), printed.stdout.strip(), stacks.sha256_of(binary))
 
     # --- life ---------------------------------------------------------------------------------
@@ -322,7 +323,7 @@ def _connect(conninfo: str, wait_s: float = 0.0) -> psycopg.Connection[Any]:
             return psycopg.connect(conninfo, autocommit=True, connect_timeout=10)
         except psycopg.OperationalError as error:
             if time.monotonic() >= deadline:
-                reason = str(error).strip().splitlines()[-1]
+                reason = str(error).strip().partition("\n")[0]
                 raise StackError(
                     f"postgres: cannot log in to {_without_password(conninfo)}: {reason}"
                 ) from error
