@@ -8,7 +8,8 @@ READY := $(ENVIRONMENT)/.ready
 QUICK := -p blocks=3 -p window_s=2 -p warmup_s=1
 UV := UV_CACHE_DIR=$(CACHE)/uv $(ENVIRONMENT)/bin/uv
 
-export PYTHONDONTWRITEBYTECODE = 1
+# Compiled Python is kept, or every start of a kernel compiles its libraries again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help run test book bench doctor setup check requirements
 
