@@ -39,6 +39,7 @@ FORMAT_VERSION = 1
 _ID_LENGTH = 12
 _Result = TypeVar("_Result")
 _HISTOGRAM_COLUMNS = ("service_time_histogram", "response_time_histogram")
+_STAGED = "finishing-"
 _MANIFEST, _TRIALS, _HISTOGRAMS = "manifest.json", "trials.parquet", "histograms.parquet"
 
 
@@ -77,7 +78,7 @@ class Journal:
     @contextmanager
     def locked(self, *, resume: bool) -> Iterator[None]:
         """Hold the journal; raises RecordError when another process does, or when there is none to resume."""
-        if resume and not self.directory.is_dir():
+        if resume and not self.trials():
             others = sorted(path.name for path in self.folder.glob("incomplete-*"))
             raise RecordError(
                 f"source: no interrupted run with these parameters in {self.folder}; "
@@ -128,7 +129,7 @@ class Journal:
         """Turn the journal into a finished run, atomically, and return it as read back."""
         rows = [row for _, row in sorted(self.trials().items())]
         trials, histograms = _frames(rows)
-        staged = self.folder / f"finishing-{self.plan_key}"
+        staged = self.folder / f"{_STAGED}{self.plan_key}"
 
         def stage() -> str:
             shutil.rmtree(staged, ignore_errors=True)
@@ -180,14 +181,19 @@ def load_run(folder: Path) -> Run:
     Raises RecordError naming the file that is missing or was changed.
     """
     try:
-        manifest = json.loads((folder / _MANIFEST).read_bytes())
-    except FileNotFoundError:
-        raise RecordError(f"run {folder.name}: {folder / _MANIFEST} is missing") from None
+        written = (folder / _MANIFEST).read_bytes()
+        manifest = json.loads(written)
+    except OSError as error:
+        raise RecordError(f"run {folder.name}: manifest.json cannot be read ({error.strerror})") from error
     except ValueError as error:
         raise RecordError(f"run {folder.name}: manifest.json was changed (not JSON: {error})") from error
+    if not isinstance(manifest, dict):
+        raise RecordError(f"run {folder.name}: manifest.json was changed (it holds no object)")
     run_id = manifest.pop("run_id", None)
-    if run_id != _run_id(manifest) or run_id != folder.name:
+    if run_id != _run_id(manifest) or written != _canonical({**manifest, "run_id": run_id}):
         raise RecordError(f"run {folder.name}: manifest.json was changed; its hash gives {_run_id(manifest)}")
+    if run_id != folder.name:
+        raise RecordError(f"run {folder.name}: the folder was renamed; manifest.json is that of run {run_id}")
     if manifest["format"] != FORMAT_VERSION:
         raise RecordError(f"run {run_id}: format {manifest['format']}; this version reads {FORMAT_VERSION}")
     for name, expected in manifest["files"].items():
@@ -233,7 +239,9 @@ def latest_published(chapter: str) -> Run:
 
 
 def _finished(parent: Path) -> Sequence[Path]:
-    return sorted(path.parent for path in parent.glob(f"*/{_MANIFEST}"))
+    return sorted(
+        path.parent for path in parent.glob(f"*/{_MANIFEST}") if not path.parent.name.startswith(_STAGED)
+    )
 
 
 def _frames(rows: Sequence[Mapping[str, Any]]) -> tuple[pl.DataFrame, pl.DataFrame]:
