@@ -6,12 +6,12 @@ papermill checks no types and only logs an unknown name. Every chapter therefore
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from gapbook.errors import ParameterError
+from gapbook.stacks import Durability
 
 __all__ = ["PARAMETERS", "Parameter", "check_parameters", "parse_assignment"]
 
@@ -34,7 +34,7 @@ def _is_number(value: Any, low: float, high: float) -> bool:
     return (
         isinstance(value, int | float)
         and not isinstance(value, bool)
-        and math.isfinite(value)
+        # Neither NaN nor an infinity passes, and no integer is too large to be compared.
         and low <= value <= high
     )
 
@@ -45,7 +45,7 @@ def _is_seconds(low: float, high: float) -> Callable[[Any], bool]:
 
 def _is_alphas(value: Any) -> bool:
     values = value if isinstance(value, list | tuple) else [value]
-    return bool(values) and len(set(values)) == len(values) and all(_is_number(v, 0, 20) for v in values)
+    return bool(values) and all(_is_number(v, 0, 20) for v in values) and len(set(values)) == len(values)
 
 
 def _is_names(value: Any) -> bool:
@@ -56,6 +56,13 @@ def _is_names(value: Any) -> bool:
 
 def _is_text(value: Any) -> bool:
     return isinstance(value, str) and bool(value.strip())
+
+
+def _is_durability(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and bool(Durability.parse(value))
+    except ParameterError:
+        return False
 
 
 PARAMETERS: Mapping[str, Parameter] = {
@@ -87,7 +94,7 @@ PARAMETERS: Mapping[str, Parameter] = {
         Parameter(
             "durability",
             "none, fsync-per-commit or delayed(N ms)",
-            _is_text,
+            _is_durability,
             "durability class of all contestants",
         ),
         Parameter("contestants", "names separated by commas, or all", _is_names, "who is measured"),
@@ -123,6 +130,8 @@ def parse_assignment(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise ParameterError(f"parameter {text!r}: not of the form name=value")
+    if name in PARAMETERS and PARAMETERS[name].check(value):
+        return name, value  # a parameter that is text stays text, also where it looks like a number
     if name == "alpha" and "," in value:
         return name, [_parse_value(part) for part in value.split(",")]
     return name, _parse_value(value)
