@@ -1,0 +1,143 @@
+"""Parameters are refused by name, with what was given and what is allowed, before anything starts."""
+
+from __future__ import annotations
+
+import ast
+import json
+from typing import Any
+
+import pytest
+
+from gapbook.book import chapters, declared_parameters
+from gapbook.chapter import Chapter
+from gapbook.errors import ParameterError
+from gapbook.notebook import read_text_notebook
+from gapbook.parameters import PARAMETERS, check_parameters, parse_assignment
+from gapbook.paths import CHECKOUT
+
+NAN, INFINITY = float("nan"), float("inf")
+GOOD: dict[str, Any] = {
+    "source": "live",
+    "alpha": [0.5, 1.5],
+    "connections": 50,
+    "in_flight": 64,
+    "window_s": 10.0,
+    "warmup_s": 3.0,
+    "blocks": 5,
+    "accounts": 100_000,
+    "seed": 4432,
+    "durability": "delayed(500 ms)",
+    "contestants": "all",
+    "servers": "",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("source", ["live", "published", "123456789012"]),
+        ("alpha", [0, 20, 0.99, [0.0], [0.5, 1, 20]]),
+        ("connections", [1, 200]),
+        ("in_flight", [1, 16384]),
+        ("window_s", [0.5, 1, 3600]),
+        ("warmup_s", [0, 600.0]),
+        ("blocks", [1, 1000]),
+        ("accounts", [2, 2**21]),
+        ("seed", [0, 2**53 - 1]),
+        ("durability", ["none", "fsync-per-commit", "delayed(500 ms)", "delayed(0.5 ms)"]),
+        ("contestants", ["all", "a,b", ["a", "b"]]),
+        ("servers", ["", "postgres=/usr/bin/postgres"]),
+    ],
+)
+def test_ends_of_each_range_are_allowed(name: str, values: list[Any]) -> None:
+    for value in values:
+        assert check_parameters({name: value}) == {name: value}
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("source", ["", "  ", 5, None]),
+        ("alpha", [-1, -0.001, 20.001, NAN, INFINITY, 10**400, "much", True, None, []]),
+        ("alpha", [[0.5, 0.5], [0.5, NAN], [0.5, "x"], [[0.5]], [{}]]),
+        ("connections", [0, -1, 201, 1.5, 10.0, "50", True, NAN, None]),
+        ("in_flight", [0, -1, 16385, 1.0]),
+        ("window_s", [0, 0.49, -1, 3601, NAN, INFINITY, "10", True]),
+        ("warmup_s", [-0.1, 601, NAN]),
+        ("blocks", [0, -1, 1001, 2.5]),
+        ("accounts", [1, 0, -5, 2**21 + 1, 1e5]),
+        ("seed", [-1, 2**53, 0.5]),
+        ("durability", ["", "fast", "delayed", "delayed(500)", "delayed(-1 ms)", 5]),
+        ("contestants", [5, [1], None]),
+        ("servers", [None, 5]),
+    ],
+)
+def test_other_values_are_refused_with_what_is_allowed(name: str, values: list[Any]) -> None:
+    for value in values:
+        with pytest.raises(ParameterError) as caught:
+            check_parameters({name: value})
+        message = str(caught.value)
+        assert message == f"parameter {name}: {value!r} is not allowed; allowed: {PARAMETERS[name].allowed}"
+        assert "\n" not in message
+
+
+def test_unknown_name_is_refused_with_the_names_there_are() -> None:
+    with pytest.raises(ParameterError, match="parameter aplha: unknown; allowed: source, alpha, "):
+        check_parameters({"aplha": 0.5})
+    with pytest.raises(ParameterError, match=r"parameter seed: unknown; allowed: source, alpha$"):
+        check_parameters({"seed": 1}, frozenset({"alpha", "source"}))
+
+
+@pytest.mark.parametrize(
+    ("text", "parsed"),
+    [
+        ("alpha=0.5", ("alpha", 0.5)),
+        ("alpha=0.5,1.5", ("alpha", [0.5, 1.5])),
+        ("blocks=3", ("blocks", 3)),
+        ("window_s=2", ("window_s", 2)),
+        ("contestants=a,b", ("contestants", "a,b")),
+        ("servers=postgres=/x,y=z", ("servers", "postgres=/x,y=z")),
+        ("durability=delayed(500 ms)", ("durability", "delayed(500 ms)")),
+        # Ids are hexadecimal: some look like a whole number, some like one with an exponent.
+        ("source=123456789012", ("source", "123456789012")),
+        ("source=1234567e8901", ("source", "1234567e8901")),
+    ],
+)
+def test_assignment_of_the_command_line_is_of_the_type_meant(text: str, parsed: tuple[str, Any]) -> None:
+    assert parse_assignment(text) == parsed
+    assert check_parameters(dict([parse_assignment(text)]))
+
+
+@pytest.mark.parametrize("text", ["alpha", "=5", ""])
+def test_assignment_of_another_form_is_refused(text: str) -> None:
+    with pytest.raises(ParameterError, match="not of the form name=value"):
+        parse_assignment(text)
+
+
+@pytest.mark.parametrize("text", ["alpha=nan", "alpha=inf", "alpha=", "alpha=0.5,", "blocks=2.5", "blocks=x"])
+def test_assignment_that_is_not_allowed_is_refused(text: str) -> None:
+    with pytest.raises(ParameterError, match=r"is not allowed; allowed: "):
+        check_parameters(dict([parse_assignment(text)]))
+
+
+def test_chapter_takes_its_names_only_and_all_of_them() -> None:
+    assert Chapter("both-optimized", GOOD).parameters == GOOD
+    with pytest.raises(ParameterError, match="parameter typo: unknown"):
+        Chapter("both-optimized", {**GOOD, "typo": 1})
+    without = {name: value for name, value in GOOD.items() if name != "seed"}
+    with pytest.raises(ParameterError, match="parameters cell does not set seed"):
+        Chapter("both-optimized", without)
+
+
+@pytest.mark.parametrize("chapter", chapters())
+def test_defaults_of_every_chapter_are_allowed(chapter: str) -> None:
+    text = read_text_notebook(CHECKOUT / "notebooks" / f"{chapter}.md")
+    cells = json.loads(text)["cells"]
+    source = next(cell["source"] for cell in cells if "parameters" in cell["metadata"].get("tags", []))
+    defaults = {
+        node.targets[0].id: ast.literal_eval(node.value)
+        for node in ast.parse("".join(source)).body
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    }
+    assert defaults.keys() == declared_parameters(chapter)
+    assert check_parameters(defaults)
