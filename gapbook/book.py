@@ -7,29 +7,38 @@ from; the renderer only lays out what they produced.
 from __future__ import annotations
 
 import json
+import os
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import papermill
+import yaml
 from papermill.exceptions import PapermillExecutionError
+from traitlets.config import Config
 
 from gapbook import errors
-from gapbook.errors import GapbookError, ParameterError, SetupError
+from gapbook.errors import GapbookError, ParameterError, RecordError, SetupError
+from gapbook.exhibits import pictures_folder
 from gapbook.notebook import read_text_notebook
 from gapbook.parameters import check_parameters
 from gapbook.paths import CHECKOUT, tool_path
 from gapbook.prose import require_no_typed_numbers
+from gapbook.record import find_run, published_folder
 
 __all__ = ["build_published", "build_with", "chapters", "execute_chapter"]
 
 _BUILD = CHECKOUT / "build"
 _FIRST_SCREEN = "first-screen"
-_ROOT_FILES = ("_config.yml", "_toc.yml")
+_INJECTED = "injected-parameters"
+# What buttons of a page link to: the files of a run, beneath the static files of the book.
+_RUN_LINK = re.compile(r"_static/runs/([0-9a-f]+)/([\w.-]+)")
 
 
 def chapters() -> list[str]:
@@ -64,17 +73,19 @@ def execute_chapter(chapter: str, parameters: Mapping[str, Any], *, folder: Path
     unexecuted = output.with_name(f"{chapter}.unexecuted.ipynb")
     unexecuted.write_text(read_text_notebook(text))
     try:
-        papermill.execute_notebook(
-            unexecuted,
-            output,
-            parameters=dict(parameters),
-            kernel_name="python3",
-            cwd=str(CHECKOUT),
-            progress_bar=False,
-            log_output=True,
-            stdout_file=sys.stdout,
-            stderr_file=sys.stderr,
-        )
+        with tempfile.TemporaryDirectory(prefix="gapbook-") as sockets:
+            papermill.execute_notebook(
+                unexecuted,
+                output,
+                parameters=dict(parameters),
+                kernel_name="python3",
+                cwd=str(CHECKOUT),
+                progress_bar=False,
+                log_output=True,
+                stdout_file=sys.stdout,
+                stderr_file=sys.stderr,
+                config=_kernel_config(Path(sockets)),
+            )
     except PapermillExecutionError as error:
         kind = getattr(errors, error.ename, None)
         if isinstance(kind, type) and issubclass(kind, GapbookError):
@@ -86,37 +97,59 @@ def execute_chapter(chapter: str, parameters: Mapping[str, Any], *, folder: Path
 
 
 def build_published() -> Path:
-    """The published book: every chapter from its stored run. Returns the first page."""
-    staged = _stage("published")
+    """The published book: every chapter from its stored run. Returns the first page.
+
+    Raises RecordError, before anything is executed, when a chapter has no published run.
+    """
     for chapter in chapters():
-        executed = execute_chapter(chapter, {"source": "published"}, folder=_BUILD / "executed-published")
-        _place(executed, staged)
-    return _render(staged) / "index.html"
+        if not _is_published(chapter):
+            raise RecordError(
+                f"book: chapter {chapter} has no published run, a folder with manifest.json in "
+                f"{published_folder(chapter).relative_to(CHECKOUT)}; to see it with a run of your own: "
+                f"gapbook run {chapter}"
+            )
+    return _build("published", _execute_published(chapters())) / "index.html"
 
 
 def build_with(chapter: str, executed: Path) -> Path:
-    """The book with one chapter as the reader executed it. Returns that chapter's page."""
-    staged = _stage("yours")
-    for other in chapters():
-        source = (
-            executed
-            if other == chapter
-            else execute_chapter(other, {"source": "published"}, folder=_BUILD / "executed-published")
-        )
-        _place(source, staged)
-    return _render(staged) / "notebooks" / f"{chapter}.html"
+    """The book with one chapter as the reader executed it. Returns that chapter's page.
+
+    A chapter that nobody has published a run of is left out.
+    """
+    others = [other for other in chapters() if other != chapter and _is_published(other)]
+    pages = {**_execute_published(others), chapter: executed}
+    return _build("yours", pages) / "notebooks" / f"{chapter}.html"
 
 
-def _stage(name: str) -> Path:
-    """A fresh source folder for the renderer."""
+def _kernel_config(sockets: Path) -> Config:
+    """A kernel behind sockets that only this user can open: no port, and no need of a network."""
+    return Config({"KernelManager": {"transport": "ipc", "connection_file": str(sockets / "kernel.json")}})
+
+
+def _is_published(chapter: str) -> bool:
+    return any(published_folder(chapter).glob("*/manifest.json"))
+
+
+def _execute_published(names: Sequence[str]) -> dict[str, Path]:
+    folder = _BUILD / "executed-published"
+    return {name: execute_chapter(name, {"source": "published"}, folder=folder) for name in names}
+
+
+def _build(name: str, executed: Mapping[str, Path]) -> Path:
+    """Stage a fresh source folder with these chapters and render it. Returns the site's folder."""
     staged = _BUILD / name / "source"
     shutil.rmtree(staged, ignore_errors=True)
-    staged.mkdir(parents=True)
-    for file in _ROOT_FILES:
-        shutil.copy2(CHECKOUT / file, staged / file)
+    (staged / "notebooks").mkdir(parents=True)
+    shutil.copy2(CHECKOUT / "_config.yml", staged)
     shutil.copytree(CHECKOUT / "book", staged / "book")
-    (staged / "notebooks").mkdir()
-    return staged
+    contents = yaml.safe_load((CHECKOUT / "_toc.yml").read_text())
+    absent = {f"notebooks/{chapter}" for chapter in chapters() if chapter not in executed}
+    contents["chapters"] = [page for page in contents["chapters"] if page["file"] not in absent]
+    (staged / "_toc.yml").write_text(yaml.safe_dump(contents, sort_keys=False))
+    for chapter, notebook in executed.items():
+        _place(notebook, staged)
+        _place_runs(chapter, notebook, staged)
+    return _render(staged)
 
 
 def _place(executed: Path, staged: Path) -> None:
@@ -127,10 +160,32 @@ def _place(executed: Path, staged: Path) -> None:
     """
     notebook = json.loads(executed.read_text())
     cells = notebook["cells"]
-    first = [cell for cell in cells if _FIRST_SCREEN in cell["metadata"].get("tags", [])]
+    for cell in cells:
+        tags = cell["metadata"].setdefault("tags", [])
+        if _INJECTED in tags:
+            tags.append("hide-input")
+    first = [cell for cell in cells if _FIRST_SCREEN in cell["metadata"]["tags"]]
     rest = [cell for cell in cells if cell not in first]
     notebook["cells"] = [rest[0], *first, *rest[1:]]
     (staged / "notebooks" / executed.name).write_text(json.dumps(notebook))
+
+
+def _place_runs(chapter: str, executed: Path, staged: Path) -> None:
+    """Put what a page lets its reader download beside it: files of its run, and pictures made of it.
+
+    Raises RecordError for a file that is not there.
+    """
+    for run_id, name in sorted(set(_RUN_LINK.findall(executed.read_text()))):
+        folders = (find_run(chapter, run_id).folder, pictures_folder(run_id))
+        source = next((folder / name for folder in folders if (folder / name).is_file()), None)
+        if source is None:
+            raise RecordError(
+                f"book: chapter {chapter} links to {name} of run {run_id}, which is neither in "
+                f"{folders[0]} nor in {folders[1]}"
+            )
+        target = staged / "book" / "_static" / "runs" / run_id / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(source, target)
 
 
 def _render(staged: Path) -> Path:
@@ -140,8 +195,13 @@ def _render(staged: Path) -> Path:
         raise SetupError("jupyter-book is missing; run: make setup")
     command = [str(program), "build", str(staged), "-W", "-n", "--keep-going", "--quiet"]
     output = staged.parent
+    shutil.rmtree(output / "_build", ignore_errors=True)
     done = subprocess.run(
-        [*command, "--path-output", str(output)], capture_output=True, text=True, check=False
+        [*command, "--path-output", str(output)],
+        env={**os.environ, "NO_COLOR": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode != 0:
         log = output / "build.log"
