@@ -132,17 +132,17 @@ def steady(per_second: Sequence[int], warmup_s: float, window_s: float) -> Gate:
 
 
 def noise(other_cpu_s: float, steal_s: float, window_s: float, processors: int) -> Gate:
-    """Neither the hypervisor nor other processes took much of the machine inside the window."""
+    """Neither the hypervisor nor other processes took much of the machine inside the window.
+
+    ``other_cpu_s`` is NaN for a server that is not ours to watch: then only steal is assessed.
+    """
     capacity_s = window_s * processors
-    other, steal = max(0.0, other_cpu_s) / capacity_s, steal_s / capacity_s
-    passed = other <= LIMITS.other_cpu_frac and steal <= LIMITS.steal_frac
-    return Gate(
-        "quiet machine",
-        passed,
-        max(other, steal),
-        LIMITS.other_cpu_frac,
-        f"other processes {other:.1%} (limit {LIMITS.other_cpu_frac:.0%}), steal {steal:.1%} (limit {LIMITS.steal_frac:.0%})",
-    )
+    other, steal = other_cpu_s / capacity_s, steal_s / capacity_s
+    watched = math.isfinite(other)
+    passed = not (watched and other > LIMITS.other_cpu_frac) and not steal > LIMITS.steal_frac
+    others = f"{other:.1%} (limit {LIMITS.other_cpu_frac:.0%})" if watched else "not assessed"
+    text = f"other processes {others}, steal {steal:.1%} (limit {LIMITS.steal_frac:.0%})"
+    return Gate("quiet machine", passed, max(other, steal) if watched else steal, LIMITS.other_cpu_frac, text)
 
 
 def labels(

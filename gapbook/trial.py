@@ -2,68 +2,51 @@
 
 from __future__ import annotations
 
-import base64
+import math
 import os
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from hdrh.histogram import HdrHistogram
 
 from gapbook import gates
-from gapbook.accounting import MachineCpu, cpu_s, machine_cpu, proportional_memory_bytes
-from gapbook.audit import reconcile
+from gapbook.accounting import proportional_memory_bytes
+from gapbook.audit import Audit, reconcile
+from gapbook.backlog import Backlog, wait_until_idle
 from gapbook.clients import CONTRACT_VERSION, ClientRun
 from gapbook.deployment import Deployment
+from gapbook.edges import Edges, WindowCpu
 from gapbook.errors import ClientError, StackError
 from gapbook.plan import PlannedTrial
 from gapbook.scenario import Contestant, Scenario
-from gapbook.stacks import Stack
+from gapbook.stacks import Durability, Stack
 from gapbook.work import AliasTable
 
 __all__ = ["PERCENTILES", "decode_histogram", "run_trial"]
 
 PERCENTILES = (50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99)
 _CLIENT_THREADS = 1
-_IDLE_POLL_S = 0.1
-_IDLE_CPU_FRAC = 0.05
-_IDLE_POLLS = 3
-_IDLE_TIMEOUT_S = 60.0
 
 
-@dataclass
-class _Edges:
-    """Counters read at the moments the client calls the window's edges."""
+@dataclass(frozen=True)
+class _Loaded:
+    """What a trial saw of server and client, before anybody judged it."""
 
-    server_roots: Sequence[int]
-    tier_roots: Sequence[int]
-    samples: dict[str, tuple[float, float, MachineCpu, float]] = field(default_factory=dict)
+    settings: dict[str, str]
+    proven: Durability
+    report: dict[str, Any]
+    cpu: WindowCpu
+    backlog: Backlog
+    server_memory_bytes: int
+    log_bytes: int
+    audit: Audit
 
-    def on_event(self, event: dict[str, Any]) -> None:
-        name = event.get("event")
-        if name in {"window_start", "window_end"}:
-            self.samples[name] = (
-                cpu_s(self.server_roots),
-                cpu_s(self.tier_roots) if self.tier_roots else 0.0,
-                machine_cpu(),
-                time.process_time(),
-            )
-
-    def differences(self) -> dict[str, float]:
-        """CPU inside the window by who used it; empty when the client never told both edges."""
-        if len(self.samples) < 2:
-            return {}
-        (server_0, tier_0, machine_0, own_0) = self.samples["window_start"]
-        (server_1, tier_1, machine_1, own_1) = self.samples["window_end"]
-        return {
-            "server_cpu_s": server_1 - server_0,
-            "tier_cpu_s": tier_1 - tier_0,
-            "machine_busy_s": machine_1.busy_s - machine_0.busy_s,
-            "steal_s": machine_1.steal_s - machine_0.steal_s,
-            "harness_cpu_s": own_1 - own_0,
-        }
+    @property
+    def client_cpu_s(self) -> float:
+        window = self.report["window"]
+        return float(window["cpu_user_s"] + window["cpu_system_s"])
 
 
 def run_trial(
@@ -90,29 +73,30 @@ def run_trial(
     }
     started = time.monotonic()
     try:
-        row |= _measure(planned, scenario, contestant, stack, deployment, tables, ceiling_per_s)
+        loaded = _load(planned, scenario, contestant, stack, deployment, tables)
+        row |= _judge(loaded, scenario, stack, ceiling_per_s) | _describe(loaded)
     except (StackError, ClientError) as error:
         row |= {"valid": False, "refused_because": str(error), "labels": [], "gates": []}
-        _restart(stack)
+        stack.stop()
+        stack.start()
     row["took_s"] = time.monotonic() - started
     return row
 
 
-def _measure(
+def _load(
     planned: PlannedTrial,
     scenario: Scenario,
     contestant: Contestant,
     stack: Stack,
     deployment: Deployment,
     tables: Path,
-    ceiling_per_s: float | None,
-) -> dict[str, Any]:
+) -> _Loaded:
+    """Reset, read settings back, load, wait until idle, audit."""
     workload = scenario.workload
     table = AliasTable.zipf_cached(workload.accounts, planned.alpha)
-    table_path, table_sha256 = table.write(tables)
     stack.seed(workload.accounts, workload.initial_balance)
     settings, proven = stack.settings(), stack.durability()
-    committed_before = stack.committed_transfers()
+    committed_before, log_before = stack.committed_transfers(), stack.log_bytes()
     tier = contestant.module.start_tier(
         deployment,
         tier=contestant.tier,
@@ -121,79 +105,109 @@ def _measure(
         pool_size=scenario.connections,
     )
     try:
-        edges = _Edges([p.pid for p in stack.processes()], [tier.process.pid] if tier else [])
-        configuration: dict[str, Any] = {
-            "contract": CONTRACT_VERSION,
-            "endpoint": tier.endpoint if tier else stack.endpoint(),
-            "workload": {
-                "name": workload.name,
-                "seed": planned.work_seed,
-                "accounts": workload.accounts,
-                "alpha": planned.alpha,
-                "amount_max": workload.amount_max,
-                "alias_table": str(table_path),
-                "alias_table_sha256": table_sha256,
-            },
-            "connections": scenario.connections,
-            "in_flight": contestant.in_flight,
-            "loop": {"kind": "closed"},
-            "threads": _CLIENT_THREADS,
-            "warmup_s": scenario.warmup_s,
-            "window_s": scenario.window_s,
-            "drain_s": scenario.drain_s,
-            "request_timeout_s": scenario.request_timeout_s,
-        }
-        log_before = stack.log_bytes()
+        edges = Edges([process.pid for process in stack.processes()], [tier.process.pid] if tier else [])
+        endpoint = tier.endpoint if tier else stack.endpoint()
+        configuration = _configuration(planned, scenario, contestant, endpoint, table, tables)
         report = ClientRun(contestant.load_client, configuration, edges.on_event).run(deployment)
-        backlog = _wait_until_idle(stack, (proven.max_ms or 0.0) / 1000)
+        backlog = wait_until_idle(stack, (proven.max_ms or 0.0) / 1000)
         memory_bytes = proportional_memory_bytes([*edges.server_roots, *edges.tier_roots])
     finally:
         if tier is not None:
             deployment.stop(tier.process)
-    committed = stack.committed_transfers() - committed_before
     audit = reconcile(
         report,
-        committed=committed,
+        committed=stack.committed_transfers() - committed_before,
         balances=stack.balances(),
         table=table,
         seed=planned.work_seed,
         amount_max=workload.amount_max,
         initial_balance=workload.initial_balance,
     )
+    if tier is not None:
+        settings |= {f"tier: {key}": value for key, value in tier.settings.items()}
+    grown = stack.log_bytes() - log_before
+    return _Loaded(settings, proven, report, edges.window_cpu(), backlog, memory_bytes, grown, audit)
+
+
+def _configuration(
+    planned: PlannedTrial,
+    scenario: Scenario,
+    contestant: Contestant,
+    endpoint: dict[str, Any],
+    table: AliasTable,
+    tables: Path,
+) -> dict[str, Any]:
+    """What the client is told; see clients/CONTRACT.md."""
+    table_path, table_sha256 = table.write(tables)
+    return {
+        "contract": CONTRACT_VERSION,
+        "endpoint": endpoint,
+        "workload": {
+            "name": scenario.workload.name,
+            "seed": planned.work_seed,
+            "accounts": scenario.workload.accounts,
+            "alpha": planned.alpha,
+            "amount_max": scenario.workload.amount_max,
+            "alias_table": str(table_path),
+            "alias_table_sha256": table_sha256,
+        },
+        "connections": scenario.connections,
+        "in_flight": contestant.in_flight,
+        "loop": {"kind": "closed"},
+        "threads": _CLIENT_THREADS,
+        "warmup_s": scenario.warmup_s,
+        "window_s": scenario.window_s,
+        "drain_s": scenario.drain_s,
+        "request_timeout_s": scenario.request_timeout_s,
+    }
+
+
+def _judge(loaded: _Loaded, scenario: Scenario, stack: Stack, ceiling_per_s: float | None) -> dict[str, Any]:
+    """Gates and labels, in the words of the record."""
+    report, proven = loaded.report, loaded.proven
     window = report["window"]
-    differences = edges.differences()
-    client_cpu_s = window["cpu_user_s"] + window["cpu_system_s"]
-    other_cpu_s = differences.get("machine_busy_s", 0.0) - sum(
-        (differences.get(name, 0.0) for name in ("server_cpu_s", "tier_cpu_s", "harness_cpu_s")), client_cpu_s
-    )
     judged = [
-        gates.reconciled(audit),
+        gates.reconciled(loaded.audit),
         gates.littles_law(window, report["window_s"]),
         gates.settings_as_declared(
             stack.declared_settings(),
-            settings,
+            loaded.settings,
             proven.satisfies(scenario.durability),
             f"durability {proven}, declared {scenario.durability}",
         ),
         gates.within_failures(report),
         gates.steady(report["per_second"], report["warmup_s"], report["window_s"]),
-        gates.noise(other_cpu_s, differences.get("steal_s", 0.0), report["window_s"], os.cpu_count() or 1),
+        gates.noise(
+            loaded.cpu.other_s(loaded.client_cpu_s),
+            loaded.cpu.steal_s,
+            report["window_s"],
+            os.cpu_count() or 1,
+        ),
     ]
     refused = [f"{gate.name}: {gate.text}" for gate in judged if not gate.passed]
+    labels = gates.labels(
+        goodput_per_s=window["goodput_per_s"],
+        ceiling_per_s=ceiling_per_s,
+        client_cpu_s=loaded.client_cpu_s,
+        client_threads=_CLIENT_THREADS,
+        window_s=report["window_s"],
+        catch_up_s=loaded.backlog.catch_up_s,
+        loaded_s=report["warmup_s"] + report["window_s"],
+        durability_s=(proven.max_ms or 0.0) / 1000,
+    )
     return {
         "valid": not refused,
         "refused_because": "; ".join(refused) or None,
-        "labels": gates.labels(
-            goodput_per_s=window["goodput_per_s"],
-            ceiling_per_s=ceiling_per_s,
-            client_cpu_s=client_cpu_s,
-            client_threads=_CLIENT_THREADS,
-            window_s=report["window_s"],
-            catch_up_s=backlog["catch_up_s"],
-            loaded_s=report["warmup_s"] + report["window_s"],
-            durability_s=(proven.max_ms or 0.0) / 1000,
-        ),
+        "labels": labels,
         "gates": [gate.as_dict() for gate in judged],
+        "ceiling_per_s": ceiling_per_s,
+    }
+
+
+def _describe(loaded: _Loaded) -> dict[str, Any]:
+    """What was measured, flat, for the record."""
+    report, window, cpu = loaded.report, loaded.report["window"], loaded.cpu
+    return {
         "goodput_per_s": window["goodput_per_s"],
         "completed_in_window": window["completed"],
         "mean_in_flight": window["mean_in_flight"],
@@ -203,24 +217,29 @@ def _measure(
         "failed": report["failed"],
         "retried": report["retried"],
         "in_doubt": report["in_doubt"],
-        "committed": audit.committed,
-        "mismatched_accounts": audit.mismatched_accounts,
+        "committed": loaded.audit.committed,
+        "mismatched_accounts": loaded.audit.mismatched_accounts,
         "per_second": report["per_second"],
         "latency_ms": _percentiles(report["service_time_ns"]),
         "service_time_histogram": report["service_time_ns"],
         "response_time_histogram": report["response_time_ns"],
-        "client_cpu_s": client_cpu_s,
+        "client_cpu_s": loaded.client_cpu_s,
         "client_peak_memory_bytes": report["peak_memory_bytes"],
         "client_build_id": report["client"]["build_id"],
-        **{name: differences.get(name) for name in ("server_cpu_s", "tier_cpu_s", "steal_s")},
-        "other_cpu_s": other_cpu_s if differences else None,
-        "server_memory_bytes": memory_bytes,
-        "log_bytes": stack.log_bytes() - log_before,
-        **backlog,
-        "settings": settings | ({f"tier: {k}": v for k, v in tier.settings.items()} if tier else {}),
-        "durability": str(proven),
-        "ceiling_per_s": ceiling_per_s,
+        "server_cpu_s": _readable(cpu.server_s),
+        "tier_cpu_s": _readable(cpu.tier_s),
+        "steal_s": _readable(cpu.steal_s),
+        "other_cpu_s": _readable(cpu.other_s(loaded.client_cpu_s)),
+        "server_memory_bytes": loaded.server_memory_bytes,
+        "log_bytes": loaded.log_bytes,
+        **loaded.backlog.as_dict(),
+        "settings": loaded.settings,
+        "durability": str(loaded.proven),
     }
+
+
+def _readable(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 def _percentiles(encoded: str) -> list[dict[str, float]]:
@@ -239,43 +258,4 @@ def _percentiles(encoded: str) -> list[dict[str, float]]:
 
 def decode_histogram(encoded: str) -> HdrHistogram:
     """An HdrHistogram V2 (deflate, base64) as clients report it, values in ns."""
-    base64.b64decode(encoded, validate=True)
     return HdrHistogram.decode(encoded)
-
-
-def _wait_until_idle(stack: Stack, flush_timer_s: float) -> dict[str, float]:
-    """Wait until the log stopped growing and the server uses no CPU; how long that took and cost.
-
-    An acknowledgement can run ahead of the log: where commits are flushed by a timer, quiet must last
-    longer than the timer. Raises StackError after a bound, for a server that
-    never gets idle makes the next trial its victim.
-    """
-    roots = [process.pid for process in stack.processes()]
-    for process in stack.processes():
-        process.require_running()
-    started = time.monotonic()
-    cpu_start = cpu_last = cpu_s(roots)
-    log_start = log_last = stack.log_bytes()
-    last_active = started
-    quiet = 0
-    while quiet < _IDLE_POLLS or time.monotonic() - last_active < flush_timer_s + _IDLE_POLL_S:
-        time.sleep(_IDLE_POLL_S)
-        cpu_now, log_now = cpu_s(roots), stack.log_bytes()
-        now = time.monotonic()
-        if log_now == log_last and cpu_now - cpu_last <= _IDLE_CPU_FRAC * _IDLE_POLL_S:
-            quiet += 1
-        else:
-            quiet, last_active = 0, now
-        cpu_last, log_last = cpu_now, log_now
-        if now - started > _IDLE_TIMEOUT_S:
-            raise StackError(f"{stack.name}: not idle {_IDLE_TIMEOUT_S:.0f} s after the last acknowledgement")
-    return {
-        "catch_up_s": last_active - started,
-        "catch_up_cpu_s": cpu_last - cpu_start,
-        "catch_up_log_bytes": log_last - log_start,
-    }
-
-
-def _restart(stack: Stack) -> None:
-    stack.stop()
-    stack.start()

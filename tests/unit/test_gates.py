@@ -1,5 +1,6 @@
 """Each gate passes what it should and refuses what it must."""
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -81,6 +82,13 @@ def test_a_short_window_says_that_it_was_not_assessed() -> None:
 )
 def test_a_busy_machine_is_refused(other: float, steal: float, passed: bool) -> None:
     assert gates.noise(other, steal, 10.0, 2).passed is passed
+
+
+def test_a_server_that_is_not_ours_to_watch_is_not_called_busy() -> None:
+    gate = gates.noise(math.nan, 0.1, 10.0, 2)
+    assert gate.passed
+    assert "other processes not assessed" in gate.text
+    assert not gates.noise(math.nan, 1.5, 10.0, 2).passed
 
 
 def test_labels() -> None:
