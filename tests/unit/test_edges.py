@@ -3,6 +3,8 @@
 import math
 import os
 
+import pytest
+
 from gapbook.edges import Edges, WindowCpu
 
 
@@ -38,5 +40,5 @@ def test_a_server_without_processes_makes_the_rest_unknown() -> None:
 
 
 def test_other_is_what_nobody_of_the_trial_used_and_never_negative() -> None:
-    assert WindowCpu(1.0, 0.5, 0.1, 3.0, 0.0).other_s(0.4) == 1.0
+    assert WindowCpu(1.0, 0.5, 0.1, 3.0, 0.0).other_s(0.4) == pytest.approx(1.0)
     assert WindowCpu(1.0, 0.5, 0.1, 1.0, 0.0).other_s(0.4) == 0.0
