@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import secrets
 import shutil
@@ -125,39 +126,57 @@ class Deployment:
         self.directory = Path()
         self._processes: list[Process] = []
         self._warden: subprocess.Popen[bytes] | None = None
+        self._log_numbers = itertools.count()
 
     def __enter__(self) -> Self:
         parent = deployments_directory()
         sweep(parent)
         try:
-            self.directory = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
+            self.directory = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent)).resolve()
+            self.directory.chmod(0o755)
+            owner = f"{os.getpid()} {warden.process_start_ticks(os.getpid())} {self.token}\n"
+            (self.directory / _OWNER_FILE).write_text(owner)
+            self._warden = subprocess.Popen(
+                [sys.executable, "-I", warden.__file__, self.token, str(self.directory)],
+                stdin=subprocess.PIPE,
+                start_new_session=True,
+            )
         except OSError as error:
+            self._remove_directory()
             raise SetupError(
                 f"no deployment directory can be made in {parent} ({error.strerror}); "
                 "set GAPBOOK_DATA to a folder on a disk with room"
             ) from error
-        self.directory.chmod(0o755)
-        owner = f"{os.getpid()} {warden.process_start_ticks(os.getpid())}\n"
-        (self.directory / _OWNER_FILE).write_text(owner)
-        self._warden = subprocess.Popen(
-            [sys.executable, "-I", warden.__file__, self.token, str(self.directory)],
-            stdin=subprocess.PIPE,
-            start_new_session=True,
-        )
+        except BaseException:
+            self._remove_directory()
+            raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for process in reversed(self._processes):
-            process.stop()
-        warden.end_processes(warden.processes_with_token(self.token), signal.SIGKILL)
-        shutil.rmtree(self.directory, ignore_errors=True)
+        try:
+            for process in reversed(self._processes):
+                process.stop()
+            warden.end_processes(warden.processes_of(self.token, self.directory), signal.SIGKILL)
+            self._remove_directory()
+            self._tell_warden("done\n")
+        finally:
+            # Without its last word, as when a second Ctrl-C cut this short, the warden does the rest.
+            if self._warden is not None and self._warden.stdin is not None:
+                with contextlib.suppress(OSError):
+                    self._warden.stdin.close()
+                self._warden.wait()
+
+    def _remove_directory(self) -> None:
+        if self.directory != Path():
+            shutil.rmtree(self.directory, ignore_errors=True)
+
+    def _tell_warden(self, line: str) -> None:
         if self._warden is not None and self._warden.stdin is not None:
             with contextlib.suppress(OSError):
-                self._warden.stdin.write(b"done\n")
-                self._warden.stdin.close()
-            self._warden.wait()
+                self._warden.stdin.write(line.encode())
+                self._warden.stdin.flush()
 
     def start(
         self,
@@ -178,11 +197,11 @@ class Deployment:
         Standard output and standard error go to the log unless a pipe is asked for.
         Raises StackError when the command cannot be started.
         """
-        log_path = self.directory / f"{name}-{len(self._processes)}.log"
+        log_path = self.directory / f"{name}-{next(self._log_numbers)}.log"
         merged = {**os.environ, **(environment or {}), warden.TOKEN_VARIABLE: self.token}
         pinned = ["taskset", "--cpu-list", ",".join(map(str, processors))] if processors else []
-        with log_path.open("wb") as log:
-            try:
+        try:
+            with log_path.open("wb") as log:
                 popen = subprocess.Popen(
                     [*pinned, *(str(word) for word in command)],
                     stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
@@ -195,13 +214,11 @@ class Deployment:
                     group=None if user is None else "nogroup",
                     extra_groups=None if user is None else [],
                 )
-            except OSError as error:
-                raise StackError(f"{name}: {command[0]} cannot be started ({error.strerror})") from error
+        except OSError as error:
+            raise StackError(f"{name}: {command[0]} cannot be started ({error.strerror})") from error
         process = Process(popen, name, log_path, stop_signal)
         self._processes.append(process)
-        if self._warden is not None and self._warden.stdin is not None:
-            self._warden.stdin.write(f"{popen.pid} {warden.process_start_ticks(popen.pid) or 0}\n".encode())
-            self._warden.stdin.flush()
+        self._tell_warden(f"{popen.pid} {warden.process_start_ticks(popen.pid) or 0}\n")
         return process
 
     def run(
@@ -222,8 +239,14 @@ class Deployment:
             raise StackError(f"{name}: ended with code {code}: {log_tail(process.log_path)}")
 
     def stop(self, process: Process) -> None:
+        """End a process, and what it left behind: the backends of a server that was killed live on."""
         process.stop()
         self.forget(process)
+        orphans = warden.processes_of(self.token, self.directory)
+        led = [other.pid for other in self._processes]
+        for pid in (*led, *warden.descendants(led)):
+            orphans.pop(pid, None)
+        warden.end_processes(orphans, signal.SIGKILL)
 
     def forget(self, process: Process) -> None:
         with contextlib.suppress(ValueError):
@@ -243,13 +266,14 @@ class Deployment:
 
 
 def sweep(parent: Path) -> None:
-    """Remove deployments whose owner no longer lives (a power cut ends owner and warden together)."""
-    for directory in parent.glob(f"{_PREFIX}*"):
+    """End deployments whose owner no longer lives and whose warden does not either."""
+    for directory in parent.resolve().glob(f"{_PREFIX}*"):
         try:
-            pid, ticks = (directory / _OWNER_FILE).read_text().split()
+            pid, ticks, token = (directory / _OWNER_FILE).read_text().split()
         except (OSError, ValueError):
             continue
         if str(warden.process_start_ticks(int(pid))) != ticks and not _warden_at_work(directory):
+            warden.end_processes(warden.processes_of(token, directory), signal.SIGQUIT)
             shutil.rmtree(directory, ignore_errors=True)
 
 

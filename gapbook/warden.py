@@ -2,8 +2,10 @@
 
 The owner (a notebook kernel, a test, the command line) holds the writing end of this process's
 standard input. When that end closes without the word ``done``, the owner died, and the warden does
-what the owner no longer can. It finds processes by the deployment's token in their environment and
-by the process ids that the owner registered; it never looks for a name.
+what the owner no longer can. It finds processes by the process ids that the owner registered, by
+their descendants, by the deployment's token in their environment and by their working directory; it
+never looks for a name. One of these alone is not enough: Postgres writes its process title over the
+environment of its backends, and backends that have lost their parent are nobody's descendants.
 
 Run as a script, with the standard library only, so that it starts in milliseconds.
 """
@@ -16,9 +18,10 @@ import shutil
 import signal
 import sys
 import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-__all__ = ["TOKEN_VARIABLE", "end_processes", "process_start_ticks", "processes_with_token"]
+__all__ = ["TOKEN_VARIABLE", "descendants", "end_processes", "process_start_ticks", "processes_of"]
 
 TOKEN_VARIABLE = "GAPBOOK_DEPLOYMENT"
 _GRACE_S = 5.0
@@ -26,29 +29,59 @@ _GRACE_S = 5.0
 
 def process_start_ticks(pid: int) -> int | None:
     """The start time of a process in clock ticks since boot: with the pid, its identity."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return None
-    fields = stat.rpartition(")")[2].split()
-    return None if fields[0] == "Z" else int(fields[19])
+    fields = _stat(pid)
+    return None if fields is None else int(fields[19])
 
 
-def processes_with_token(token: str) -> dict[int, int]:
-    """pid -> start ticks of all processes that carry the deployment's token in their environment."""
+def processes_of(token: str, directory: Path) -> dict[int, int]:
+    """pid -> start ticks of the processes of a deployment, whoever their parent is.
+
+    They carry its token in their environment, or work in its directory without a terminal (a reader's
+    shell that looks at the logs there has one).
+    """
     wanted = f"{TOKEN_VARIABLE}={token}".encode()
     found = {}
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+    for pid in _pids():
+        fields = _stat(pid)
+        if fields is None or pid == os.getpid():
             continue
-        try:
-            environment = (entry / "environ").read_bytes()
-        except OSError:
-            continue
-        ticks = process_start_ticks(int(entry.name))
-        if wanted in environment.split(b"\0") and ticks is not None:
-            found[int(entry.name)] = ticks
+        with contextlib.suppress(OSError):
+            working_directory = Path(f"/proc/{pid}/cwd").readlink()
+            without_terminal = fields[4] == "0"
+            if (without_terminal and working_directory.is_relative_to(directory)) or (
+                wanted in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+            ):
+                found[pid] = int(fields[19])
     return found
+
+
+def descendants(roots: Iterable[int]) -> dict[int, int]:
+    """pid -> start ticks of the children of processes, and of theirs."""
+    children: dict[int, dict[int, int]] = {}
+    for pid in _pids():
+        fields = _stat(pid)
+        if fields is not None:
+            children.setdefault(int(fields[1]), {})[pid] = int(fields[19])
+    found: dict[int, int] = {}
+    pending = list(roots)
+    while pending:
+        for pid, ticks in children.pop(pending.pop(), {}).items():
+            found[pid] = ticks
+            pending.append(pid)
+    return found
+
+
+def _pids() -> Iterator[int]:
+    return (int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
+
+
+def _stat(pid: int) -> list[str] | None:
+    """The fields of /proc/PID/stat from the state on (see proc(5), field 3); None for an ended process."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return None if fields[0] == "Z" else fields
 
 
 def end_processes(processes: dict[int, int], first_signal: int, grace_s: float = _GRACE_S) -> None:
@@ -59,7 +92,7 @@ def end_processes(processes: dict[int, int], first_signal: int, grace_s: float =
 
     for number in (first_signal, signal.SIGKILL):
         for pid in alive():
-            with contextlib.suppress(ProcessLookupError):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, number)
         deadline = time.monotonic() + grace_s
         while alive() and time.monotonic() < deadline:
@@ -73,9 +106,10 @@ def _watch(token: str, directory: Path) -> None:
         if words == ["done"]:
             return
         registered[int(words[0])] = int(words[1])
+    ours = {pid: ticks for pid, ticks in registered.items() if process_start_ticks(pid) == ticks}
     # SIGQUIT is Postgres's immediate shutdown, which removes its shared memory; others just end.
-    end_processes(registered | processes_with_token(token), signal.SIGQUIT)
-    end_processes(processes_with_token(token), signal.SIGKILL)
+    end_processes(ours | descendants(ours) | processes_of(token, directory), signal.SIGQUIT)
+    end_processes(processes_of(token, directory), signal.SIGKILL)
     shutil.rmtree(directory, ignore_errors=True)
 
 

@@ -39,7 +39,7 @@ def runs_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def data_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An empty GAPBOOK_DATA for one test: on a disk, and open to the user that Postgres runs under."""
-    folder = Path(tempfile.mkdtemp(prefix="gapbook-test-", dir="/var/tmp"))
+    folder = Path(tempfile.mkdtemp(prefix="test-of-gapbook-", dir="/var/tmp"))
     folder.chmod(0o755)
     monkeypatch.setenv("GAPBOOK_DATA", str(folder))
     yield folder
