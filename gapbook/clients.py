@@ -6,7 +6,10 @@ language and protocol and knows no client by name.
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import signal
 import threading
 import time
 import tomllib
@@ -25,6 +28,36 @@ __all__ = ["CONTRACT_VERSION", "Client", "ClientRun", "discover_clients", "find_
 
 CONTRACT_VERSION = 1
 _GRACE_S = 15.0
+_REPORT_KEYS = frozenset(
+    [
+        "client",
+        "warmup_s",
+        "window_s",
+        "attempted",
+        "acknowledged",
+        "retried",
+        "in_doubt",
+        "failed",
+        "lost_connections",
+        "window",
+        "connections",
+        "per_second",
+        "service_time_ns",
+        "response_time_ns",
+        "peak_memory_bytes",
+    ]
+)
+_WINDOW_KEYS = frozenset(
+    [
+        "acknowledged",
+        "goodput_per_s",
+        "completed",
+        "mean_in_flight",
+        "mean_service_time_s",
+        "cpu_user_s",
+        "cpu_system_s",
+    ]
+)
 _RUST_WORKSPACE = CHECKOUT / "clients" / "rust"
 
 
@@ -108,7 +141,7 @@ class ClientRun:
         reader = threading.Thread(target=lambda: chunks.append(process.stdout.read()), daemon=True)
         reader.start()
         bound_s = sum(float(self.configuration[key]) for key in ("warmup_s", "window_s", "drain_s"))
-        watchdog = threading.Timer(bound_s + _GRACE_S, process.popen.kill)
+        watchdog = threading.Timer(bound_s + _GRACE_S, _kill_session, (process.pid,))
         watchdog.start()
         started = time.monotonic()
         last_error = ""
@@ -133,16 +166,31 @@ class ClientRun:
             hung = elapsed_s >= bound_s + _GRACE_S
             how = f"hung and was ended after {elapsed_s:.0f} s" if hung else f"ended with code {code}"
             raise ClientError(f"client {name}: {how}{': ' + last_error if last_error else ''}")
-        return self._checked(name, b"".join(chunks))
+        return _checked(name, b"".join(chunks))
 
-    def _checked(self, name: str, output: bytes) -> dict[str, Any]:
-        try:
-            report = json.loads(output)
-        except ValueError as error:
-            raise ClientError(f"client {name}: its report is not JSON ({error})") from error
-        if not isinstance(report, dict) or report.get("contract") != CONTRACT_VERSION:
-            raise ClientError(f"client {name}: its report is not of contract {CONTRACT_VERSION}")
-        return report
+
+def _kill_session(pid: int) -> None:
+    """End a process that leads its session, and its children, who may hold its pipes open."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)
+
+
+def _checked(name: str, output: bytes) -> dict[str, Any]:
+    """The report of a client; raises ClientError for what the contract does not allow."""
+    try:
+        report = json.loads(output)
+    except ValueError as error:
+        raise ClientError(f"client {name}: its report is not JSON ({error})") from error
+    if not isinstance(report, dict) or report.get("contract") != CONTRACT_VERSION:
+        raise ClientError(f"client {name}: its report is not of contract {CONTRACT_VERSION}")
+    window = report.get("window")
+    absent = sorted(_REPORT_KEYS - report.keys())
+    absent += sorted(
+        f"window.{key}" for key in _WINDOW_KEYS - (window if isinstance(window, dict) else {}).keys()
+    )
+    if absent:
+        raise ClientError(f"client {name}: its report lacks {', '.join(absent)}")
+    return report
 
 
 def _parse_event(line: bytes) -> dict[str, Any]:
