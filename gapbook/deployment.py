@@ -26,6 +26,7 @@ __all__ = ["Deployment", "Process", "free_port", "log_tail", "require_port_free"
 
 _PREFIX = "gapbook-"
 _OWNER_FILE = "owner"
+_LEAVE_GRACE_S = 6.0
 
 
 def free_port() -> int:
@@ -156,8 +157,9 @@ class Deployment:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
+            deadline = time.monotonic() + _LEAVE_GRACE_S
             for process in reversed(self._processes):
-                process.stop()
+                process.stop(grace_s=max(0.1, deadline - time.monotonic()))
             warden.end_processes(warden.processes_of(self.token, self.directory), signal.SIGKILL)
             self._remove_directory()
             self._tell_warden("done\n")
