@@ -6,7 +6,7 @@ import hashlib
 import shutil
 import sys
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from gapbook.clients import rust_binaries_directory
 from gapbook.errors import SetupError
 from gapbook.paths import CHECKOUT, cache_directory
 from gapbook.stacks import ServerChoice, Stack, discover_stacks
-from gapbook.toolchain import node_path, require_tool, run_step
+from gapbook.toolchain import interrupt_steps, node_path, require_tool, run_step
 
 __all__ = ["CARGO_HINT", "COMPILER_HINT", "node_packages", "set_up", "wanted"]
 
@@ -39,7 +39,12 @@ def set_up() -> None:
         *(partial(install_node_packages, folder) for folder in node_packages()),
     ]
     with ThreadPoolExecutor(max_workers=len(steps)) as pool:
-        running = [pool.submit(step) for step in steps]
+        try:
+            running = [pool.submit(step) for step in steps]
+            wait(running)
+        except BaseException:
+            interrupt_steps()
+            raise
     errors = [error for error in (future.exception() for future in running) if error is not None]
     for error in errors[1:]:
         print(f"gapbook: {error}", file=sys.stderr)

