@@ -24,34 +24,38 @@ def lines() -> list[str]:
 
 
 def _ceilings(run: Run) -> list[str]:
-    scenario = Scenario.from_dict(dict(run.manifest["scenario"]))
-    highest: dict[str, float] = {}
-    for row in run.trials.iter_rows(named=True):
-        contestant = scenario.contestant(row["contestant"])
-        key = f"{contestant.client}/{contestant.protocol}/{contestant.in_flight}"
-        highest[key] = max(highest.get(key, 0.0), row["goodput_per_s"] or 0.0)
     return [
         f"{run.run_id} ceiling ÷ highest goodput, {key}: {run.manifest['ceilings_per_s'][key] / goodput:.1f} (bar >= 5)"
-        for key, goodput in sorted(highest.items())
-        if goodput
+        for key, goodput in _highest(run, "goodput_per_s").items()
     ]
 
 
 def _overhead(run: Run) -> str:
-    scenario = Scenario.from_dict(dict(run.manifest["scenario"]))
+    scenario = _scenario(run)
     loaded_s = run.trials.height * (scenario.warmup_s + scenario.window_s)
     wall_s = run.manifest["finished_unix_s"] - run.manifest["started_unix_s"]
     return f"{run.run_id} wall time ÷ warm-ups and windows: {wall_s / loaded_s:.2f} (bar <= 1.2)"
 
 
 def _memory(run: Run) -> list[str]:
-    scenario = Scenario.from_dict(dict(run.manifest["scenario"]))
-    peak: dict[str, int] = {}
+    connections = _scenario(run).connections
+    return [
+        f"{run.run_id} client memory, {connections} connections, {key}: {value / 1e6:.0f} MB (bar <= 50 MB)"
+        for key, value in _highest(run, "client_peak_memory_bytes").items()
+    ]
+
+
+def _highest(run: Run, column: str) -> dict[str, float]:
+    """The highest value of a column over all trials, by client, protocol and depth."""
+    scenario = _scenario(run)
+    highest: dict[str, float] = {}
     for row in run.trials.iter_rows(named=True):
         contestant = scenario.contestant(row["contestant"])
         key = f"{contestant.client}/{contestant.protocol}/{contestant.in_flight}"
-        peak[key] = max(peak.get(key, 0), row["client_peak_memory_bytes"] or 0)
-    return [
-        f"{run.run_id} client memory, {scenario.connections} connections, {key}: {value / 2**20:.0f} MiB (bar <= 50 MB)"
-        for key, value in sorted(peak.items())
-    ]
+        if row[column]:
+            highest[key] = max(highest.get(key, 0.0), float(row[column]))
+    return dict(sorted(highest.items()))
+
+
+def _scenario(run: Run) -> Scenario:
+    return Scenario.from_dict(dict(run.manifest["scenario"]))
