@@ -1,0 +1,96 @@
+"""What the tests of the book share: a run measured, a book built of it, a page opened."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+from playwright.sync_api import Page
+
+from gapbook.book import chapters
+from gapbook.paths import tool_path
+from gapbook.record import Run, load_run
+
+__all__ = ["CHAPTER", "Open", "Site", "Visit", "build", "gapbook", "measure"]
+
+CHAPTER = "both-optimized"
+_SHORT = ("blocks=2", "window_s=0.5", "warmup_s=0.2", "accounts=1000")
+
+
+@dataclass(frozen=True)
+class Site:
+    """A built book, the run that its chapter shows, and how it was built."""
+
+    folder: Path
+    run: Run
+    build_cpu_s: float = 0.0
+
+    @property
+    def pages(self) -> list[str]:
+        return ["book/index.html", "book/method.html", *(f"notebooks/{name}.html" for name in chapters())]
+
+
+@dataclass
+class Visit:
+    """An open page and everything that went wrong or went out while it loaded."""
+
+    page: Page
+    errors: list[str] = field(default_factory=list)
+    outside: list[str] = field(default_factory=list)
+
+
+Open = Callable[..., Any]
+
+
+def gapbook(*words: str, offline: bool = False) -> subprocess.CompletedProcess[str]:
+    """The command as a reader runs it; ``offline`` in a network namespace that has no network at all."""
+    program = tool_path("gapbook")
+    assert program is not None
+    prefix = ["unshare", "-n", "-r"] if offline and _can_unshare() else []
+    return subprocess.run(
+        [*prefix, str(program), *words], capture_output=True, text=True, check=False, timeout=900
+    )
+
+
+@functools.cache
+def _can_unshare() -> bool:
+    program = shutil.which("unshare")
+    return bool(program) and subprocess.run([str(program), "-n", "-r", "true"], check=False).returncode == 0
+
+
+def _assignments(values: Sequence[str]) -> list[str]:
+    return [word for value in values for word in ("-p", value)]
+
+
+def measure(*values: str) -> Run:
+    """A live run; fails the test with what was printed when it does not end well."""
+    folder = Path(os.environ["GAPBOOK_RUNS"]) / CHAPTER
+    before = set(folder.glob("*"))
+    done = gapbook("run", CHAPTER, "--no-page", *_assignments([*_SHORT, *values]))
+    assert done.returncode == 0, done.stdout + done.stderr
+    (made,) = set(folder.glob("*")) - before
+    return load_run(made)
+
+
+def build(run: Run, into: Path) -> Site:
+    """The reader's book of a run, built without a network and copied away from the next build."""
+    before = _children_cpu_s()
+    done = gapbook("run", CHAPTER, "-p", f"source={run.run_id}", offline=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    page = re.search(r"^page: (.*)$", done.stdout, re.MULTILINE)
+    assert page is not None, done.stdout
+    shutil.copytree(Path(page[1]).parent.parent, into)
+    return Site(into, run, _children_cpu_s() - before)
+
+
+def _children_cpu_s() -> float:
+    times = psutil.Process().cpu_times()
+    return float(times.children_user + times.children_system)

@@ -1,0 +1,175 @@
+"""One real run for all tests of the session, the book built of it, and a browser to open it in."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import os
+import shutil
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, sync_playwright
+
+from gapbook.paths import CHECKOUT, tool_path
+from gapbook.record import load_run, published_folder
+from tests.book.book_site import CHAPTER, Open, Site, Visit, build, gapbook, measure
+
+_ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture(scope="session")
+def own_site(tmp_path_factory: pytest.TempPathFactory) -> Site:
+    """A short run of every contestant; on a busy machine many of its trials are refused."""
+    return build(measure("alpha=0.5"), tmp_path_factory.mktemp("own") / "site")
+
+
+@pytest.fixture(scope="session")
+def refused_site(tmp_path_factory: pytest.TempPathFactory) -> Site:
+    """A run whose every trial is refused: the tests themselves keep the machine busy meanwhile."""
+    with _busy_machine():
+        run = measure("alpha=0.5", "contestants=postgres-rust-deep,spacetimedb-rust-deep")
+    assert not run.trials["valid"].any(), "the quiet-machine gate accepted a busy machine"
+    return build(run, tmp_path_factory.mktemp("refused") / "site")
+
+
+@contextmanager
+def _busy_machine() -> Iterator[None]:
+    python = tool_path("python")
+    assert python is not None
+    # The stop is the program's own too: no test may leave a processor busy, however it ends.
+    program = "import time\nend = time.monotonic() + 300\nwhile time.monotonic() < end: pass"
+    busy = [subprocess.Popen([str(python), "-c", program]) for _ in range(os.cpu_count() or 1)]
+    try:
+        time.sleep(0.5)
+        yield
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture(scope="session")
+def published_site(tmp_path_factory: pytest.TempPathFactory) -> Site:
+    if not any(published_folder(CHAPTER).glob("*/manifest.json")):
+        pytest.skip(f"{CHAPTER} has no published run")
+    done = gapbook("book", offline=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    folder = tmp_path_factory.mktemp("published") / "site"
+    shutil.copytree(CHECKOUT / "build" / "published" / "_build" / "html", folder)
+    (linked,) = (folder / "_static" / "runs").iterdir()
+    return Site(folder, load_run(published_folder(CHAPTER) / linked.name))
+
+
+@pytest.fixture(scope="session", params=["own", "refused", "published"])
+def site(request: pytest.FixtureRequest) -> Site:
+    """Each kind of book there is; what holds for a page holds for all of them."""
+    found: Site = request.getfixturevalue(f"{request.param}_site")
+    return found
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+    program = next(filter(None, map(shutil.which, names)), None)
+    if program is None:
+        pytest.fail("no Chromium on PATH; install it: apt-get install chromium")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=program, args=_ARGUMENTS)
+        yield started
+        started.close()
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: Any) -> None:
+        del format, args
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    handler = functools.partial(_Quiet, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.fixture
+def visit(browser: Browser) -> Iterator[Open]:
+    """``visit(site, path)`` opens a page of a site; options: width, dark, scripts, from_file."""
+    opened: list[Any] = []
+
+    def open_page(
+        site: Site,
+        path: str = f"notebooks/{CHAPTER}.html",
+        *,
+        width: int = 1280,
+        dark: bool = False,
+        scripts: bool = True,
+        from_file: bool = False,
+    ) -> Visit:
+        if from_file:
+            origin = site.folder.as_uri()
+        else:
+            server = served(site.folder)
+            origin = server.__enter__()
+            opened.append(lambda: server.__exit__(None, None, None))
+        context = browser.new_context(
+            viewport={"width": width, "height": 800},
+            color_scheme="dark" if dark else "light",
+            java_script_enabled=scripts,
+        )
+        if not from_file:
+            context.grant_permissions(["clipboard-read", "clipboard-write"], origin=origin)
+        opened.append(context.close)
+        page = context.new_page()
+        page.set_default_timeout(10_000)
+        found = Visit(page)
+
+        def failed(request: Any) -> None:
+            # Without scripts the browser cancels what the page would have preloaded for them.
+            if scripts or request.resource_type != "script":
+                found.errors.append(f"failed: {request.url}")
+
+        def requested(request: Any) -> None:
+            if not request.url.startswith((origin, "data:")):
+                found.outside.append(request.url)
+
+        def answered(response: Any) -> None:
+            if response.status >= 400:
+                found.errors.append(f"{response.status}: {response.url}")
+
+        def said(message: ConsoleMessage) -> None:
+            if message.type in {"error", "warning"}:
+                found.errors.append(f"{message.type}: {message.text}")
+
+        page.on("pageerror", lambda error: found.errors.append(f"script: {error}"))
+        page.on("console", said)
+        page.on("requestfailed", failed)
+        page.on("request", requested)
+        page.on("response", answered)
+        page.goto(f"{origin}/{path}", wait_until="load")
+        page.wait_for_load_state("networkidle")
+        return found
+
+    yield open_page
+    for close in reversed(opened):
+        close()

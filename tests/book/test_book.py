@@ -1,0 +1,288 @@
+"""The built book as a reader meets it: in a real browser, with and without scripts, without a network."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from gapbook import book
+from gapbook.charts._tokens import TOKENS
+from gapbook.cli import main
+from gapbook.paths import CHECKOUT
+from tests.book.book_site import CHAPTER, Open, Site, gapbook
+
+MOST_BUILD_CPU_S = 60.0
+NUMBER = re.compile(r"×\d")
+
+
+def answer_of(site: Site) -> bool:
+    """Whether the run has what the chapter's answer needs: both ends valid, in a common block, at each α."""
+    rows = site.run.trials.filter(site.run.trials["valid"])
+    for alpha in set(site.run.trials["alpha"]):
+        blocks = [
+            set(rows.filter((rows["contestant"] == name) & (rows["alpha"] == alpha))["block"])
+            for name in ("postgres-rust-deep", "spacetimedb-rust-deep")
+        ]
+        if not blocks[0] & blocks[1]:
+            return False
+    return True
+
+
+# --- the pages ------------------------------------------------------------------------------------
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no-scripts"])
+@pytest.mark.parametrize("from_file", [True, False], ids=["file", "http"])
+def test_every_page_opens_clean_and_asks_nobody_else(
+    site: Site, visit: Open, scripts: bool, from_file: bool
+) -> None:
+    for path in site.pages:
+        found = visit(site, path, scripts=scripts, from_file=from_file)
+        assert found.errors == []
+        assert found.outside == []
+        assert found.page.locator("article h1").count() == 1
+
+
+def test_every_link_inside_the_book_has_a_target(site: Site, visit: Open) -> None:
+    for path in site.pages:
+        page = visit(site, path, from_file=True).page
+        links = page.evaluate("""() => [...document.querySelectorAll("a[href]")]
+            .map((link) => [link.href, link.getAttribute("href")])""")
+        for absolute, written in links:
+            if not absolute.startswith("file:"):
+                continue
+            target, _, fragment = absolute.removeprefix("file://").partition("#")
+            assert Path(target.partition("?")[0]).is_file(), f"{path} links to {written}"
+            if fragment not in {"", "cite"} and target.endswith(path):
+                assert page.locator(f'[id="{fragment}"]').count() == 1, f"{path} links to {written}"
+
+
+def test_cite_button_leads_to_the_citation(site: Site, visit: Open, request: pytest.FixtureRequest) -> None:
+    if not answer_of(site):
+        reason = "a run without a number keeps its cite button, which then leads nowhere"
+        request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
+    page = visit(site).page
+    page.locator('.gb-buttons a[href="#cite"]').click()
+    assert page.locator("#cite").count() == 1
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_no_page_scrolls_sideways(site: Site, visit: Open, width: int, dark: bool) -> None:
+    for path in site.pages:
+        page = visit(site, path, width=width, dark=dark).page
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no-scripts"])
+def test_contents_lead_through_the_page(site: Site, visit: Open, scripts: bool) -> None:
+    page = visit(site, scripts=scripts).page
+    entries = page.locator(".bd-toc nav a:visible").all_text_contents()
+    headings = page.locator("article h2").evaluate_all(
+        "(all) => all.map((heading) => heading.firstChild.textContent)"
+    )
+    assert [entry.strip() for entry in entries][: len(headings)] == headings
+    assert page.locator(".bd-sidebar-primary a:visible", has_text="How a number is made").count() == 1
+
+
+def test_reader_finds_theme_switch_and_downloads(site: Site, visit: Open) -> None:
+    page = visit(site).page
+    assert page.locator("button.theme-switch-button:visible").count() == 1
+    assert page.locator(".dropdown-download-buttons").count() == 1
+    text = page.locator("body").inner_text()
+    assert "Show code\n" in text
+    assert "Show code cell" not in text
+
+
+def test_injected_parameters_are_folded_away(site: Site, visit: Open) -> None:
+    page = visit(site).page
+    cell = page.locator(".tag_injected-parameters")
+    assert cell.count() == 1
+    assert not cell.locator("pre").first.is_visible()
+
+
+# --- the answer -----------------------------------------------------------------------------------
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no-scripts"])
+def test_answer_is_a_number_only_when_the_run_has_one(site: Site, visit: Open, scripts: bool) -> None:
+    sentence = visit(site, scripts=scripts).page.locator(".gb-answer").inner_text()
+    assert bool(NUMBER.search(sentence)) == answer_of(site)
+    assert ("Not answered by this run" in sentence) != answer_of(site)
+
+
+def test_refused_run_says_so_and_draws_no_number(refused_site: Site, visit: Open) -> None:
+    page = visit(refused_site).page
+    assert "Not answered by this run" in page.locator(".gb-answer").inner_text()
+    figure = page.locator("figure.gb-fig").first
+    assert "cannot be taken apart" in figure.inner_text()
+    assert not NUMBER.search(figure.inner_text())
+    assert page.locator(".gb-cite").count() == 0
+    assert "has no number to cite" in page.locator("article").inner_text()
+    table = page.locator("table", has=page.locator("caption", has_text="Refused trials"))
+    assert table.locator("tbody tr").count() == refused_site.run.trials.height
+
+
+def test_first_screen_reaches_the_footer_of_its_chart(published_site: Site, visit: Open) -> None:
+    page = visit(published_site).page
+    box = page.locator("figure.gb-fig .gb-wide .gb-svg").first.bounding_box()
+    assert box is not None
+    assert box["y"] + box["height"] <= 800
+
+
+# --- the figures ----------------------------------------------------------------------------------
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no-scripts"])
+def test_figures_are_drawn_for_the_width_at_hand(site: Site, visit: Open, scripts: bool) -> None:
+    for width, drawn in ((1280, 688), (390, 328)):
+        page = visit(site, width=width, scripts=scripts).page
+        figures = page.locator("figure.gb-fig")
+        assert figures.count() >= 4
+        for index in range(figures.count()):
+            shown = figures.nth(index).locator(".gb-svg:visible")
+            assert shown.count() == 1
+            box = shown.bounding_box()
+            assert shown.get_attribute("width") == str(drawn)
+            assert box is not None
+            assert box["width"] == 688 if width == 1280 else 328 <= box["width"] <= 390 - 2 * 16
+
+
+def test_figures_can_be_read_aloud(site: Site, visit: Open) -> None:
+    page = visit(site).page
+    for drawing in page.locator("figure.gb-fig .gb-svg").all():
+        assert drawing.get_attribute("role") == "img"
+        for attribute, tag in (("aria-labelledby", "title"), ("aria-describedby", "desc")):
+            named = drawing.locator(f'{tag}[id="{drawing.get_attribute(attribute)}"]')
+            assert named.count() == 1
+            assert len(named.text_content() or "") > 20
+
+
+def test_figures_take_the_colours_of_the_theme(site: Site, visit: Open) -> None:
+    texts = {}
+    for dark in (False, True):
+        page = visit(site, dark=dark).page
+        assert page.evaluate("document.documentElement.dataset.theme") == ("dark" if dark else "light")
+        title = page.locator("figure.gb-fig .gb-svg:visible text").first
+        texts[dark] = title.evaluate("(text) => getComputedStyle(text).fill")
+    assert texts == {False: _rgb(TOKENS["ink"][0]), True: _rgb(TOKENS["ink"][1])}
+
+
+def test_theme_switch_recolours_figures_at_once(site: Site, visit: Open) -> None:
+    page = visit(site).page
+    title = page.locator("figure.gb-fig .gb-svg:visible text").first
+    seen = set()
+    for _ in range(3):
+        page.locator("button.theme-switch-button:visible").click()
+        seen.add(title.evaluate("(text) => getComputedStyle(text).fill"))
+    assert seen == {_rgb(TOKENS["ink"][0]), _rgb(TOKENS["ink"][1])}
+
+
+def _rgb(colour: str) -> str:
+    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+    return f"rgb({red}, {green}, {blue})"
+
+
+# --- the panels -----------------------------------------------------------------------------------
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no-scripts"])
+def test_citation_is_shown_in_each_of_its_forms(site: Site, visit: Open, scripts: bool) -> None:
+    page = visit(site, scripts=scripts).page
+    if not answer_of(site):
+        assert page.locator(".gb-cite").count() == 0
+        return
+    panel = page.locator(".gb-cite")
+    texts = []
+    for label in ("BibTeX", "Markdown", "plain"):
+        panel.locator("label", has_text=label).click()
+        shown = panel.locator(".gb-code:visible")
+        assert shown.count() == 1
+        texts.append(shown.inner_text())
+        assert site.run.run_id in texts[-1]
+    assert len(set(texts)) == 3
+    assert texts[0].startswith("@")
+    copy = panel.locator(".gb-copy")
+    if not scripts:
+        assert not copy.is_visible()
+        return
+    copy.click()
+    panel.locator(".gb-copy", has_text="copied").wait_for()
+    assert page.evaluate("navigator.clipboard.readText()") == texts[-1]
+
+
+def test_command_follows_its_inputs(site: Site, visit: Open) -> None:
+    page = visit(site).page
+    panel = page.locator(".gb-rerun")
+    panel.locator('[data-input="blocks"]').fill("9")
+    panel.locator('[data-input="durability"]').fill("it's none")
+    words = shlex.split(panel.locator(".gb-command").inner_text())
+    assert words[:3] == ["gapbook", "run", CHAPTER]
+    assert "blocks=9" in words
+    assert "durability=it's none" in words
+    panel.locator(".gb-copy").click()
+    panel.locator(".gb-copy", has_text="copied").wait_for()
+    assert shlex.split(page.evaluate("navigator.clipboard.readText()")) == words
+
+
+def test_command_is_that_of_the_run_without_scripts(site: Site, visit: Open) -> None:
+    panel = visit(site, scripts=False).page.locator(".gb-rerun")
+    words = shlex.split(panel.locator(".gb-command").inner_text())
+    assert f"blocks={1 + max(site.run.trials['block'])}" in words
+    assert not panel.locator(".gb-copy").is_visible()
+
+
+# --- the files ------------------------------------------------------------------------------------
+def test_downloads_are_the_run_itself(site: Site, visit: Open) -> None:
+    page = visit(site).page
+    linked = page.locator(".gb-buttons a[download]").evaluate_all(
+        "(all) => all.map((link) => link.getAttribute('href'))"
+    )
+    folder = site.folder / "_static" / "runs" / site.run.run_id
+    for href in linked:
+        assert (site.folder / "notebooks" / href).resolve().parent == folder.resolve()
+        with page.expect_download() as download:
+            page.locator(f'.gb-buttons a[href="{href}"]').click()
+        assert download.value.failure() is None
+    for name in ("trials.parquet", "manifest.json"):
+        assert f"../_static/runs/{site.run.run_id}/{name}" in linked
+        assert (folder / name).read_bytes() == (site.run.folder / name).read_bytes()
+
+
+def test_page_names_the_run_that_it_shows(site: Site, visit: Open) -> None:
+    page = visit(site).page
+    assert site.run.run_id in page.locator(".gb-provenance").inner_text()
+    assert page.locator(".gb-banner-own-run").count() == (0 if site.run.published else 1)
+
+
+# --- the build ------------------------------------------------------------------------------------
+def test_building_is_cheap(own_site: Site) -> None:
+    """Processor time, not elapsed time: a busy machine must not fail it."""
+    assert own_site.build_cpu_s <= MOST_BUILD_CPU_S
+
+
+def test_run_whose_file_is_gone_is_refused_before_rendering(own_site: Site, tmp_path: Path) -> None:
+    trials = own_site.run.folder / "trials.parquet"
+    with _without(trials, tmp_path):
+        done = gapbook("run", CHAPTER, "-p", f"source={own_site.run.run_id}")
+    assert done.returncode == 2
+    assert done.stderr == f"gapbook: run {own_site.run.run_id}: trials.parquet is missing\n"
+
+
+def test_book_without_a_published_run_says_so_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(book, "published_folder", lambda chapter: CHECKOUT / "results" / f"no-{chapter}")
+    assert main(["book"]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert re.fullmatch(rf"gapbook: book: chapter {CHAPTER} has no published run.*\n", said.err)
+
+
+@contextmanager
+def _without(path: Path, elsewhere: Path) -> Iterator[None]:
+    """A file put aside for a while."""
+    aside = elsewhere / path.name
+    shutil.move(path, aside)
+    try:
+        yield
+    finally:
+        shutil.move(aside, path)
