@@ -6,16 +6,18 @@ import hashlib
 import json
 import os
 import platform
+import shutil
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import psutil
 
 from gapbook.deployment import Deployment
-from gapbook.errors import ParameterError
+from gapbook.errors import ParameterError, StackError
 from gapbook.nullserver import measure_ceiling
 from gapbook.paths import CHECKOUT, deployments_directory
 from gapbook.plan import PlannedTrial, make_plan
@@ -91,8 +93,7 @@ class _Campaign:
             else:
                 facts = {"started_unix_s": time.time(), "machine": _machine(), "code": _code_version()}
             self.journal.write_plan({**self.described, "facts": facts})
-            with Deployment() as deployment:
-                stacks = self._start_stacks(deployment)
+            with _disk_errors(), Deployment() as deployment, self._started_stacks(deployment) as stacks:
                 facts["systems"] = {name: _describe(stack) for name, stack in stacks.items()}
                 facts["modules"] = {c.system: c.module.source_hash() for c in self.scenario.contestants}
                 facts["ceilings_per_s"] = self._ceilings(deployment)
@@ -100,16 +101,21 @@ class _Campaign:
             facts["finished_unix_s"] = time.time()
             return self.journal.finish({**self.described, **facts, "chapter": self.scenario.chapter})
 
-    def _start_stacks(self, deployment: Deployment) -> dict[str, Stack]:
+    @contextmanager
+    def _started_stacks(self, deployment: Deployment) -> Iterator[dict[str, Stack]]:
         stacks: dict[str, Stack] = {}
-        for contestant in self.scenario.contestants:
-            if contestant.system not in stacks:
-                choice = self.choices.get(contestant.system, ServerChoice())
-                context = StackContext(deployment, self.scenario.durability, choice)
-                stacks[contestant.system] = contestant.stack(context)
-                self.say(f"starting {contestant.system_label}")
-                stacks[contestant.system].start()
-        return stacks
+        try:
+            for contestant in self.scenario.contestants:
+                if contestant.system not in stacks:
+                    choice = self.choices.get(contestant.system, ServerChoice())
+                    context = StackContext(deployment, self.scenario.durability, choice)
+                    stacks[contestant.system] = contestant.stack(context)
+                    self.say(f"starting {contestant.system_label}")
+                    stacks[contestant.system].start()
+            yield stacks
+        finally:
+            for stack in stacks.values():
+                stack.stop()
 
     def _ceilings(self, deployment: Deployment) -> dict[str, float]:
         """The rate of each load client against a server that does nothing, by client and depth."""
@@ -155,6 +161,20 @@ class _Campaign:
                 f"{planned.contestant}, alpha {planned.alpha:g}: {outcome} "
                 f"({elapsed_s:.0f} s, about {left_s:.0f} s left)"
             )
+
+
+@contextmanager
+def _disk_errors() -> Iterator[None]:
+    """What the operating system refuses while servers are started or restarted, in one line."""
+    try:
+        yield
+    except OSError as error:
+        # A copy of a whole folder collects its errors as (source, destination, reason).
+        reason = error.args[0][0][2] if isinstance(error, shutil.Error) else error
+        raise StackError(
+            f"run: {reason}; servers write to {deployments_directory()} (set GAPBOOK_DATA to name another "
+            "folder); trials finished so far are kept, use source=resume"
+        ) from error
 
 
 def _ceiling_key(contestant: Contestant) -> str:

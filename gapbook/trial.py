@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import os
 import time
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hdrh.codec import HdrCookieException, HdrLengthException
 from hdrh.histogram import HdrHistogram
 
 from gapbook import gates
@@ -75,7 +77,7 @@ def run_trial(
     try:
         loaded = _load(planned, scenario, contestant, stack, deployment, tables)
         row |= _judge(loaded, scenario, stack, ceiling_per_s) | _describe(loaded)
-    except (StackError, ClientError) as error:
+    except (StackError, ClientError, OSError) as error:
         row |= {"valid": False, "refused_because": str(error), "labels": [], "gates": []}
         stack.stop()
         stack.start()
@@ -257,5 +259,8 @@ def _percentiles(encoded: str) -> list[dict[str, float]]:
 
 
 def decode_histogram(encoded: str) -> HdrHistogram:
-    """An HdrHistogram V2 (deflate, base64) as clients report it, values in ns."""
-    return HdrHistogram.decode(encoded)
+    """An HdrHistogram V2 (deflate, base64) as clients report it, values in ns; raises ClientError."""
+    try:
+        return HdrHistogram.decode(encoded)
+    except (TypeError, ValueError, zlib.error, HdrCookieException, HdrLengthException) as error:
+        raise ClientError(f"client: its report has a histogram that cannot be read ({error})") from error
