@@ -20,6 +20,7 @@ from typing import Any
 import nbformat
 import papermill
 import yaml
+from nbclient.exceptions import DeadKernelError
 from papermill.exceptions import PapermillExecutionError
 from traitlets.config import Config
 
@@ -91,6 +92,11 @@ def execute_chapter(chapter: str, parameters: Mapping[str, Any], *, folder: Path
         if isinstance(kind, type) and issubclass(kind, GapbookError):
             raise kind(error.evalue) from None
         raise
+    except DeadKernelError:
+        raise GapbookError(
+            f"chapter {chapter}: its kernel was ended from outside; trials finished so far are kept, "
+            "use source=resume"
+        ) from None
     finally:
         unexecuted.unlink(missing_ok=True)
     return output
