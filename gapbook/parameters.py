@@ -49,9 +49,8 @@ def _is_alphas(value: Any) -> bool:
 
 
 def _is_names(value: Any) -> bool:
-    return isinstance(value, str) or (
-        isinstance(value, list | tuple) and all(isinstance(name, str) for name in value)
-    )
+    names = value.split(",") if isinstance(value, str) else value
+    return isinstance(names, list | tuple) and bool(names) and all(map(_is_text, names))
 
 
 def _is_text(value: Any) -> bool:

@@ -68,7 +68,7 @@ def test_ends_of_each_range_are_allowed(name: str, values: list[Any]) -> None:
         ("accounts", [1, 0, -5, 2**21 + 1, 1e5]),
         ("seed", [-1, 2**53, 0.5]),
         ("durability", ["", "fast", "delayed", "delayed(500)", "delayed(-1 ms)", 5]),
-        ("contestants", [5, [1], None]),
+        ("contestants", [5, [1], None, "", ",", "a,", [], [""]]),
         ("servers", [None, 5]),
     ],
 )
