@@ -1,0 +1,673 @@
+"""What goes wrong on a reader's machine: each fault ends in one clear line, and nothing is left or lost."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from gapbook import cli, clients, warden
+from gapbook.campaign import obtain_run
+from gapbook.chapter import Chapter
+from gapbook.clients import Client
+from gapbook.deployment import Deployment
+from gapbook.errors import ParameterError, RecordError, StackError
+from gapbook.paths import CHECKOUT
+from gapbook.plan import PlannedTrial
+from gapbook.record import find_run
+from gapbook.scenario import Contestant, Scenario, Workload
+from gapbook.stacks import Durability, ServerChoice, Stack, StackContext, stack_class
+from gapbook.trial import run_trial
+
+_CHAPTER = "both-optimized"
+_CLEAN_WITHIN_S = 15.0
+_BIN = Path(sys.executable).parent
+_POSTGRES = Contestant("postgres-rust", "postgres", "procedure", "direct", "rust", 1)
+_SPACETIMEDB = Contestant("spacetimedb-rust", "spacetimedb", "reducer", "direct", "rust", 1)
+
+
+_PARAMETERS: dict[str, Any] = {
+    "source": "live",
+    "alpha": 0.5,
+    "connections": 4,
+    "in_flight": 4,
+    "window_s": 0.5,
+    "warmup_s": 0.2,
+    "blocks": 1,
+    "accounts": 1000,
+    "seed": 1,
+    "durability": "delayed(500 ms)",
+    "contestants": "all",
+    "servers": "",
+}
+
+
+def _eventually(holds: Callable[[], bool], within_s: float = _CLEAN_WITHIN_S) -> bool:
+    deadline = time.monotonic() + within_s
+    while not holds():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+# --- bad input, as the reader meets it --------------------------------------------------------
+@dataclass(frozen=True)
+class _Ended:
+    code: int
+    lines: list[str]
+
+
+def _command(words: Sequence[str | Path], environment: Mapping[str, str | Path]) -> _Ended:
+    """Run a command of the project in the checkout; what it wrote to standard error, line by line."""
+    done = subprocess.run(
+        words,
+        capture_output=True,
+        text=True,
+        cwd=CHECKOUT,
+        env=_environment(environment),
+        timeout=120,
+        check=False,
+    )
+    return _Ended(done.returncode, done.stderr.splitlines())
+
+
+def _environment(changed: Mapping[str, str | Path]) -> dict[str, str]:
+    return {
+        **os.environ,
+        "PYTHONPATH": str(CHECKOUT),
+        **{name: str(value) for name, value in changed.items()},
+    }
+
+
+_UNKNOWN_CHAPTER = f"chapter 'nochapter': unknown; allowed: {_CHAPTER}"
+_REFUSED_INPUT = [
+    (["nochapter"], _UNKNOWN_CHAPTER),
+    ([_CHAPTER, "-p", "aplha=1"], "parameter aplha: unknown; allowed: source, alpha, "),
+    ([_CHAPTER, "-p", "alpha=-1"], "parameter alpha: -1 is not allowed; allowed: a number from 0 to 20"),
+    ([_CHAPTER, "-p", "alpha=nan"], "parameter alpha: nan is not allowed; allowed: "),
+    ([_CHAPTER, "-p", "connections=many"], "parameter connections: 'many' is not allowed; allowed: "),
+    ([_CHAPTER, "-p", "blocks=0"], "parameter blocks: 0 is not allowed; allowed: a whole number from 1"),
+    ([_CHAPTER, "-p", "accounts=1"], "parameter accounts: 1 is not allowed; allowed: a whole number from 2"),
+    ([_CHAPTER, "-p", "window_s=0"], "parameter window_s: 0 is not allowed; allowed: seconds from 0.5"),
+    ([_CHAPTER, "-p", "window_s"], "parameter 'window_s': not of the form name=value"),
+    ([_CHAPTER, "-p", "durability=fast"], "parameter durability: 'fast' is not allowed; allowed: none, "),
+]
+
+
+@pytest.fixture(name="no_server")
+def _no_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str | Path]]:
+    """Folders in which no server could start (the message would be another one), and a check of it."""
+    folders: dict[str, str | Path] = {"GAPBOOK_DATA": tmp_path / "absent", "GAPBOOK_RUNS": tmp_path / "runs"}
+    for name, folder in folders.items():
+        monkeypatch.setenv(name, str(folder))
+    yield folders
+    assert not (tmp_path / "absent").exists()
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize(("words", "expected"), _REFUSED_INPUT)
+@pytest.mark.usefixtures("no_server")
+def test_bad_input_is_one_line_and_exit_code_2(
+    words: list[str], expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["run", *words]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith(f"gapbook: {expected}")
+    assert printed.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["nochapter"], _UNKNOWN_CHAPTER),
+        # Known in the notebook only, so that this comes back from a kernel.
+        ([_CHAPTER, "-p", "contestants=mysql"], "contestants: 'mysql' is unknown; allowed: drizzle-rpc, "),
+    ],
+)
+def test_bad_input_of_the_command_is_one_line_and_exit_code_2(
+    words: list[str], expected: str, no_server: dict[str, str | Path]
+) -> None:
+    ended = _command([_BIN / "gapbook", "run", *words], no_server)
+    assert (ended.code, len(ended.lines)) == (2, 1), ended
+    assert ended.lines[0].startswith(f"gapbook: {expected}")
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        (
+            {"source": "0123456789ab"},
+            "source: no run '0123456789ab' of both-optimized; allowed: live, resume, ",
+        ),
+        ({"source": "../x"}, "source: no run '../x' of both-optimized; allowed: live, resume, published"),
+        ({"source": "resume"}, "source: no interrupted run with these parameters in "),
+        ({"servers": "mysql=http://127.0.0.1:1"}, "servers: 'mysql' is the system of no contestant"),
+        ({"servers": "postgres=/absent"}, "servers: /absent is neither a server binary nor a URL"),
+        ({"servers": "postgres"}, "servers: 'postgres' is not of the form STACK=BINARY or STACK=URL"),
+        ({"contestants": "mysql"}, "contestants: 'mysql' is unknown; allowed: postgres-rust"),
+    ],
+)
+@pytest.mark.usefixtures("no_server")
+def test_bad_input_to_a_chapter_starts_no_server(changed: dict[str, Any], expected: str) -> None:
+    chapter = Chapter(_CHAPTER, {**_PARAMETERS, **changed})
+    with pytest.raises((ParameterError, RecordError)) as caught:
+        chapter.measure(_POSTGRES)
+    assert str(caught.value).startswith(expected)
+    assert "\n" not in str(caught.value)
+
+
+def test_papermill_alone_ends_with_our_line(tmp_path: Path, no_server: dict[str, str | Path]) -> None:
+    ended = _command(
+        [
+            *(_BIN / "papermill", f"notebooks/{_CHAPTER}.md", tmp_path / "out.ipynb"),
+            *("-p", "alpha", "-1", "--no-progress-bar"),
+        ],
+        no_server,
+    )
+    assert ended.code != 0
+    assert [line for line in ended.lines if line.strip()][-1] == (
+        "ParameterError: parameter alpha: -1 is not allowed; "
+        "allowed: a number from 0 to 20, or a list of different ones"
+    )
+
+
+# --- a missing toolchain ----------------------------------------------------------------------
+@pytest.fixture(name="bare")
+def _bare(tmp_path: Path) -> dict[str, str | Path]:
+    """A machine without any tool on PATH, and an empty cache."""
+    (tmp_path / "bin").mkdir()
+    return {"PATH": tmp_path / "bin", "GAPBOOK_CACHE": tmp_path / "cache", "GAPBOOK_RUNS": tmp_path / "runs"}
+
+
+def test_doctor_names_each_missing_tool_and_how_to_get_it(bare: dict[str, str | Path]) -> None:
+    done = subprocess.run(
+        [_BIN / "gapbook", "doctor"],
+        capture_output=True,
+        text=True,
+        env=_environment(bare),
+        timeout=60,
+        check=False,
+    )
+    missing = [line for line in done.stdout.splitlines() if line.startswith("  MISSING")]
+    assert done.returncode == 1
+    assert done.stderr == ""
+    assert [line.split(":")[0] for line in missing] == [
+        "  MISSING  cargo",
+        "  MISSING  C compiler",
+        "  MISSING  Rust clients",
+        "  MISSING  server of spacetimedb",
+    ]
+    assert "https://rustup.rs" in missing[0]
+    assert "apt-get install gcc" in missing[1]
+    assert all("make setup" in line for line in missing[2:])
+    assert done.stdout.splitlines()[-1] == "4 missing"
+
+
+def test_setup_without_a_toolchain_names_it_and_builds_nothing(bare: dict[str, str | Path]) -> None:
+    ended = _command([_BIN / "gapbook", "setup"], bare)
+    assert ended.code == 2
+    assert ended.lines
+    for line in ended.lines:
+        assert line.startswith("gapbook: cargo is missing; install it: ")
+        assert "rustup.rs" in line
+    assert not list(Path(bare["GAPBOOK_CACHE"]).glob("build/*"))
+
+
+def test_run_without_a_server_names_the_command_that_installs_it(bare: dict[str, str | Path]) -> None:
+    ended = _command([_BIN / "gapbook", "run", _CHAPTER, "-p", "contestants=spacetimedb-rust"], bare)
+    assert (ended.code, len(ended.lines)) == (2, 1), ended
+    assert "spacetimedb-standalone is missing; run: make setup" in ended.lines[0]
+
+
+# --- faults inside a trial --------------------------------------------------------------------
+def _scenario(*contestants: Contestant, **changed: Any) -> Scenario:
+    return Scenario(
+        **{
+            "chapter": "faults",
+            "contestants": contestants,
+            "workload": Workload(1000),
+            "alphas": (0.5,),
+            "connections": 4,
+            "window_s": 0.5,
+            "warmup_s": 0.2,
+            "durability": Durability("delayed", 500.0),
+            "seed": 1,
+            "drain_s": 1.0,
+            "request_timeout_s": 2.0,
+            **changed,
+        }
+    )
+
+
+def _trial(contestant: Contestant, stack: Stack, deployment: Deployment, **changed: Any) -> dict[str, Any]:
+    return run_trial(
+        PlannedTrial(0, 0, contestant.name, 0.5, 7),
+        _scenario(contestant, **changed),
+        stack,
+        deployment=deployment,
+        tables=deployment.directory,
+        ceiling_per_s=None,
+    )
+
+
+def _require_measured(row: Mapping[str, Any]) -> None:
+    """The trial was run and audited; a noisy machine may still refuse it."""
+    passed = {gate["name"]: gate["passed"] for gate in row["gates"]}
+    assert passed.get("reconciled"), row["refused_because"]
+    assert row["acknowledged"] == row["committed"] > 0
+
+
+def _kill_when_loaded(stack: Stack) -> threading.Thread:
+    """Kill the stack's server by SIGKILL once a client has loaded it for a moment."""
+    client = f"gap-{stack.name}".encode()
+
+    def loading() -> bool:
+        for pid in warden.descendants([os.getpid()]):
+            with contextlib.suppress(OSError):
+                if client in Path(f"/proc/{pid}/cmdline").read_bytes():
+                    return True
+        return False
+
+    def kill() -> None:
+        if _eventually(loading, 30):
+            time.sleep(1.0)
+            os.kill(stack.processes()[0].pid, signal.SIGKILL)
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    return thread
+
+
+@pytest.mark.parametrize(
+    ("contestant", "fixture"), [(_POSTGRES, "postgres_stack"), (_SPACETIMEDB, "spacetimedb_stack")]
+)
+def test_server_killed_in_a_window_is_a_refused_trial_and_the_next_is_measured(
+    contestant: Contestant, fixture: str, deployment: Deployment, request: pytest.FixtureRequest
+) -> None:
+    stack: Stack = request.getfixturevalue(fixture)
+    killer = _kill_when_loaded(stack)
+    row = _trial(contestant, stack, deployment, window_s=3.0)
+    killer.join()
+    assert not row["valid"]
+    assert row["refused_because"].startswith(f"{contestant.system} ended with code -9")
+    assert "\n" not in row["refused_because"]
+    roots = [process.pid for process in deployment._processes]
+    led = {*roots, *warden.descendants(roots)}
+    assert warden.processes_of(deployment.token, deployment.directory).keys() <= led
+    _require_measured(_trial(contestant, stack, deployment))
+
+
+@dataclass(frozen=True)
+class _Faulty(Contestant):
+    """A contestant whose load client is a program of the test."""
+
+    program: str = ""
+
+    @property
+    def load_client(self) -> Client:
+        return Client(Path(self.program).parent, "rust", ("postgres",), (self.program,))
+
+
+@pytest.mark.parametrize(
+    ("script", "says"),
+    [
+        ("exit 1", "client faulty: ended with code 1"),
+        (
+            'cat >/dev/null; echo \'{"event":"error","message":"no route"}\' >&2; exit 3',
+            "client faulty: ended with code 3: no route",
+        ),
+        ("cat >/dev/null; kill -SEGV $$", "client faulty: ended with code -11"),
+        ("cat >/dev/null; echo nonsense", "client faulty: its report is not JSON (Expecting value"),
+        ("cat >/dev/null", "client faulty: its report is not JSON (Expecting value"),
+        ("cat >/dev/null; echo '{\"contract\":7}'", "client faulty: its report is not of contract 1"),
+        (
+            "cat >/dev/null; echo '{\"contract\":1}'",
+            "client faulty: its report lacks acknowledged, attempted",
+        ),
+        # The child holds the pipes of its parent open.
+        ("sleep 600 & cat >/dev/null; sleep 600", "client faulty: hung and was ended after "),
+        ("exec 1>&- 2>&-; sleep 600", "client faulty: hung and was ended after "),
+    ],
+)
+def test_client_that_fails_is_a_refused_trial_with_its_reason(
+    script: str,
+    says: str,
+    postgres_stack: Stack,
+    deployment: Deployment,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    program = tmp_path / "faulty"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(clients, "_GRACE_S", 0.5)
+    contestant = _Faulty("postgres-rust", "postgres", "procedure", "direct", "rust", 1, str(program))
+    row = _trial(contestant, postgres_stack, deployment)
+    assert not row["valid"]
+    assert row["refused_because"].startswith(says)
+    assert "\n" not in row["refused_because"]
+    assert not [pid for pid in warden.descendants([os.getpid()]) if _command_line(pid)[:1] == [b"sleep"]]
+
+
+def test_trial_after_a_failed_client_is_measured(postgres_stack: Stack, deployment: Deployment) -> None:
+    _require_measured(_trial(_POSTGRES, postgres_stack, deployment))
+
+
+def _command_line(pid: int) -> list[bytes]:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    return []
+
+
+# --- ports and disks --------------------------------------------------------------------------
+def test_taken_port_is_refused_by_name(postgres_stack: Stack, deployment: Deployment) -> None:
+    port = postgres_stack.endpoint()["port"]
+    context = StackContext(deployment, Durability("delayed", 500.0), ServerChoice(port=port))
+    taken = stack_class("postgres")(context)
+    with pytest.raises(
+        StackError, match=rf"postgres: port {port} of 127\.0\.0\.1 cannot be used .*; name another"
+    ):
+        taken.start()
+    taken.stop()
+
+
+@contextlib.contextmanager
+def _small_disk(folder: Path, size: str) -> Iterator[Path]:
+    if os.geteuid() != 0:
+        pytest.skip("mounting a small disk needs root")
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={size},mode=755", "tmpfs", folder],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if mounted.returncode != 0:
+        pytest.skip(f"no small disk can be mounted here: {mounted.stderr.strip()}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", folder], check=True)
+
+
+def _fill(disk: Path, leave_bytes: int) -> Path:
+    filler = disk / "filler"
+    free = os.statvfs(disk)
+    filler.write_bytes(bytes(max(0, free.f_bavail * free.f_frsize - leave_bytes)))
+    return filler
+
+
+def test_full_disk_under_the_runs_keeps_what_was_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with _small_disk(tmp_path / "disk", "4m") as disk:
+        monkeypatch.setenv("GAPBOOK_RUNS", str(disk / "runs"))
+        scenario, said = _scenario(_POSTGRES), list[str]()
+        filler = disk / "filler"
+
+        def say(line: str) -> None:
+            said.append(line)
+            if line.startswith("trial 2/"):
+                _fill(disk, leave_bytes=0)
+
+        with pytest.raises(
+            RecordError, match=r"No space left on device\); trials finished so far are kept"
+        ) as caught:
+            obtain_run(scenario, source="live", blocks=4, choices={}, say=say)
+        assert "\n" not in str(caught.value)
+        filler.unlink()
+        said.clear()
+        run = obtain_run(scenario, source="resume", blocks=4, choices={}, say=say)
+        assert [line.split(",")[0] for line in said[1:]] == ["trial 3/4", "trial 4/4"]
+        assert run.trials["trial"].to_list() == [0, 1, 2, 3]
+
+
+def test_full_disk_under_the_servers_is_a_refused_trial_and_the_next_is_measured(
+    tmp_path: Path, runs_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with _small_disk(tmp_path / "disk", "400m") as disk:
+        monkeypatch.setenv("GAPBOOK_DATA", str(disk))
+        tmp_path.chmod(0o755)
+        for parent in tmp_path.parents[:2]:
+            parent.chmod(0o755)
+
+        def say(line: str) -> None:
+            if line.startswith("trial 1/"):
+                _fill(disk, leave_bytes=0)
+            if line.startswith("trial 2/"):
+                (disk / "filler").unlink()
+
+        run = obtain_run(_scenario(_POSTGRES), source="live", blocks=3, choices={}, say=say)
+        refused = run.trials.row(1, named=True)
+        assert not refused["valid"]
+        assert "No space left on device" in refused["refused_because"]
+        for number in (0, 2):
+            row = run.trials.row(number, named=True)
+            _require_measured({**row, "gates": json.loads(row["gates"])})
+        assert not list(disk.iterdir())
+    assert run.folder.parent.parent == runs_folder
+
+
+def test_disk_too_small_for_the_servers_is_one_line(
+    tmp_path: Path, runs_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with _small_disk(tmp_path / "disk", "1m") as disk:
+        monkeypatch.setenv("GAPBOOK_DATA", str(disk))
+        with pytest.raises(StackError, match="No space left on device") as caught:
+            obtain_run(_scenario(_POSTGRES), source="live", blocks=1, choices={}, say=lambda _: None)
+        assert "\n" not in str(caught.value)
+        assert not list(disk.iterdir())
+    assert not list(runs_folder.glob("*/*"))
+
+
+# --- interrupts and kills ---------------------------------------------------------------------
+class _Running:
+    """``gapbook run`` of two contestants in folders of its own."""
+
+    def __init__(self, data: Path, runs: Path, *words: str) -> None:
+        self.data, self.runs = data, runs
+        self.popen = subprocess.Popen(
+            [_BIN / "gapbook", *words],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=CHECKOUT,
+            env=_environment({"GAPBOOK_DATA": data, "GAPBOOK_RUNS": runs}),
+        )
+        self.seen: dict[int, int] = {}
+        self.ports: set[int] = set()
+
+    @classmethod
+    def chapter(cls, data: Path, runs: Path, source: str) -> _Running:
+        parameters = {
+            "source": source,
+            "contestants": "postgres-rust,spacetimedb-rust",
+            "alpha": "0.5",
+            "blocks": "4",
+            "window_s": "0.5",
+            "warmup_s": "0.2",
+            "accounts": "1000",
+        }
+        words = [word for name, value in parameters.items() for word in ("-p", f"{name}={value}")]
+        return cls(data, runs, "run", _CHAPTER, "--no-page", *words)
+
+    def trials(self) -> dict[str, float]:
+        """When each trial that is kept began, by its file's name."""
+        return {
+            path.name: float(json.loads(path.read_text())["started_unix_s"])
+            for path in self.runs.glob("*/incomplete-*/trial-*.json")
+        }
+
+    def alive(self) -> dict[int, int]:
+        """Every process that this run started, by its folder in the environment, arguments or place."""
+        found = {self.popen.pid: 0, **warden.descendants([self.popen.pid])}
+        wanted = os.fsencode(self.data)
+        for entry in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                texts = ((entry / name).read_bytes() for name in ("environ", "cmdline"))
+                if any(wanted in text for text in texts) or wanted in os.fsencode((entry / "cwd").readlink()):
+                    found[int(entry.name)] = 0
+        return {pid: ticks for pid in found if (ticks := warden.process_start_ticks(pid)) is not None}
+
+    def look(self) -> None:
+        """Remember the processes and the ports of this moment, to miss them later."""
+        self.seen |= self.alive()
+        inodes = set()
+        for pid in self.seen:
+            with contextlib.suppress(OSError):
+                inodes |= {str(handle.readlink()) for handle in Path(f"/proc/{pid}/fd").iterdir()}
+        self.ports |= {port for port, inode in _listening() if f"socket:[{inode}]" in inodes}
+
+    def nothing_left(self) -> bool:
+        return (
+            not self.alive()
+            and not [pid for pid, ticks in self.seen.items() if warden.process_start_ticks(pid) == ticks]
+            and not self.ports & {port for port, _ in _listening()}
+            and not list(self.data.iterdir())
+        )
+
+    def end(self, number: int, pid: int | None = None) -> tuple[int, str]:
+        """Send a signal at this moment; the exit code and the last line of standard error."""
+        self.look()
+        os.kill(pid or self.popen.pid, number)
+        killed = time.monotonic()
+        _, errors = self.popen.communicate(timeout=_CLEAN_WITHIN_S)
+        assert _eventually(self.nothing_left, _CLEAN_WITHIN_S - (time.monotonic() - killed)), self.alive()
+        lines = errors.strip().splitlines()
+        return self.popen.returncode, lines[-1] if lines else ""
+
+    def kernel(self) -> int:
+        (pid,) = (
+            pid for pid in warden.descendants([self.popen.pid]) if b"ipykernel_launcher" in _command_line(pid)
+        )
+        return pid
+
+
+def _listening() -> Iterator[tuple[int, str]]:
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        for line in Path(table).read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == "0A":
+                yield int(fields[1].rpartition(":")[2], 16), fields[9]
+
+
+@pytest.fixture(name="started")
+def _started() -> Iterator[list[_Running]]:
+    started: list[_Running] = []
+    yield started
+    for running in started:
+        running.popen.kill()
+        running.popen.communicate()
+        warden.end_processes(running.alive(), signal.SIGKILL)
+
+
+def test_run_ended_in_every_way_loses_no_trial_and_leaves_nothing(
+    data_folder: Path, runs_folder: Path, started: list[_Running]
+) -> None:
+    def start(source: str) -> _Running:
+        started.append(_Running.chapter(data_folder, runs_folder, source))
+        return started[-1]
+
+    def measured(running: _Running, more_than: int) -> Callable[[], bool]:
+        def enough() -> bool:
+            assert running.popen.poll() is None, running.popen.communicate()
+            return len(running.trials()) > more_than and _loading(running)
+
+        return enough
+
+    interrupted = "gapbook: interrupted; trials finished so far are kept (-p source=resume)"
+
+    # Ctrl-C while servers start: nothing was measured, so nothing is in the way of a new run.
+    running = start("live")
+    assert _eventually(lambda: any(data_folder.glob("gapbook-*/postgres-*")), 60)
+    assert running.end(signal.SIGINT) == (130, interrupted)
+    assert not running.trials()
+
+    # Ctrl-C in a trial.
+    running = start("live")
+    assert _eventually(measured(running, 0), 60)
+    assert running.end(signal.SIGINT) == (130, interrupted)
+    kept = running.trials()
+    assert kept
+
+    # The kernel is killed while servers are busy.
+    running = start("resume")
+    assert _eventually(measured(running, len(kept)), 60)
+    code, line = running.end(signal.SIGKILL, running.kernel())
+    assert code == 2
+    assert line.startswith(f"gapbook: chapter {_CHAPTER}: its kernel was ended from outside; trials finished")
+    assert kept.items() < running.trials().items()
+    kept = running.trials()
+
+    # The command itself is killed.
+    running = start("resume")
+    assert _eventually(measured(running, len(kept)), 60)
+    assert running.end(signal.SIGKILL) == (-9, "")
+    assert kept.items() < running.trials().items()
+    kept = running.trials()
+
+    # What is left of the plan is measured, and nothing else.
+    running = start("resume")
+    _, errors = running.popen.communicate(timeout=90)
+    assert running.popen.returncode == 0, errors
+    assert running.nothing_left()
+    (folder,) = (runs_folder / _CHAPTER).iterdir()
+    run = find_run(_CHAPTER, folder.name)
+    assert run.trials["trial"].to_list() == list(range(8))
+    assert [
+        [row["trial"], row["block"], row["contestant"], row["alpha"], row["work_seed"]]
+        for row in run.trials.iter_rows(named=True)
+    ] == run.manifest["trials"]
+    began = dict(run.trials.select(pl.col("trial"), pl.col("started_unix_s")).iter_rows())
+    assert {name: began[int(name[6:11])] for name in kept} == kept
+    assert len(run.manifest["resumed_unix_s"]) == 3
+    for row in run.trials.iter_rows(named=True):
+        _require_measured({**row, "gates": json.loads(row["gates"])})
+
+
+def _loading(running: _Running) -> bool:
+    """Whether a client loads a server at this moment."""
+    programs = (
+        _command_line(pid)[0] for pid in warden.descendants([running.popen.pid]) if _command_line(pid)
+    )
+    return any(Path(os.fsdecode(program)).name.startswith("gap-") for program in programs)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
+def test_ended_setup_leaves_no_compiler_behind(
+    number: int,
+    code: int,
+    tmp_path: Path,
+    data_folder: Path,
+    started: list[_Running],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for name in ("cargo", "cc"):
+        (tools / name).write_text("#!/bin/sh\n/bin/sleep 600 &\n/bin/sleep 600\n")
+        (tools / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tools))
+    monkeypatch.setenv("GAPBOOK_CACHE", str(tmp_path / "cache"))
+    setup = _Running(data_folder, tmp_path / "runs", "setup")
+    started.append(setup)
+    assert _eventually(
+        lambda: sum(_command_line(pid)[:1] == [b"/bin/sleep"] for pid in setup.alive()) == 4, 60
+    )
+    found, line = setup.end(number)
+    assert found == code
+    assert (line.startswith("gapbook: interrupted")) == (number == signal.SIGINT)
