@@ -25,6 +25,7 @@ COMPILER_HINT = "a C compiler, e.g. apt-get install gcc libc6-dev"
 _RUST_WORKSPACE = CHECKOUT / "clients" / "rust"
 _RUST_EXPECTED_S = 150.0
 _NODE_EXPECTED_S = 15.0
+_POLL_S = 0.2
 
 
 def set_up() -> None:
@@ -41,7 +42,9 @@ def set_up() -> None:
     with ThreadPoolExecutor(max_workers=len(steps)) as pool:
         try:
             running = [pool.submit(step) for step in steps]
-            wait(running)
+            # By turns, for a signal may reach another thread than this one, and would not wake it.
+            while wait(running, timeout=_POLL_S).not_done:
+                pass
         except BaseException:
             interrupt_steps()
             raise
