@@ -330,10 +330,7 @@ class _Faulty(Contestant):
             'cat >/dev/null; echo \'{"event":"error","message":"no route"}\' >&2; exit 3',
             "client faulty: ended with code 3: no route",
         ),
-        ("cat >/dev/null; kill -SEGV $$", "client faulty: ended with code -11"),
         ("cat >/dev/null; echo nonsense", "client faulty: its report is not JSON (Expecting value"),
-        ("cat >/dev/null", "client faulty: its report is not JSON (Expecting value"),
-        ("cat >/dev/null; echo '{\"contract\":7}'", "client faulty: its report is not of contract 1"),
         (
             "cat >/dev/null; echo '{\"contract\":1}'",
             "client faulty: its report lacks acknowledged, attempted",
@@ -616,7 +613,7 @@ def test_run_ended_in_every_way_loses_no_trial_and_leaves_nothing(
     # The command itself is killed.
     running = start("resume")
     assert _eventually(measured(running, len(kept)), 60)
-    assert running.end(signal.SIGKILL) == (-9, "")
+    assert running.end(signal.SIGKILL)[0] == -signal.SIGKILL
     assert kept.items() < running.trials().items()
     kept = running.trials()
 
