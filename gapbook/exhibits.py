@@ -73,7 +73,7 @@ class Exhibits(Findings):
         return page.verdict_line(
             "unresolved",
             claim=claim_id,
-            published=f"published ×{format_factor(published.value)}, {note}",
+            published=f"published ×{published.value:g}, {note}",
             source=f"{published.source['repository']} #{published.source['number']}",
             date=str(published.source["date"]),
         )
@@ -124,7 +124,9 @@ class Exhibits(Findings):
                         f"{name}, α = {alpha:g}",
                         f"×{format_factor(theirs)}" if theirs else "–",
                         ours.as_factor() if ours else "no valid trial",
-                        _BAND_WORDS[self.judge_value(ours, theirs)] if theirs else "–",
+                        _BAND_WORDS[self.judge_value(ours, theirs)]
+                        if theirs and ours and ours.bounded
+                        else "–",
                     ]
                 )
         return page.values_table(("rung", "published", "ours", f"published ±{VERDICT_BAND_FRAC:.0%}"), rows)
