@@ -1,0 +1,149 @@
+"""A campaign over all contestants of the chapter on real servers: audited, recorded, resumed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gapbook.campaign import obtain_run
+from gapbook.errors import RecordError
+from gapbook.plan import make_plan
+from gapbook.record import Run
+from gapbook.scenario import Contestant, Scenario, Workload
+from gapbook.stacks import Durability
+from gapbook.trial import decode_histogram
+
+_IN_FLIGHT = 16
+_CONTESTANTS = (
+    Contestant("drizzle-rpc", "postgres", "drizzle", "rpc", "typescript", 1),
+    Contestant("procedure-rpc", "postgres", "procedure", "rpc", "typescript", 1),
+    Contestant("procedure-rpc-rust", "postgres", "procedure", "rpc", "rust", 1),
+    Contestant("postgres-rust", "postgres", "procedure", "direct", "rust", 1),
+    Contestant("postgres-rust-deep", "postgres", "procedure", "direct", "rust", _IN_FLIGHT),
+    Contestant("spacetimedb-rust", "spacetimedb", "reducer", "direct", "rust", 1),
+    Contestant("spacetimedb-rust-deep", "spacetimedb", "reducer", "direct", "rust", _IN_FLIGHT),
+)
+_ALPHA = 1.5
+_SCENARIO = Scenario(
+    chapter="campaign",
+    contestants=_CONTESTANTS,
+    workload=Workload(1000),
+    alphas=(_ALPHA,),
+    connections=8,
+    window_s=0.5,
+    warmup_s=0.2,
+    durability=Durability("delayed", 500.0),
+    seed=4432,
+)
+
+
+class _StoppedError(Exception):
+    """Stands for whatever ends a run between two trials."""
+
+
+@pytest.fixture(name="finished", scope="module")
+def _finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, dict[str, bytes], list[str]]:
+    """A run stopped after its third trial and resumed: it, what was kept then, what was said after."""
+    runs, said = tmp_path_factory.mktemp("campaign"), list[str]()
+
+    def stop(line: str) -> None:
+        if line.startswith("trial 3/"):
+            raise _StoppedError
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GAPBOOK_RUNS", str(runs))
+        with pytest.raises(_StoppedError):
+            obtain_run(_SCENARIO, source="live", blocks=1, choices={}, say=stop)
+        kept = {path.name: path.read_bytes() for path in runs.glob("*/incomplete-*/trial-*.json")}
+        with pytest.raises(RecordError, match="use source=resume to finish it"):
+            obtain_run(_SCENARIO, source="live", blocks=1, choices={}, say=said.append)
+        with pytest.raises(RecordError, match="no interrupted run with these parameters"):
+            obtain_run(_SCENARIO, source="resume", blocks=2, choices={}, say=said.append)
+        assert said == []
+        run = obtain_run(_SCENARIO, source="resume", blocks=1, choices={}, say=said.append)
+        read_back = obtain_run(_SCENARIO, source=run.run_id, blocks=1, choices={}, say=said.append)
+    assert read_back.manifest == run.manifest
+    assert read_back.trials.equals(run.trials)
+    assert read_back.histograms.equals(run.histograms)
+    return run, kept, said
+
+
+def _rows(run: Run) -> list[dict[str, Any]]:
+    return list(run.trials.iter_rows(named=True))
+
+
+def test_every_trial_is_reconciled_to_the_unit(finished: tuple[Run, dict[str, bytes], list[str]]) -> None:
+    run, _, _ = finished
+    assert {row["contestant"] for row in _rows(run)} == {one.name for one in _CONTESTANTS}
+    for row in _rows(run):
+        gates = {gate["name"]: gate for gate in json.loads(row["gates"])}
+        assert gates["reconciled"]["passed"], (row["contestant"], gates["reconciled"]["text"])
+        assert gates["settings"]["passed"], (row["contestant"], gates["settings"]["text"])
+        assert row["acknowledged"] == row["committed"] > 0
+        assert (row["in_doubt"], row["mismatched_accounts"]) == (0, 0)
+        # Every trial is judged by all gates, whatever they find.
+        assert len(gates) >= 6
+
+
+def test_trials_are_those_of_the_plan_in_its_order(finished: tuple[Run, dict[str, bytes], list[str]]) -> None:
+    run, _, _ = finished
+    names = [contestant.name for contestant in _CONTESTANTS]
+    plan = make_plan(names, [_ALPHA], blocks=1, seed=4432)
+    columns = ("trial", "block", "contestant", "alpha", "work_seed")
+    assert [tuple(row[name] for name in columns) for row in _rows(run)] == [
+        tuple(vars(planned).values()) for planned in plan
+    ]
+    began = run.trials["started_unix_s"].to_list()
+    assert began == sorted(began)
+
+
+def test_resume_measures_only_what_was_missing(finished: tuple[Run, dict[str, bytes], list[str]]) -> None:
+    run, kept, said = finished
+    assert sorted(kept) == ["trial-00000.json", "trial-00001.json", "trial-00002.json"]
+    for content in kept.values():
+        before = json.loads(content)
+        after = run.trials.row(before["trial"], named=True)
+        assert (after["started_unix_s"], after["acknowledged"]) == (
+            before["started_unix_s"],
+            before["acknowledged"],
+        )
+    trials = [line.split(",")[0] for line in said if line.startswith("trial")]
+    assert trials == [f"trial {number}/7" for number in (4, 5, 6, 7)]
+    assert len(run.manifest["resumed_unix_s"]) == 1
+
+
+def test_histograms_hold_the_goodput_of_their_trial(
+    finished: tuple[Run, dict[str, bytes], list[str]],
+) -> None:
+    run, _, _ = finished
+    for row, histograms in zip(_rows(run), run.histograms.iter_rows(named=True), strict=True):
+        counted = decode_histogram(histograms["service_time_histogram"]).get_total_count()
+        assert counted == round(row["goodput_per_s"] * _SCENARIO.window_s)
+        latency_ms = [entry["latency_ms"] for entry in json.loads(row["latency_ms"])]
+        assert latency_ms == sorted(latency_ms)
+        assert latency_ms[0] > 0
+
+
+def test_a_trial_carries_the_cost_of_its_parts(finished: tuple[Run, dict[str, bytes], list[str]]) -> None:
+    run, _, _ = finished
+    for row in _rows(run):
+        has_tier = "-rpc" in row["contestant"]
+        assert (row["tier_cpu_s"] > 0) == has_tier
+        assert any(key.startswith("tier: ") for key in json.loads(row["settings"])) == has_tier
+        assert row["server_memory_bytes"] > 2**20
+        assert row["client_cpu_s"] > 0
+        assert row["ceiling_per_s"] > 0
+
+
+def test_manifest_says_what_ran(finished: tuple[Run, dict[str, bytes], list[str]]) -> None:
+    run, _, _ = finished
+    systems = run.manifest["systems"]
+    assert systems.keys() == {"postgres", "spacetimedb"}
+    assert systems["postgres"]["version"].startswith("18.")
+    assert systems["spacetimedb"]["version"] == "1.2.0"
+    assert all(len(system["sha256"]) == 64 for system in systems.values())
+    assert Scenario.from_dict(run.manifest["scenario"]) == _SCENARIO
+    assert Path("/proc/sys/kernel/hostname").read_text().strip() not in json.dumps(run.manifest)
