@@ -84,7 +84,8 @@ class Exhibits(Findings):
     def cite_panel(self, over: Contestant, under: Contestant, alpha: float) -> page.Html:
         ratio = self.ratio(over.name, under.name, alpha)
         if ratio is None:
-            return page.banner("note", "This run has no number to cite: a needed cell has no valid trial.")
+            note = page.banner("note", "This run has no number to cite: a needed cell has no valid trial.")
+            return page.Html(f'<div id="cite">{note}</div>')
         statement = f"{_name(over)} ÷ {_name(under)}, goodput at α = {alpha:g}"
         return page.cite_panel(**self.citation(statement, ratio))
 
@@ -95,6 +96,9 @@ class Exhibits(Findings):
             page.Input("blocks", "blocks", str(self.blocks)),
             page.Input("alpha", "α", ",".join(f"{alpha:g}" for alpha in self.alphas)),
             page.Input("in_flight", "in flight", str(max(c.in_flight for c in scenario.contestants))),
+            page.Input("connections", "connections", str(scenario.connections)),
+            page.Input("accounts", "accounts", str(scenario.workload.accounts)),
+            page.Input("warmup_s", "warm-up, s", f"{scenario.warmup_s:g}"),
             page.Input("window_s", "window, s", f"{scenario.window_s:g}"),
             page.Input("durability", "durability", str(scenario.durability)),
         ]

@@ -17,7 +17,7 @@ from typing import Literal
 from gapbook.estimate import geometric_interval
 from gapbook.interval import Interval
 
-__all__ = ["Decomposition", "Factor", "Share", "decompose"]
+__all__ = ["Cell", "Decomposition", "Factor", "Share", "decompose"]
 
 Cell = tuple[str, ...]
 Family = Literal["stack", "wire", "promise", "workload", "residual"]

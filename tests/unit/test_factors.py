@@ -6,7 +6,9 @@ from itertools import product
 
 import pytest
 
-from gapbook.factors import Factor, decompose
+from gapbook.factors import Cell, Factor, decompose
+
+Cells = dict[Cell, dict[int, float]]
 
 CLIENT = Factor("Client", "client", "node", "rust", "stack")
 DEPTH = Factor("Pipelining", "in flight", "1", "64", "wire")
@@ -15,7 +17,7 @@ ENGINE = Factor("Engine", "system", "a", "b", "residual")
 
 def test_two_factors_by_hand() -> None:
     # log2: both orders give depth 1 then 3 or 2; client 2 or 1. Means: 1.5 and 2.5.
-    cells = {
+    cells: Cells = {
         ("node", "1"): {0: 1.0},
         ("rust", "1"): {0: 4.0},
         ("node", "64"): {0: 8.0},
@@ -32,7 +34,7 @@ def test_two_factors_by_hand() -> None:
 
 
 def test_an_infeasible_cell_leaves_one_ordering() -> None:
-    cells = {("node", "1"): {0: 1.0}, ("rust", "1"): {0: 4.0}, ("rust", "64"): {0: 16.0}}
+    cells: Cells = {("node", "1"): {0: 1.0}, ("rust", "1"): {0: 4.0}, ("rust", "64"): {0: 16.0}}
     parts = decompose([CLIENT, DEPTH], cells)
     assert parts is not None
     assert [share.multiplier.estimate for share in parts.shares] == pytest.approx([4, 4])
@@ -40,7 +42,7 @@ def test_an_infeasible_cell_leaves_one_ordering() -> None:
 
 
 def test_a_dummy_factor_gets_one_and_symmetric_factors_get_the_same() -> None:
-    cells = {}
+    cells: Cells = {}
     for client, depth, engine in product(("node", "rust"), ("1", "64"), ("a", "b")):
         cells[client, depth, engine] = {0: 3.0 ** ((client == "rust") + (depth == "64"))}
     parts = decompose([CLIENT, DEPTH, ENGINE], cells)
@@ -51,8 +53,8 @@ def test_a_dummy_factor_gets_one_and_symmetric_factors_get_the_same() -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_shares_close_on_any_lattice_and_in_every_block(seed: int) -> None:
     draw = random.Random(seed)
-    corners = list(product(("node", "rust"), ("1", "64"), ("a", "b")))
-    cells = {corner: {b: math.exp(draw.gauss(5, 2)) for b in range(5)} for corner in corners}
+    corners: list[Cell] = list(product(("node", "rust"), ("1", "64"), ("a", "b")))
+    cells: Cells = {corner: {b: math.exp(draw.gauss(5, 2)) for b in range(5)} for corner in corners}
     for corner in draw.sample(corners[1:-1], draw.randint(0, 3)):
         del cells[corner]
     parts = decompose([CLIENT, DEPTH, ENGINE], cells)
@@ -66,7 +68,11 @@ def test_shares_close_on_any_lattice_and_in_every_block(seed: int) -> None:
 
 
 def test_blocks_with_a_refused_cell_are_left_out_everywhere() -> None:
-    cells = {("node", "1"): {0: 1.0, 1: 1.0}, ("rust", "1"): {0: 4.0}, ("rust", "64"): {0: 16.0, 1: 99.0}}
+    cells: Cells = {
+        ("node", "1"): {0: 1.0, 1: 1.0},
+        ("rust", "1"): {0: 4.0},
+        ("rust", "64"): {0: 16.0, 1: 99.0},
+    }
     parts = decompose([CLIENT, DEPTH], cells)
     assert parts is not None
     assert parts.gap.n == 1
@@ -75,5 +81,5 @@ def test_blocks_with_a_refused_cell_are_left_out_everywhere() -> None:
 
 def test_no_path_or_no_common_block_gives_nothing() -> None:
     assert decompose([CLIENT, DEPTH], {("node", "1"): {0: 1.0}, ("rust", "64"): {0: 2.0}}) is None
-    disjoint = {("node", "1"): {0: 1.0}, ("rust", "1"): {1: 2.0}, ("rust", "64"): {0: 2.0}}
+    disjoint: Cells = {("node", "1"): {0: 1.0}, ("rust", "1"): {1: 2.0}, ("rust", "64"): {0: 2.0}}
     assert decompose([CLIENT, DEPTH], disjoint) is None
