@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import itertools
 import os
 import secrets
@@ -27,6 +28,7 @@ __all__ = ["Deployment", "Process", "free_port", "log_tail", "require_port_free"
 _PREFIX = "gapbook-"
 _OWNER_FILE = "owner"
 _LEAVE_GRACE_S = 6.0
+_IPC_RMID = 0  # see shmctl(2)
 
 
 def free_port() -> int:
@@ -249,6 +251,7 @@ class Deployment:
         for pid in (*led, *warden.descendants(led)):
             orphans.pop(pid, None)
         warden.end_processes(orphans, signal.SIGKILL)
+        _remove_shared_memory(process.pid)
 
     def forget(self, process: Process) -> None:
         with contextlib.suppress(ValueError):
@@ -265,6 +268,15 @@ class Deployment:
         raise StackError(
             f"{process.name}: nothing listens on port {port} after {timeout_s:.0f} s: {log_tail(process.log_path)}"
         )
+
+
+def _remove_shared_memory(creator: int) -> None:
+    """Remove System V shared memory that an ended process made and nobody uses: Postgres killed leaves some."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]:
+            _key, identifier, _permissions, _size, made_by, _last, attached = line.split()[:7]
+            if int(made_by) == creator and int(attached) == 0:
+                ctypes.CDLL(None).shmctl(int(identifier), _IPC_RMID, None)
 
 
 def sweep(parent: Path) -> None:
