@@ -299,7 +299,9 @@ def test_server_killed_in_a_window_is_a_refused_trial_and_the_next_is_measured(
     contestant: Contestant, fixture: str, deployment: Deployment, request: pytest.FixtureRequest
 ) -> None:
     stack: Stack = request.getfixturevalue(fixture)
+    victim = stack.processes()[0].pid
     killer = _kill_when_loaded(stack)
+    assert (victim in _makers_of_shared_memory()) == (stack.name == "postgres")
     row = _trial(contestant, stack, deployment, window_s=3.0)
     killer.join()
     assert not row["valid"]
@@ -308,7 +310,13 @@ def test_server_killed_in_a_window_is_a_refused_trial_and_the_next_is_measured(
     roots = [process.pid for process in deployment._processes]
     led = {*roots, *warden.descendants(roots)}
     assert warden.processes_of(deployment.token, deployment.directory).keys() <= led
+    assert victim not in _makers_of_shared_memory()
     _require_measured(_trial(contestant, stack, deployment))
+
+
+def _makers_of_shared_memory() -> set[int]:
+    """The processes that made the System V shared memory of this machine."""
+    return {int(line.split()[4]) for line in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]}
 
 
 @dataclass(frozen=True)
