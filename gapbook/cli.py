@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
 import warnings
 from collections.abc import Sequence
@@ -30,6 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"gapbook: {error}", file=sys.stderr)
         return _REFUSED
     except KeyboardInterrupt:
+        # The kernel ends with us: that a task of ours noticed its end is no news to the reader.
+        logging.getLogger("asyncio").disabled = True
         print("gapbook: interrupted; trials finished so far are kept (-p source=resume)", file=sys.stderr)
         return _INTERRUPTED
 

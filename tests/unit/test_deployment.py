@@ -171,7 +171,8 @@ def test_second_interrupt_while_leaving_is_finished_by_the_warden(
     with pytest.raises(KeyboardInterrupt):
         deployment.__exit__(None, None, None)
     assert not list(data_folder.iterdir())
-    assert process.popen.wait(5) == -signal.SIGQUIT
+    # The warden asks by SIGQUIT; on a machine so busy that the grace runs out first, it is SIGKILL.
+    assert process.popen.wait(5) in {-signal.SIGQUIT, -signal.SIGKILL}
 
 
 def test_shell_that_looks_at_the_logs_is_not_ended() -> None:
