@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 __all__ = ["MachineCpu", "cpu_s", "machine_cpu", "process_tree", "proportional_memory_bytes"]
 
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+_READING_ATTEMPTS = 20
 
 
 def process_tree(roots: Iterable[int]) -> list[int]:
@@ -29,14 +30,25 @@ def process_tree(roots: Iterable[int]) -> list[int]:
     return tree
 
 
-def cpu_s(roots: Iterable[int]) -> float:
-    """User and system CPU of process trees so far, ended and reaped children included; 10 ms steps."""
-    ticks = 0
-    for pid in process_tree(roots):
-        with contextlib.suppress(OSError, IndexError):
-            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-            ticks += sum(int(fields[index]) for index in (11, 12, 13, 14))
+def cpu_s(roots: Sequence[int]) -> float:
+    """User and system CPU of process trees so far, ended and reaped children included; 10 ms steps.
+
+    A child that ends while it is read would be counted nowhere (gone before it was read, reaped after
+    its parent was) or twice, so the tree must be the same before and after the reading.
+    """
+    for _ in range(_READING_ATTEMPTS):
+        before = process_tree(roots)
+        ticks = sum(map(_ticks, before))
+        if process_tree(roots) == before:
+            break
     return ticks / _TICKS_PER_S
+
+
+def _ticks(pid: int) -> int:
+    with contextlib.suppress(OSError, IndexError):
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return sum(int(fields[index]) for index in (11, 12, 13, 14))
+    return 0
 
 
 def proportional_memory_bytes(roots: Iterable[int]) -> int:

@@ -11,6 +11,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,6 @@ from gapbook.trial import run_trial
 
 __all__ = ["obtain_run"]
 
-_OVERHEAD_PER_TRIAL_S = 2.5
-
 
 def obtain_run(
     scenario: Scenario,
@@ -37,13 +36,15 @@ def obtain_run(
     source: str,
     blocks: int,
     choices: Mapping[str, ServerChoice],
+    attempts: int = 1,
     say: Callable[[str], None] = print,
 ) -> Run:
     """The run behind a chapter: ``live`` measures now, ``resume`` finishes an interrupted live run,
     ``published`` or a run id reads a stored one.
 
     Raises RecordError for a run that is missing or cannot be trusted, SetupError or StackError for
-    servers that cannot run.
+    servers that cannot run. A refused trial is run again at the end of its block, until it was tried
+    ``attempts`` times, whatever refused it; every attempt is kept.
     """
     if source == "published":
         return latest_published(scenario.chapter)
@@ -61,7 +62,7 @@ def obtain_run(
     for contestant in scenario.contestants:
         contestant.stack.locate(choices.get(contestant.system, ServerChoice()))
         contestant.load_client.resolved_command()
-    return _Campaign(scenario, plan, choices, say).run(resume=source == "resume")
+    return _Campaign(scenario, plan, choices, attempts, say).run(resume=source == "resume")
 
 
 class _Campaign:
@@ -70,15 +71,19 @@ class _Campaign:
         scenario: Scenario,
         plan: Sequence[PlannedTrial],
         choices: Mapping[str, ServerChoice],
+        attempts: int,
         say: Callable[[str], None],
     ) -> None:
         self.scenario = scenario
         self.plan = plan
         self.choices = choices
+        self.attempts = attempts
+        self.blocks = 1 + max(planned.block for planned in plan)
         self.say = say
         self.described = {
             "scenario": scenario.as_dict(),
-            "blocks": 1 + max(planned.block for planned in plan),
+            "blocks": self.blocks,
+            "attempts": attempts,
             "trials": [list(vars(planned).values()) for planned in plan],
             "servers": {name: choice.without_password() for name, choice in choices.items()},
         }
@@ -135,32 +140,40 @@ class _Campaign:
     def _run_trials(
         self, deployment: Deployment, stacks: Mapping[str, Stack], ceilings: Mapping[str, float]
     ) -> None:
+        """Block by block: the planned trials, then those refused, again, in the same order."""
         done = self.journal.trials()
-        pending = [planned for planned in self.plan if planned.number not in done]
-        one_s = self.scenario.warmup_s + self.scenario.window_s + _OVERHEAD_PER_TRIAL_S
-        started = time.monotonic()
-        for position, planned in enumerate(pending):
-            contestant = self.scenario.contestant(planned.contestant)
-            row = run_trial(
-                planned,
-                self.scenario,
-                stacks[contestant.system],
-                deployment=deployment,
-                tables=deployment.directory,
-                ceiling_per_s=ceilings[_ceiling_key(contestant)],
-            )
-            self.journal.add(row)
-            elapsed_s = time.monotonic() - started
-            one_s = elapsed_s / (position + 1)
-            left_s = one_s * (len(pending) - position - 1)
-            outcome = (
-                f"{row['goodput_per_s']:,.0f}/s" if row["valid"] else f"refused: {row['refused_because']}"
-            )
-            self.say(
-                f"trial {planned.number + 1}/{len(self.plan)}, block {planned.block + 1}, "
-                f"{planned.contestant}, alpha {planned.alpha:g}: {outcome} "
-                f"({elapsed_s:.0f} s, about {left_s:.0f} s left)"
-            )
+        started, ran = time.monotonic(), 0
+        for block in range(self.blocks):
+            planned_trials = [planned for planned in self.plan if planned.block == block]
+            for attempt in range(self.attempts):
+                for planned in planned_trials:
+                    numbered = replace(planned, number=planned.number + attempt * len(self.plan))
+                    earlier = done.get(numbered.number - len(self.plan))
+                    if numbered.number in done or (attempt and (earlier is None or earlier["valid"])):
+                        continue
+                    contestant = self.scenario.contestant(planned.contestant)
+                    row = run_trial(
+                        numbered,
+                        self.scenario,
+                        stacks[contestant.system],
+                        deployment=deployment,
+                        tables=deployment.directory,
+                        ceiling_per_s=ceilings[_ceiling_key(contestant)],
+                    )
+                    self.journal.add(row)
+                    done[numbered.number] = row
+                    ran += 1
+                    elapsed_s = time.monotonic() - started
+                    left_s = elapsed_s / ran * sum(p.number not in done for p in self.plan)
+                    self.say(
+                        f"trial {planned.number + 1}/{len(self.plan)}{' again' * attempt}, block {block + 1}, "
+                        f"{planned.contestant}, alpha {planned.alpha:g}: {_outcome(row)} "
+                        f"({elapsed_s:.0f} s, about {left_s:.0f} s left)"
+                    )
+
+
+def _outcome(row: Mapping[str, Any]) -> str:
+    return f"{row['goodput_per_s']:,.0f}/s" if row["valid"] else f"refused: {row['refused_because']}"
 
 
 @contextmanager

@@ -57,7 +57,11 @@ class Chapter:
             seed=given["seed"],
         ).select(_names(given["contestants"]))
         run = obtain_run(
-            scenario, source=given["source"], blocks=given["blocks"], choices=_choices(given["servers"])
+            scenario,
+            source=given["source"],
+            blocks=given["blocks"],
+            attempts=given["attempts"],
+            choices=_choices(given["servers"]),
         )
         return Exhibits(run, self.name)
 

@@ -83,6 +83,9 @@ PARAMETERS: Mapping[str, Parameter] = {
         Parameter(
             "blocks", "a whole number from 1 to 1000", _is_integer(1, 1000), "randomised complete blocks"
         ),
+        Parameter(
+            "attempts", "a whole number from 1 to 5", _is_integer(1, 5), "times that a refused trial is tried"
+        ),
         Parameter("accounts", "a whole number from 2 to 2097152", _is_integer(2, 2**21), "bank accounts"),
         Parameter(
             "seed",
