@@ -135,6 +135,22 @@ class Exhibits(Findings):
                 )
         return page.values_table(("rung", "published", "ours", f"published ±{VERDICT_BAND_FRAC:.0%}"), rows)
 
+    def catch_up_table(self) -> page.Html:
+        """How long each server worked on after the last acknowledgement, over all valid trials."""
+        rows: list[list[str | page.Html]] = []
+        for contestant in self.scenario.contestants:
+            seen = [row for a in self.alphas for row in self.rows(contestant.name, a) if row["valid"]]
+            if seen:
+                seconds, cpu_s = [row["catch_up_s"] for row in seen], [row["catch_up_cpu_s"] for row in seen]
+                rows.append(
+                    [
+                        _name(contestant),
+                        f"{min(seconds):.1f} to {max(seconds):.1f} s",
+                        f"{min(cpu_s):.1f} to {max(cpu_s):.1f} s",
+                    ]
+                )
+        return page.values_table(("contestant", "until idle", "processor time"), rows)
+
     def refused_table(self) -> page.Html:
         return page.refused_table(self.refused)
 
