@@ -27,10 +27,10 @@ class Exhibits(Findings):
     """What a notebook displays. Every number in it is computed from the run's record."""
 
     # --- first screen -------------------------------------------------------------------------
-    def banner(self) -> page.Html:
-        """Says that a page is the reader's own run; empty for a published one."""
+    def banner(self) -> page.Html | None:
+        """Says that a page is the reader's own run; nothing for a published one."""
         if self.run.published:
-            return page.Html("")
+            return None
         return page.banner(
             "own-run", f"This page shows run {self.run.run_id}, measured here, not the published run."
         )
@@ -45,7 +45,15 @@ class Exhibits(Findings):
                     f"Not answered by this run: {over.name} or {under.name} has no valid trial at α = {alpha:g}."
                 )
             parts.append(f"{page.estimate(ratio.as_factor())} at α = {alpha:g}")
-        return page.answer(page.Html(html.escape(sentence).replace("{ratios}", ", and ".join(parts))))
+        ahead = [c.system_label for c in (over, under) if self._acknowledged_ahead(c.name)]
+        caveat = f" {' and '.join(ahead)} acknowledged faster than it wrote: not sustained." if ahead else ""
+        text = html.escape(sentence).replace("{ratios}", ", and ".join(parts)) + html.escape(caveat)
+        return page.answer(page.Html(text))
+
+    def _acknowledged_ahead(self, contestant: str) -> bool:
+        """Whether a valid trial of the contestant is labelled *not sustained*."""
+        rows = [row for alpha in self.alphas for row in self.rows(contestant, alpha) if row["valid"]]
+        return any(_short(label) == "not sustained" for row in rows for label in json.loads(row["labels"]))
 
     def buttons(self) -> page.Html:
         folder = f"../_static/runs/{self.run.run_id}"
