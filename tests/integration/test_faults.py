@@ -46,6 +46,7 @@ _PARAMETERS: dict[str, Any] = {
     "window_s": 0.5,
     "warmup_s": 0.2,
     "blocks": 1,
+    "attempts": 1,
     "accounts": 1000,
     "seed": 1,
     "durability": "delayed(500 ms)",
