@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bench.pairs import Load
-from gapbook.clients import CONTRACT_VERSION, ClientRun, find_client
+from gapbook.clients import ClientRun, closed_loop, find_client
 from gapbook.deployment import Deployment
 from gapbook.work import AliasTable
 
@@ -19,28 +19,20 @@ def configuration(
     deployment: Deployment, endpoint: dict[str, Any], *, connections: int, in_flight: int
 ) -> dict[str, Any]:
     """Closed loop over uniform accounts, no warm-up: what is counted is the whole run, start included."""
-    path, sha256 = AliasTable.zipf_cached(ACCOUNTS, 0.0).write(deployment.directory)
-    return {
-        "contract": CONTRACT_VERSION,
-        "endpoint": endpoint,
-        "workload": {
-            "name": "transfer",
-            "seed": 1,
-            "accounts": ACCOUNTS,
-            "alpha": 0.0,
-            "amount_max": 1000,
-            "alias_table": str(path),
-            "alias_table_sha256": sha256,
-        },
-        "connections": connections,
-        "in_flight": in_flight,
-        "loop": {"kind": "closed"},
-        "threads": 1,
-        "warmup_s": 0.0,
-        "window_s": WINDOW_S,
-        "drain_s": 10.0,
-        "request_timeout_s": 10.0,
-    }
+    return closed_loop(
+        endpoint,
+        AliasTable.zipf_cached(ACCOUNTS, 0.0),
+        deployment.directory,
+        seed=1,
+        alpha=0.0,
+        amount_max=1000,
+        connections=connections,
+        in_flight=in_flight,
+        warmup_s=0.0,
+        window_s=WINDOW_S,
+        drain_s=10.0,
+        request_timeout_s=10.0,
+    )
 
 
 def our_load(

@@ -23,10 +23,21 @@ from gapbook.deployment import Deployment
 from gapbook.errors import ClientError, ParameterError, SetupError
 from gapbook.paths import CHECKOUT, cache_directory, hash_files
 from gapbook.toolchain import node_path
+from gapbook.work import AliasTable
 
-__all__ = ["CONTRACT_VERSION", "Client", "ClientRun", "discover_clients", "find_client", "rust_workspace_key"]
+__all__ = [
+    "CLIENT_THREADS",
+    "CONTRACT_VERSION",
+    "Client",
+    "ClientRun",
+    "closed_loop",
+    "discover_clients",
+    "find_client",
+    "rust_workspace_key",
+]
 
 CONTRACT_VERSION = 1
+CLIENT_THREADS = 1
 _GRACE_S = 15.0
 _REPORT_KEYS = frozenset(
     [
@@ -115,6 +126,49 @@ def find_client(language: str, protocol: str) -> Client:
             return client
     there_are = ", ".join(f"{c.language}/{p}" for c in discover_clients() for p in c.protocols)
     raise ParameterError(f"client: none in {language!r} speaks {protocol!r}; there are: {there_are}")
+
+
+def closed_loop(
+    endpoint: Mapping[str, Any],
+    table: AliasTable,
+    tables: Path,
+    *,
+    seed: int,
+    alpha: float,
+    amount_max: int,
+    connections: int,
+    in_flight: int,
+    warmup_s: float,
+    window_s: float,
+    drain_s: float,
+    request_timeout_s: float,
+) -> dict[str, Any]:
+    """The configuration of a closed loop of transfers on one thread (clients/CONTRACT.md).
+
+    The alias table is written beneath ``tables``, where the client reads it.
+    """
+    table_path, table_sha256 = table.write(tables)
+    return {
+        "contract": CONTRACT_VERSION,
+        "endpoint": endpoint,
+        "workload": {
+            "name": "transfer",
+            "seed": seed,
+            "accounts": table.accounts,
+            "alpha": alpha,
+            "amount_max": amount_max,
+            "alias_table": str(table_path),
+            "alias_table_sha256": table_sha256,
+        },
+        "connections": connections,
+        "in_flight": in_flight,
+        "loop": {"kind": "closed"},
+        "threads": CLIENT_THREADS,
+        "warmup_s": warmup_s,
+        "window_s": window_s,
+        "drain_s": drain_s,
+        "request_timeout_s": request_timeout_s,
+    }
 
 
 @dataclass

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from gapbook.clients import CONTRACT_VERSION, Client, ClientRun, rust_binaries_directory
+from gapbook.clients import Client, ClientRun, closed_loop, rust_binaries_directory
 from gapbook.deployment import Deployment, log_tail
 from gapbook.errors import ParameterError, SetupError, StackError
 from gapbook.paths import CHECKOUT
@@ -54,29 +54,22 @@ def measure_ceiling(
     deployment: Deployment, client: Client, protocol: str, *, connections: int, in_flight: int
 ) -> float:
     """Requests a second of a client against the null server of its protocol, on the same cores as a trial."""
-    table_path, table_sha256 = AliasTable.zipf_cached(_ACCOUNTS, 0.0).write(deployment.directory)
+    table = AliasTable.zipf_cached(_ACCOUNTS, 0.0)
     with null_server(deployment, protocol) as endpoint:
-        configuration = {
-            "contract": CONTRACT_VERSION,
-            "endpoint": endpoint,
-            "workload": {
-                "name": "transfer",
-                "seed": 1,
-                "accounts": _ACCOUNTS,
-                "alpha": 0.0,
-                "amount_max": 1000,
-                "alias_table": str(table_path),
-                "alias_table_sha256": table_sha256,
-            },
-            "connections": connections,
-            "in_flight": in_flight,
-            "loop": {"kind": "closed"},
-            "threads": 1,
-            "warmup_s": _WARMUP_S,
-            "window_s": _WINDOW_S,
-            "drain_s": 5.0,
-            "request_timeout_s": 5.0,
-        }
+        configuration = closed_loop(
+            endpoint,
+            table,
+            deployment.directory,
+            seed=1,
+            alpha=0.0,
+            amount_max=1000,
+            connections=connections,
+            in_flight=in_flight,
+            warmup_s=_WARMUP_S,
+            window_s=_WINDOW_S,
+            drain_s=5.0,
+            request_timeout_s=5.0,
+        )
         report = ClientRun(client, configuration, _ignore).run(deployment)
     return float(report["window"]["goodput_per_s"])
 

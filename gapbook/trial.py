@@ -17,7 +17,7 @@ from gapbook import gates
 from gapbook.accounting import proportional_memory_bytes
 from gapbook.audit import Audit, reconcile
 from gapbook.backlog import Backlog, wait_until_idle
-from gapbook.clients import CONTRACT_VERSION, ClientRun
+from gapbook.clients import CLIENT_THREADS, ClientRun, closed_loop
 from gapbook.deployment import Deployment
 from gapbook.edges import Edges, WindowCpu
 from gapbook.errors import ClientError, StackError
@@ -29,7 +29,6 @@ from gapbook.work import AliasTable
 __all__ = ["PERCENTILES", "decode_histogram", "run_trial"]
 
 PERCENTILES = (50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99)
-_CLIENT_THREADS = 1
 
 
 @dataclass(frozen=True)
@@ -140,28 +139,20 @@ def _configuration(
     tables: Path,
 ) -> dict[str, Any]:
     """What the client is told; see clients/CONTRACT.md."""
-    table_path, table_sha256 = table.write(tables)
-    return {
-        "contract": CONTRACT_VERSION,
-        "endpoint": endpoint,
-        "workload": {
-            "name": scenario.workload.name,
-            "seed": planned.work_seed,
-            "accounts": scenario.workload.accounts,
-            "alpha": planned.alpha,
-            "amount_max": scenario.workload.amount_max,
-            "alias_table": str(table_path),
-            "alias_table_sha256": table_sha256,
-        },
-        "connections": scenario.connections,
-        "in_flight": contestant.in_flight,
-        "loop": {"kind": "closed"},
-        "threads": _CLIENT_THREADS,
-        "warmup_s": scenario.warmup_s,
-        "window_s": scenario.window_s,
-        "drain_s": scenario.drain_s,
-        "request_timeout_s": scenario.request_timeout_s,
-    }
+    return closed_loop(
+        endpoint,
+        table,
+        tables,
+        seed=planned.work_seed,
+        alpha=planned.alpha,
+        amount_max=scenario.workload.amount_max,
+        connections=scenario.connections,
+        in_flight=contestant.in_flight,
+        warmup_s=scenario.warmup_s,
+        window_s=scenario.window_s,
+        drain_s=scenario.drain_s,
+        request_timeout_s=scenario.request_timeout_s,
+    )
 
 
 def _judge(loaded: _Loaded, scenario: Scenario, stack: Stack, ceiling_per_s: float | None) -> dict[str, Any]:
@@ -191,7 +182,7 @@ def _judge(loaded: _Loaded, scenario: Scenario, stack: Stack, ceiling_per_s: flo
         goodput_per_s=window["goodput_per_s"],
         ceiling_per_s=ceiling_per_s,
         client_cpu_s=loaded.client_cpu_s,
-        client_threads=_CLIENT_THREADS,
+        client_threads=CLIENT_THREADS,
         window_s=report["window_s"],
         catch_up_s=loaded.backlog.catch_up_s,
         loaded_s=report["warmup_s"] + report["window_s"],
