@@ -3,9 +3,11 @@
 use std::io::{self, BufWriter, Read, Write};
 use std::process::ExitCode;
 
+use serde::Serialize;
 use serde_json::json;
 
 use crate::config::{Config, DrawConfig, CONTRACT_VERSION};
+use crate::embedded::{self, Engine};
 use crate::error::ClientError;
 use crate::protocol::Protocol;
 use crate::report::ClientIdentity;
@@ -15,13 +17,27 @@ use crate::{progress, trial};
 
 const LANGUAGE: &str = "rust";
 
-/// The whole of a client's `main`.
+/// The whole of the `main` of a client that calls a server.
 pub fn main<P: Protocol>(name: &'static str, version: &'static str) -> ExitCode {
+    run(name, version, P::NAME, |input, client| trial::run::<P>(&Config::parse(input, P::NAME)?, client))
+}
+
+/// The whole of the `main` of a client that holds its engine.
+pub fn main_embedded<E: Engine>(name: &'static str, version: &'static str) -> ExitCode {
+    run(name, version, E::NAME, |input, client| embedded::run::<E>(&Config::parse(input, E::NAME)?, client))
+}
+
+fn run<R: Serialize>(
+    name: &'static str,
+    version: &'static str,
+    protocol: &str,
+    load: impl FnOnce(&[u8], ClientIdentity) -> Result<R, ClientError>,
+) -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let ended = match arguments.as_slice() {
-        [] => load::<P>(name, version),
-        ["--describe"] => describe::<P>(name, version),
+        [] => report(name, version, load),
+        ["--describe"] => describe(name, version, protocol),
         ["--draw"] => draw(),
         other => Err(ClientError::Configuration(format!(
             "arguments: {} is refused; allowed: none, --describe or --draw",
@@ -37,10 +53,13 @@ pub fn main<P: Protocol>(name: &'static str, version: &'static str) -> ExitCode 
     }
 }
 
-fn load<P: Protocol>(name: &'static str, version: &'static str) -> Result<(), ClientError> {
-    let config: Config<P::Endpoint> = Config::parse(&read_input()?, P::NAME)?;
+fn report<R: Serialize>(
+    name: &'static str,
+    version: &'static str,
+    load: impl FnOnce(&[u8], ClientIdentity) -> Result<R, ClientError>,
+) -> Result<(), ClientError> {
     let client = ClientIdentity { name, language: LANGUAGE, version, build_id: build_id() };
-    let report = trial::run::<P>(&config, client)?;
+    let report = load(&read_input()?, client)?;
     let mut output = BufWriter::new(io::stdout());
     serde_json::to_writer(&mut output, &report)
         .map_err(io::Error::from)
@@ -48,9 +67,9 @@ fn load<P: Protocol>(name: &'static str, version: &'static str) -> Result<(), Cl
         .map_err(unwritable)
 }
 
-fn describe<P: Protocol>(name: &str, version: &str) -> Result<(), ClientError> {
+fn describe(name: &str, version: &str, protocol: &str) -> Result<(), ClientError> {
     let description = json!({
-        "contract": CONTRACT_VERSION, "name": name, "language": LANGUAGE, "version": version, "protocols": [P::NAME]
+        "contract": CONTRACT_VERSION, "name": name, "language": LANGUAGE, "version": version, "protocols": [protocol]
     });
     let mut output = io::stdout();
     write!(output, "{description}").and_then(|()| end_line(output)).map_err(unwritable)
