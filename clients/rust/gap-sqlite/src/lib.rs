@@ -1,0 +1,89 @@
+//! SQLite inside this process, on one connection that all connections of the load share: SQLite has one writer
+//! at a time, and a second connection would only empty the page cache of the first with each of its commits.
+
+mod transfer;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use loadgen::{Engine, Operation, Outcome};
+use rusqlite::{Connection, OpenFlags};
+use serde::Deserialize;
+
+use transfer::Transfer;
+
+/// What the engine must say of itself, for the results to be those of the settings that were asked for.
+const READ_BACK: [&str; 5] = ["journal_mode", "synchronous", "page_size", "cache_size", "wal_autocheckpoint"];
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Endpoint {
+    pub path: PathBuf,
+    pub synchronous: Synchronous,
+    #[serde(default)]
+    pub mode: Mode,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Synchronous {
+    Off,
+    Normal,
+    Full,
+}
+
+/// How a transfer is expressed; this client knows SQL statements only.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    #[default]
+    Sql,
+}
+
+pub struct Sqlite {
+    transfer: Transfer<'static>,
+    settings: BTreeMap<String, String>,
+}
+
+impl Engine for Sqlite {
+    const NAME: &'static str = "sqlite";
+    type Endpoint = Endpoint;
+
+    fn open(endpoint: &Endpoint) -> Result<Self, String> {
+        open(endpoint).map_err(|error| format!("{}: {error}", endpoint.path.display()))
+    }
+
+    fn settings(&self) -> BTreeMap<String, String> {
+        self.settings.clone()
+    }
+
+    #[inline]
+    fn transfer(&mut self, operation: Operation) -> Outcome<'static> {
+        self.transfer.run(operation)
+    }
+}
+
+fn open(endpoint: &Endpoint) -> Result<Sqlite, rusqlite::Error> {
+    // Without the flag that creates a file: a wrong path must not become an empty bank.
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    // Kept until the process ends, so that its statements are prepared once.
+    let connection: &'static Connection =
+        Box::leak(Box::new(Connection::open_with_flags(&endpoint.path, flags)?));
+    connection.pragma_update(None, "synchronous", endpoint.synchronous as i64)?;
+    let mut settings = BTreeMap::from([("sqlite_version".to_owned(), rusqlite::version().to_owned())]);
+    for name in READ_BACK {
+        settings.insert(name.to_owned(), pragma(connection, name)?);
+    }
+    Ok(Sqlite { transfer: Transfer::prepare(connection)?, settings })
+}
+
+fn pragma(connection: &Connection, name: &str) -> Result<String, rusqlite::Error> {
+    use rusqlite::types::Value;
+    connection.pragma_query_value(None, name, |row| {
+        Ok(match row.get(0)? {
+            Value::Integer(number) => number.to_string(),
+            Value::Text(text) => text,
+            other => format!("{other:?}"),
+        })
+    })
+}
