@@ -8,7 +8,9 @@ from gapbook.charts._contestants import Cell, Contestant, Trial, contestants
 from gapbook.charts._figure import PHONE_WIDTH, WIDE_WIDTH, Figure
 from gapbook.charts._frame import Provenance
 from gapbook.charts._gates import Gate, gates
+from gapbook.charts._interaction import FactorStates, interaction
 from gapbook.charts._latency import LatencySeries, LatencyTrial, latency
+from gapbook.charts._lines import Line, LinePoint, lines
 from gapbook.charts._missing import missing
 from gapbook.charts._tokens import TOKENS
 from gapbook.charts._waterfall import Closing, Endpoint, Step, close, waterfall
@@ -21,17 +23,22 @@ __all__ = [
     "Closing",
     "Contestant",
     "Endpoint",
+    "FactorStates",
     "Figure",
     "Gate",
     "LatencySeries",
     "LatencyTrial",
+    "Line",
+    "LinePoint",
     "Provenance",
     "Step",
     "Trial",
     "close",
     "contestants",
     "gates",
+    "interaction",
     "latency",
+    "lines",
     "missing",
     "waterfall",
 ]
