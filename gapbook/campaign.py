@@ -18,12 +18,13 @@ from typing import Any
 import psutil
 
 from gapbook.deployment import Deployment
-from gapbook.errors import ParameterError, StackError
+from gapbook.errors import ParameterError, RecordError, StackError
+from gapbook.killcheck import kill_check
 from gapbook.nullserver import measure_ceiling
 from gapbook.paths import CHECKOUT, deployments_directory
 from gapbook.plan import PlannedTrial, make_plan
-from gapbook.record import Journal, Run, find_run, latest_published, live_folder
-from gapbook.scenario import Contestant, Scenario
+from gapbook.record import Journal, Run, find_finished, find_run, latest_published, live_folder
+from gapbook.scenario import Contestant, Scenario, Variant
 from gapbook.stacks import ServerChoice, Stack, StackContext
 from gapbook.trial import run_trial
 
@@ -37,6 +38,7 @@ def obtain_run(
     blocks: int,
     choices: Mapping[str, ServerChoice],
     attempts: int = 1,
+    kills: int = 0,
     say: Callable[[str], None] = print,
 ) -> Run:
     """The run behind a chapter: ``live`` measures now, ``resume`` finishes an interrupted live run,
@@ -44,7 +46,8 @@ def obtain_run(
 
     Raises RecordError for a run that is missing or cannot be trusted, SetupError or StackError for
     servers that cannot run. A refused trial is run again at the end of its block, until it was tried
-    ``attempts`` times, whatever refused it; every attempt is kept.
+    ``attempts`` times, whatever refused it; every attempt is kept. After the trials the server of each
+    contestant is killed ``kills`` times, to see which acknowledged transfers are gone.
     """
     if source == "published":
         return latest_published(scenario.chapter)
@@ -59,10 +62,16 @@ def obtain_run(
     for system in choices:
         if system not in {contestant.system for contestant in scenario.contestants}:
             raise ParameterError(f"servers: {system!r} is the system of no contestant")
+        variants = {c.variant(scenario.durability) for c in scenario.contestants if c.system == system}
+        if len(variants) > 1 and choices[system].endpoint:
+            raise ParameterError(
+                f"servers: {system} runs with several settings here, which one running server cannot "
+                "have; name a binary, or select contestants of one setting"
+            )
     for contestant in scenario.contestants:
         contestant.stack.locate(choices.get(contestant.system, ServerChoice()))
         contestant.load_client.resolved_command()
-    return _Campaign(scenario, plan, choices, attempts, say).run(resume=source == "resume")
+    return _Campaign(scenario, plan, choices, attempts, kills, say).run(resume=source == "resume")
 
 
 class _Campaign:
@@ -72,25 +81,34 @@ class _Campaign:
         plan: Sequence[PlannedTrial],
         choices: Mapping[str, ServerChoice],
         attempts: int,
+        kills: int,
         say: Callable[[str], None],
     ) -> None:
         self.scenario = scenario
         self.plan = plan
         self.choices = choices
         self.attempts = attempts
+        self.kills = kills
         self.blocks = 1 + max(planned.block for planned in plan)
         self.say = say
         self.described = {
             "scenario": scenario.as_dict(),
             "blocks": self.blocks,
             "attempts": attempts,
+            "kills": kills,
             "trials": [list(vars(planned).values()) for planned in plan],
             "servers": {name: choice.without_password() for name, choice in choices.items()},
         }
         key = hashlib.sha256(json.dumps(self.described, sort_keys=True).encode()).hexdigest()[:12]
+        self.key = key
         self.journal = Journal(live_folder(scenario.chapter), key)
 
     def run(self, *, resume: bool) -> Run:
+        if resume and not self.journal.trials():
+            finished = find_finished(self.scenario.chapter, self.key)
+            if finished is not None:
+                self.say(f"{self.scenario.chapter}: run {finished.run_id} is finished, nothing to resume")
+                return finished
         with self.journal.locked(resume=resume):
             if resume:
                 facts = self.journal.plan()["facts"]
@@ -99,32 +117,72 @@ class _Campaign:
                 facts = {"started_unix_s": time.time(), "machine": _machine(), "code": _code_version()}
             self.journal.write_plan({**self.described, "facts": facts})
             with _disk_errors(), Deployment() as deployment, self._started_stacks(deployment) as stacks:
-                facts["systems"] = {name: _describe(stack) for name, stack in stacks.items()}
-                facts["modules"] = {c.system: c.module.source_hash() for c in self.scenario.contestants}
-                facts["ceilings_per_s"] = self._ceilings(deployment)
+                self._keep(
+                    facts,
+                    systems={
+                        variant.label(self.scenario.durability): _describe(stack)
+                        for variant, stack in stacks.items()
+                    },
+                    modules={c.system: c.module.source_hash() for c in self.scenario.contestants},
+                )
+                if "ceilings_per_s" not in facts:
+                    facts["ceilings_per_s"] = self._ceilings(deployment)
+                self.journal.write_plan({**self.described, "facts": facts})
                 self._run_trials(deployment, stacks, facts["ceilings_per_s"])
+                facts["kill_checks"] = self._kill_checks(deployment, stacks)
             facts["finished_unix_s"] = time.time()
-            return self.journal.finish({**self.described, **facts, "chapter": self.scenario.chapter})
+            return self.journal.finish(
+                {**self.described, **facts, "chapter": self.scenario.chapter, "plan_key": self.key}
+            )
+
+    def _keep(self, facts: dict[str, Any], **now: Mapping[str, Any]) -> None:
+        """Write down what is measured; raises RecordError when it is not what was measured before."""
+        for kind, found in now.items():
+            before = facts.setdefault(kind, found)
+            changed = [name for name in found if before.get(name) != json.loads(json.dumps(found[name]))]
+            if changed and before is not found:
+                raise RecordError(
+                    f"source: {kind} changed since the run was interrupted ({', '.join(changed)}); "
+                    f"trials of both cannot be compared: remove {self.journal.directory} and use source=live"
+                )
+
+    def _kill_checks(self, deployment: Deployment, stacks: Mapping[Variant, Stack]) -> list[dict[str, Any]]:
+        """What is gone of each contestant's acknowledged transfers after its server was killed."""
+        rows: list[dict[str, Any]] = []
+        for contestant in self.scenario.contestants if self.kills else ():
+            stack = stacks[contestant.variant(self.scenario.durability)]
+            self.say(f"killing the server of {contestant.name}, {self.kills} times")
+            rows += kill_check(contestant, self.scenario, stack, deployment, rounds=self.kills)
+        return rows
 
     @contextmanager
-    def _started_stacks(self, deployment: Deployment) -> Iterator[dict[str, Stack]]:
-        stacks: dict[str, Stack] = {}
+    def _started_stacks(self, deployment: Deployment) -> Iterator[dict[Variant, Stack]]:
+        stacks: dict[Variant, Stack] = {}
         try:
             for contestant in self.scenario.contestants:
-                if contestant.system not in stacks:
-                    choice = self.choices.get(contestant.system, ServerChoice())
-                    context = StackContext(deployment, self.scenario.durability, choice)
-                    stacks[contestant.system] = contestant.stack(context)
-                    self.say(f"starting {contestant.system_label}")
-                    stacks[contestant.system].start()
+                variant = contestant.variant(self.scenario.durability)
+                if variant not in stacks:
+                    context = StackContext(
+                        deployment,
+                        self.scenario.durability_of(contestant),
+                        self.choices.get(contestant.system, ServerChoice()),
+                        processors=variant.processors,
+                        isolation=variant.isolation,
+                    )
+                    self.say(f"starting {variant.label(self.scenario.durability)}")
+                    stacks[variant] = contestant.stack(context)
+                    stacks[variant].start()
             yield stacks
         finally:
             for stack in stacks.values():
                 stack.stop()
 
-    def _ceilings(self, deployment: Deployment) -> dict[str, float]:
-        """The rate of each load client against a server that does nothing, by client and depth."""
-        ceilings: dict[str, float] = {}
+    def _ceilings(self, deployment: Deployment) -> dict[str, float | None]:
+        """The rate of each load client against a server that does nothing, by client, way and depth.
+
+        None where no such server can stand in: for an engine inside the client.
+        """
+        ceilings: dict[str, float | None] = {}
         for contestant in self.scenario.contestants:
             key = _ceiling_key(contestant)
             if key not in ceilings:
@@ -132,13 +190,14 @@ class _Campaign:
                     deployment,
                     contestant.load_client,
                     contestant.protocol,
+                    endpoint=_told(contestant),
                     connections=self.scenario.connections,
                     in_flight=contestant.in_flight,
                 )
         return ceilings
 
     def _run_trials(
-        self, deployment: Deployment, stacks: Mapping[str, Stack], ceilings: Mapping[str, float]
+        self, deployment: Deployment, stacks: Mapping[Variant, Stack], ceilings: Mapping[str, float | None]
     ) -> None:
         """Block by block: the planned trials, then those refused, again, in the same order."""
         done = self.journal.trials()
@@ -155,7 +214,7 @@ class _Campaign:
                     row = run_trial(
                         numbered,
                         self.scenario,
-                        stacks[contestant.system],
+                        stacks[contestant.variant(self.scenario.durability)],
                         deployment=deployment,
                         tables=deployment.directory,
                         ceiling_per_s=ceilings[_ceiling_key(contestant)],
@@ -190,8 +249,16 @@ def _disk_errors() -> Iterator[None]:
         ) from error
 
 
+def _told(contestant: Contestant) -> dict[str, Any]:
+    """What the client is told besides the address: nothing where it calls a tier."""
+    if contestant.module.is_process(contestant.tier):
+        return {}
+    return contestant.module.client_endpoint(contestant.access, {})
+
+
 def _ceiling_key(contestant: Contestant) -> str:
-    return f"{contestant.client}/{contestant.protocol}/{contestant.in_flight}"
+    told = "".join(f"/{key}={value}" for key, value in sorted(_told(contestant).items()))
+    return f"{contestant.client}/{contestant.protocol}{told}/{contestant.in_flight}"
 
 
 def _describe(stack: Stack) -> dict[str, Any]:

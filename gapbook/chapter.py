@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 from gapbook.campaign import obtain_run
@@ -37,16 +38,45 @@ class Chapter:
             raise ParameterError(f"chapter {name}: its parameters cell does not set {', '.join(missing)}")
 
     def contestant(
-        self, name: str, system: str, *, access: str, client: str, in_flight: int, tier: str = "direct"
+        self,
+        name: str,
+        system: str,
+        *,
+        access: str,
+        client: str,
+        in_flight: int,
+        tier: str = "direct",
+        **settings: Any,
     ) -> Contestant:
-        """One contestant, a full set of levels; raises ParameterError when a level does not exist."""
-        return Contestant(name, system, access, tier, client, in_flight)
+        """One contestant, a full set of levels; raises ParameterError when a level does not exist.
 
-    def measure(self, *contestants: Contestant) -> Exhibits:
-        """Obtain the run of these contestants (those that the parameters select), live or stored."""
+        ``settings`` are those of :class:`gapbook.scenario.Contestant` that are not as the scenario has them.
+        """
+        return Contestant(name, system, access, tier, client, in_flight, **settings)
+
+    def lattice(
+        self, name: Callable[..., str], system: str, **levels: Sequence[Any]
+    ) -> tuple[list[Contestant], list[tuple[str, str]]]:
+        """All combinations of levels: the contestants that can be run, and the names of the others with
+        the reason why nobody can run them. ``name`` makes a contestant's name of its levels."""
+        feasible, infeasible = [], []
+        for combination in product(*levels.values()):
+            chosen = dict(zip(levels, combination, strict=True))
+            try:
+                feasible.append(self.contestant(name(**chosen), system, **chosen))
+            except ParameterError as error:
+                infeasible.append((name(**chosen), str(error)))
+        return feasible, infeasible
+
+    def measure(self, *contestants: Contestant, part: str = "", varies: Sequence[str] = ()) -> Exhibits:
+        """Obtain the run of these contestants (those that the parameters select), live or stored.
+
+        A chapter that measures several scenarios names them by ``part``: each has a run of its own.
+        ``varies`` names the promises that are a factor of the chapter.
+        """
         given = self.parameters
         scenario = Scenario(
-            chapter=self.name,
+            chapter=f"{self.name}-{part}" if part else self.name,
             contestants=contestants,
             workload=Workload(given["accounts"]),
             alphas=tuple(float(a) for a in _as_list(given["alpha"])),
@@ -55,6 +85,7 @@ class Chapter:
             warmup_s=float(given["warmup_s"]),
             durability=Durability.parse(given["durability"]),
             seed=given["seed"],
+            varies=tuple(varies),
         ).select(_names(given["contestants"]))
         run = obtain_run(
             scenario,
@@ -62,8 +93,9 @@ class Chapter:
             blocks=given["blocks"],
             attempts=given["attempts"],
             choices=_choices(given["servers"]),
+            kills=given["kills"],
         )
-        return Exhibits(run, self.name)
+        return Exhibits(run, scenario.chapter)
 
 
 _SHELL_NAMES = frozenset({"In", "Out", "exit", "quit", "get_ipython", "open"})

@@ -13,7 +13,7 @@ import signal
 import threading
 import time
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -80,6 +80,18 @@ class Client:
     language: str
     protocols: tuple[str, ...]
     command: tuple[str, ...]
+    access: tuple[str, ...] | None = None
+    """The access levels that it can express; None is any."""
+    sequential: tuple[str, ...] = ()
+    """Protocols in which its library has one request out on each connection."""
+
+    def require_pipelined(self, protocol: str) -> None:
+        """Raise ParameterError unless this client can have several requests out on each connection."""
+        if protocol in self.sequential:
+            raise ParameterError(
+                f"in_flight: the {self.language} client for {protocol} has one request out on each "
+                "connection; allowed: 1"
+            )
 
     def resolved_command(self) -> list[str]:
         """The command with its runtime found; raises SetupError naming what builds it."""
@@ -114,16 +126,30 @@ def discover_clients() -> tuple[Client, ...]:
     ):
         facts = tomllib.loads(path.read_text())
         found.append(
-            Client(path.parent, facts["language"], tuple(facts["protocols"]), tuple(facts["command"]))
+            Client(
+                path.parent,
+                facts["language"],
+                tuple(facts["protocols"]),
+                tuple(facts["command"]),
+                tuple(facts["access"]) if "access" in facts else None,
+                tuple(facts.get("sequential", ())),
+            )
         )
     return tuple(found)
 
 
-def find_client(language: str, protocol: str) -> Client:
-    """The client of that language that speaks the protocol; raises ParameterError listing what there is."""
-    for client in discover_clients():
-        if client.language == language and protocol in client.protocols:
+def find_client(language: str, protocol: str, access: str | None = None) -> Client:
+    """The client of that language that speaks the protocol (and can express the access level).
+
+    Raises ParameterError listing what there is.
+    """
+    speaking = [c for c in discover_clients() if c.language == language and protocol in c.protocols]
+    for client in speaking:
+        if access is None or client.access is None or access in client.access:
             return client
+    if speaking:
+        able = ", ".join(sorted({name for c in speaking for name in c.access or ()}))
+        raise ParameterError(f"client: {language!r} over {protocol!r} cannot do {access!r}; allowed: {able}")
     there_are = ", ".join(f"{c.language}/{p}" for c in discover_clients() for p in c.protocols)
     raise ParameterError(f"client: none in {language!r} speaks {protocol!r}; there are: {there_are}")
 
@@ -142,13 +168,18 @@ def closed_loop(
     window_s: float,
     drain_s: float,
     request_timeout_s: float,
+    max_retries: int = 0,
+    flaws: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
     """The configuration of a closed loop of transfers on one thread (clients/CONTRACT.md).
 
     The alias table is written beneath ``tables``, where the client reads it.
     """
     table_path, table_sha256 = table.write(tables)
+    optional = {"max_retries": max_retries} if max_retries else {}
     return {
+        **optional,
+        **({"flaws": list(flaws)} if flaws else {}),
         "contract": CONTRACT_VERSION,
         "endpoint": endpoint,
         "workload": {

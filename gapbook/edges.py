@@ -31,10 +31,13 @@ class WindowCpu:
 
 @dataclass
 class Edges:
-    """Samples taken at ``window_start`` and ``window_end``; ``server_roots`` is empty for a server that
-    the reader named by its endpoint."""
+    """Samples taken at ``window_start`` and ``window_end``.
 
-    server_roots: Sequence[int]
+    ``server_roots`` is empty for an engine inside its client or tier, whose CPU is theirs, and None for
+    a server that the reader named by its endpoint. ``tier_roots`` is what stands between client and server.
+    """
+
+    server_roots: Sequence[int] | None
     tier_roots: Sequence[int]
     _samples: dict[str, WindowCpu] = field(default_factory=dict)
 
@@ -44,7 +47,7 @@ class Edges:
         if name in {"window_start", "window_end"}:
             machine = machine_cpu()
             self._samples[name] = WindowCpu(
-                cpu_s(self.server_roots) if self.server_roots else math.nan,
+                math.nan if self.server_roots is None else cpu_s(self.server_roots),
                 cpu_s(self.tier_roots) if self.tier_roots else 0.0,
                 time.process_time(),
                 machine.busy_s,

@@ -84,27 +84,60 @@ class Findings:
 
     # --- factors ------------------------------------------------------------------------------
     def decompose(self, factors: Sequence[Factor], alpha: float) -> Decomposition | None:
-        """The gap from all ``before`` to all ``after``; None when a needed cell has no valid trial."""
-        cells = {
-            tuple(contestant.levels()[factor.dimension] for factor in factors): self.values(
-                contestant.name, alpha
-            )
+        """The gap from all ``before`` to all ``after``; None when a needed cell has no valid trial.
+
+        Several factors of one dimension are a chain: each starts where the one before ended, and a cell
+        that is past one of them is past all before it.
+        """
+        chains = _chains(factors)
+        within: dict[tuple[str, ...], dict[int, float]] = {}
+        for cell, values in self.cells(list(chains), alpha, self.end(factors, "before")).items():
+            places = {
+                dimension: chain.index(level)
+                for (dimension, chain), level in zip(chains.items(), cell, strict=True)
+                if level in chain
+            }
+            if values and len(places) == len(chains):
+                passed = [places[f.dimension] > chains[f.dimension].index(f.before) for f in factors]
+                state = tuple(f.after if p else f.before for f, p in zip(factors, passed, strict=True))
+                within[state] = values
+        return decompose(factors, within)
+
+    def cells(
+        self, dimensions: Sequence[str], alpha: float, like: Contestant | None
+    ) -> dict[tuple[str, ...], dict[int, float]]:
+        """Goodput by block of every contestant that differs from ``like`` in these dimensions only.
+
+        Keys are the levels of ``dimensions``; empty when there is no contestant to be like.
+        """
+        if like is None:
+            return {}
+        fixed = {key: level for key, level in like.levels().items() if key not in dimensions}
+        return {
+            tuple(levels[dimension] for dimension in dimensions): self.values(contestant.name, alpha)
             for contestant in self.scenario.contestants
-            if self._varies_only(contestant, factors)
+            if fixed.items() <= (levels := contestant.levels()).items()
         }
-        return decompose(factors, {cell: values for cell, values in cells.items() if values})
 
-    def _varies_only(self, contestant: Contestant, factors: Sequence[Factor]) -> bool:
-        levels = contestant.levels()
-        return all(levels[factor.dimension] in {factor.before, factor.after} for factor in factors)
+    def end(self, factors: Sequence[Factor], which: Literal["before", "after"]) -> Contestant | None:
+        """The contestant at all ``before`` or all ``after``; None when the run does not have it.
 
-    def end(self, factors: Sequence[Factor], which: str) -> Contestant | None:
-        """The contestant at all ``before`` or all ``after``; None when the run does not have it."""
-        for contestant in self.scenario.contestants:
-            levels = contestant.levels()
-            if all(levels[factor.dimension] == getattr(factor, which) for factor in factors):
-                return contestant
-        return None
+        Where several are at ``before``, since other dimensions vary too, it is the first; the other end
+        then agrees with it in all other dimensions.
+        """
+        chains = _chains(factors)
+
+        def at(place: int) -> list[tuple[Contestant, dict[str, str]]]:
+            wanted = {dimension: chain[place] for dimension, chain in chains.items()}
+            return [
+                (contestant, {key: level for key, level in levels.items() if key not in chains})
+                for contestant in self.scenario.contestants
+                if wanted.items() <= (levels := contestant.levels()).items()
+            ]
+
+        starts, ends = at(0), at(0 if which == "before" else -1)
+        like = [contestant for contestant, others in ends if starts and others == starts[0][1]]
+        return like[0] if like else None
 
     # --- words --------------------------------------------------------------------------------
     def glue_values(self) -> dict[str, str]:
@@ -127,7 +160,7 @@ class Findings:
             "memory": f"{machine['memory_bytes'] / 2**30:.0f} GiB",
             "kernel": machine["kernel"],
             "file_system": machine["file_system"],
-            **{f"{name}_version": system["version"] for name, system in systems.items()},
+            **{f"{name.partition(' (')[0]}_version": system["version"] for name, system in systems.items()},
         }
 
     def audited(self) -> str:
@@ -181,6 +214,17 @@ class Findings:
         if low <= ours.low and ours.high <= high:
             return "confirmed"
         return "refuted" if ours.high < low or ours.low > high else "unresolved"
+
+
+def _chains(factors: Sequence[Factor]) -> dict[str, list[str]]:
+    """The levels of each dimension in the order of its factors; raises ValueError for a broken chain."""
+    chains: dict[str, list[str]] = {}
+    for factor in factors:
+        chain = chains.setdefault(factor.dimension, [factor.before])
+        if chain[-1] != factor.before:
+            raise ValueError(f"factor {factor.name}: starts at {factor.before}, but {chain[-1]} was reached")
+        chain.append(factor.after)
+    return chains
 
 
 def _date(unix_s: float) -> str:

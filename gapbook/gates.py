@@ -61,7 +61,8 @@ class Gate:
 
 def reconciled(audit: Audit) -> Gate:
     """Acknowledged, committed and balance-derived counts agree to the unit."""
-    off = abs(audit.acknowledged - audit.committed) + audit.mismatched_accounts + audit.in_doubt
+    uncounted = 0 if audit.committed is None else abs(audit.acknowledged - audit.committed)
+    off = uncounted + audit.mismatched_accounts + audit.in_doubt
     return Gate("reconciled", audit.agrees, float(off), 0.0, audit.explain())
 
 

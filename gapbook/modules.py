@@ -52,8 +52,25 @@ class Module:
         if access not in self.facts["tier"][tier].get("access", [access]):
             raise ParameterError(f"access: {access!r} of {self.system} cannot be reached by tier {tier!r}")
 
+    def require_pipelined(self, access: str, tier: str) -> None:
+        """Raise ParameterError unless a connection can have several transfers out at this access and tier."""
+        for kind, level in (("access", access), ("tier", tier)):
+            if not self.facts[kind][level].get("pipelined", True):
+                raise ParameterError(
+                    f"in_flight: {kind} {level!r} of {self.system} has one transfer out on each connection; "
+                    "allowed: 1"
+                )
+
+    def is_process(self, tier: str) -> bool:
+        """Whether the tier is a server of its own between client and system."""
+        return "command" in self.facts["tier"][tier]
+
     def protocol(self, tier: str, stack_protocol: str) -> str:
         return str(self.facts["tier"][tier].get("protocol", stack_protocol))
+
+    def client_endpoint(self, access: str, endpoint: Mapping[str, Any]) -> dict[str, Any]:
+        """The stack's endpoint with what an access level tells a client that calls the stack itself."""
+        return {**endpoint, **self.facts["access"][access].get("endpoint", {})}
 
     def source_hash(self) -> str:
         """sha256 over all sources of the module (dependencies are pinned by its lock files)."""
@@ -65,7 +82,14 @@ class Module:
         return hash_files(files, self.folder)
 
     def start_tier(
-        self, deployment: Deployment, *, tier: str, access: str, endpoint: Mapping[str, Any], pool_size: int
+        self,
+        deployment: Deployment,
+        *,
+        tier: str,
+        access: str,
+        endpoint: Mapping[str, Any],
+        pool_size: int,
+        max_retries: int = 0,
     ) -> RunningTier | None:
         """Start the server of a tier; None when the tier is no process (a client calls the stack itself)."""
         command = self.facts["tier"][tier].get("command")
@@ -82,6 +106,7 @@ class Module:
             "listen": {"host": "127.0.0.1", "port": 0},
             self.system: stack_address,
             "pool_size": pool_size,
+            **({"max_retries": max_retries} if max_retries else {}),
         }
         process.stdin.write(json.dumps(configuration).encode() + b"\n")
         process.stdin.flush()

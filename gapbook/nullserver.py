@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -21,16 +21,20 @@ _WARMUP_S = 0.3
 _WINDOW_S = 1.0
 
 
+def _speakers(protocol: str) -> list[dict[str, Any]]:
+    """The facts of the null servers that speak a protocol."""
+    found = (tomllib.loads(path.read_text()) for path in sorted((CHECKOUT / "clients").glob("*/*/null.toml")))
+    return [facts for facts in found if protocol in facts["protocols"]]
+
+
 def _command_and_endpoint(protocol: str) -> tuple[list[str], dict[str, Any]]:
     """The command of the null server of a protocol, and what its endpoint holds besides the address."""
-    for path in sorted((CHECKOUT / "clients").glob("*/*/null.toml")):
-        facts = tomllib.loads(path.read_text())
-        if protocol in facts["protocols"]:
-            program, *arguments = (word.replace("{protocol}", protocol) for word in facts["command"])
-            binary = rust_binaries_directory() / program
-            if not binary.is_file():
-                raise SetupError(f"null server {program} is not built; run: make setup")
-            return [str(binary), *arguments], dict(facts.get("endpoint", {}).get(protocol, {}))
+    for facts in _speakers(protocol):
+        program, *arguments = (word.replace("{protocol}", protocol) for word in facts["command"])
+        binary = rust_binaries_directory() / program
+        if not binary.is_file():
+            raise SetupError(f"null server {program} is not built; run: make setup")
+        return [str(binary), *arguments], dict(facts.get("endpoint", {}).get(protocol, {}))
     raise ParameterError(f"no null server speaks {protocol!r}")
 
 
@@ -51,13 +55,25 @@ def null_server(deployment: Deployment, protocol: str) -> Iterator[dict[str, Any
 
 
 def measure_ceiling(
-    deployment: Deployment, client: Client, protocol: str, *, connections: int, in_flight: int
-) -> float:
-    """Requests a second of a client against the null server of its protocol, on the same cores as a trial."""
+    deployment: Deployment,
+    client: Client,
+    protocol: str,
+    *,
+    endpoint: Mapping[str, Any],
+    connections: int,
+    in_flight: int,
+) -> float | None:
+    """Requests a second of a client against the null server of its protocol, on the same cores as a trial.
+
+    ``endpoint`` is what the client is told besides the address. None when no null server speaks the
+    protocol.
+    """
+    if not _speakers(protocol):
+        return None
     table = AliasTable.zipf_cached(_ACCOUNTS, 0.0)
-    with null_server(deployment, protocol) as endpoint:
+    with null_server(deployment, protocol) as address:
         configuration = closed_loop(
-            endpoint,
+            {**endpoint, **address},
             table,
             deployment.directory,
             seed=1,

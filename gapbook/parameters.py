@@ -99,6 +99,12 @@ PARAMETERS: Mapping[str, Parameter] = {
             _is_durability,
             "durability class of all contestants",
         ),
+        Parameter(
+            "kills",
+            "a whole number from 0 to 100",
+            _is_integer(0, 100),
+            "kill -9 of each contestant's server",
+        ),
         Parameter("contestants", "names separated by commas, or all", _is_names, "who is measured"),
         Parameter(
             "servers",

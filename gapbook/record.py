@@ -28,6 +28,7 @@ __all__ = [
     "FORMAT_VERSION",
     "Journal",
     "Run",
+    "find_finished",
     "find_run",
     "latest_published",
     "live_folder",
@@ -215,10 +216,15 @@ def load_run(folder: Path) -> Run:
 
 
 def find_run(chapter: str, run_id: str) -> Run:
-    """A stored run by its id (published runs first); raises RecordError listing what there is."""
-    for folder in (published_folder(chapter) / run_id, live_folder(chapter) / run_id):
-        if run_id and folder.is_dir():
-            return load_run(folder)
+    """A stored run by its id (published runs first); raises RecordError listing what there is.
+
+    Several ids, separated by commas, are those of a chapter with several parts: the one of this part
+    is taken.
+    """
+    for name in filter(None, (part.strip() for part in run_id.split(","))):
+        for folder in (published_folder(chapter) / name, live_folder(chapter) / name):
+            if folder.is_dir():
+                return load_run(folder)
     there_are = [
         path.name
         for parent in (published_folder(chapter), live_folder(chapter))
@@ -228,6 +234,13 @@ def find_run(chapter: str, run_id: str) -> Run:
         f"source: no run {run_id!r} of {chapter}; allowed: live, resume, published"
         + "".join(f", {name}" for name in there_are)
     )
+
+
+def find_finished(chapter: str, plan_key: str) -> Run | None:
+    """The newest finished live run of exactly this plan; None when there is none."""
+    runs = [load_run(path) for path in _finished(live_folder(chapter))]
+    same = [run for run in runs if run.manifest.get("plan_key") == plan_key]
+    return max(same, key=lambda run: float(run.manifest["started_unix_s"]), default=None)
 
 
 def latest_published(chapter: str) -> Run:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,14 +11,51 @@ from gapbook.errors import ParameterError
 from gapbook.modules import Module, load_module_facts
 from gapbook.stacks import Durability, Stack, stack_class
 
-__all__ = ["Contestant", "Scenario", "Workload"]
+__all__ = ["Contestant", "Scenario", "Variant", "Workload"]
 
+PROMISES = ("durability", "isolation")
 _LANGUAGE_LABELS = {"rust": "Rust", "typescript": "TypeScript", "python": "Python"}
 
 
 @dataclass(frozen=True)
+class Variant:
+    """A deployed server: a system with the settings that are fixed when it starts.
+
+    ``isolation`` None is the server's own default, ``server_cores`` None is every processor.
+    """
+
+    system: str
+    durability: str
+    isolation: str | None
+    server_cores: int | None
+
+    @property
+    def processors(self) -> list[int] | None:
+        return None if self.server_cores is None else list(range(self.server_cores))
+
+    def label(self, durability: Durability) -> str:
+        """``postgres (serializable, 1 core)``: the system, and what is not as the scenario has it."""
+        cores = f"{self.server_cores} core{'s' if self.server_cores != 1 else ''}"
+        differs = [
+            self.durability if self.durability != str(durability) else "",
+            self.isolation or "",
+            cores if self.server_cores is not None else "",
+        ]
+        parts = ", ".join(part for part in differs if part)
+        return f"{self.system} ({parts})" if parts else self.system
+
+
+@dataclass(frozen=True)
 class Contestant:
-    """One system with one module, one client and its settings: a full set of levels."""
+    """One system with one module, one client and its settings: a full set of levels.
+
+    ``durability`` and ``isolation`` None are those of the scenario and of the server.
+    ``server_cores`` None is every processor; the client and a tier may always use all of them.
+    ``round_trip_ms`` is added between the system and what calls it (load client or tier), by a proxy;
+    None is no proxy. ``max_retries`` is how often a transfer refused for a serialization failure or a
+    deadlock is sent again. ``flaws`` are defects of a published benchmark, switched on in the client
+    (clients/CONTRACT.md). ``server_killed`` ends the server in the middle of the window.
+    """
 
     name: str
     system: str
@@ -26,10 +63,22 @@ class Contestant:
     tier: str
     client: str
     in_flight: int
+    durability: str | None = None
+    isolation: str | None = None
+    server_cores: int | None = None
+    round_trip_ms: float | None = None
+    max_retries: int = 0
+    flaws: tuple[Mapping[str, Any], ...] = ()
+    server_killed: bool = False
 
     def __post_init__(self) -> None:
         self.module.require(self.access, self.tier)
-        find_client(self.client, self.protocol)
+        client = find_client(self.client, self.protocol, self.access)
+        if self.in_flight > 1:
+            self.module.require_pipelined(self.access, self.tier)
+            client.require_pipelined(self.protocol)
+        if self.durability is not None:
+            Durability.parse(self.durability)
 
     @property
     def stack(self) -> type[Stack]:
@@ -46,7 +95,20 @@ class Contestant:
 
     @property
     def load_client(self) -> Client:
-        return find_client(self.client, self.protocol)
+        return find_client(self.client, self.protocol, self.access)
+
+    def variant(self, durability: Durability) -> Variant:
+        """The server that this contestant needs, where the scenario's class is ``durability``."""
+        return Variant(self.system, self.durability or str(durability), self.isolation, self.server_cores)
+
+    @property
+    def isolation_in_effect(self) -> str:
+        """What a transfer gets: a module can be stricter than the level that its server is set to."""
+        facts = self.stack.facts
+        default = str(facts["isolation"])
+        if self.isolation in (None, default):
+            return str(facts.get("isolation_in_effect", default))
+        return str(self.isolation)
 
     def levels(self) -> dict[str, str]:
         """The level of each dimension, in words that are the same for all systems."""
@@ -56,6 +118,11 @@ class Contestant:
             "tier": self.tier,
             "client": self.client,
             "in flight": str(self.in_flight),
+            "durability": self.durability or "as the scenario",
+            "isolation": self.isolation or "the server's own",
+            "server cores": "all" if self.server_cores is None else str(self.server_cores),
+            "round trip": "none added" if self.round_trip_ms is None else f"{self.round_trip_ms:g} ms",
+            "counting": ", ".join(str(flaw["name"]) for flaw in self.flaws) or "honest",
         }
 
     @property
@@ -68,7 +135,17 @@ class Contestant:
         tier = self.module.facts["tier"][self.tier].get("label", "")
         access = self.module.facts["access"][self.access].get("label", self.access)
         language = _LANGUAGE_LABELS.get(self.client, self.client)
-        parts = (f"{language} client", tier, access, f"{self.in_flight} in flight")
+        cores = "" if self.server_cores is None else f"server on {self.server_cores} of all cores"
+        parts = (
+            f"{language} client",
+            tier,
+            access,
+            f"{self.in_flight} in flight",
+            self.durability or "",
+            self.isolation or "",
+            cores,
+            "" if self.round_trip_ms is None else f"round trip + {self.round_trip_ms:g} ms",
+        )
         return " · ".join(part for part in parts if part)
 
 
@@ -84,7 +161,11 @@ class Workload:
 
 @dataclass(frozen=True)
 class Scenario:
-    """What a chapter compares, and how each of its trials is loaded."""
+    """What a chapter compares, and how each of its trials is loaded.
+
+    ``varies`` names the promises (``durability``, ``isolation``) that are a factor of the chapter. What
+    is not named must be equal in all contestants. Raises ParameterError.
+    """
 
     chapter: str
     contestants: tuple[Contestant, ...]
@@ -97,6 +178,7 @@ class Scenario:
     seed: int
     drain_s: float = 30.0
     request_timeout_s: float = 30.0
+    varies: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         names = [contestant.name for contestant in self.contestants]
@@ -104,6 +186,31 @@ class Scenario:
             raise ParameterError(f"contestants: a name is given twice in {', '.join(names)}")
         if not names:
             raise ParameterError("contestants: none is left; name at least one")
+        for promise in PROMISES:
+            self._require_equal(promise)
+
+    def _require_equal(self, promise: str) -> None:
+        """Nothing is compared that is not equal, unless the difference is the factor under study."""
+        if promise in self.varies:
+            return
+        kept: dict[str, str] = {}
+        for contestant in self.contestants:
+            level = (
+                contestant.isolation_in_effect
+                if promise == "isolation"
+                else contestant.durability or str(self.durability)
+            )
+            kept.setdefault(level, contestant.name)
+        if len(kept) > 1:
+            unequal = ", ".join(f"{name} has {level}" for level, name in kept.items())
+            raise ParameterError(
+                f"{promise}: unequal ({unequal}) and no factor of chapter {self.chapter}; "
+                f"make it equal, or declare it with varies=[{promise!r}]"
+            )
+
+    def durability_of(self, contestant: Contestant) -> Durability:
+        """The class that this contestant must prove."""
+        return Durability.parse(contestant.durability) if contestant.durability else self.durability
 
     def select(self, names: Sequence[str]) -> Scenario:
         """The scenario with these contestants only; an empty list means all. Raises ParameterError."""
@@ -128,9 +235,14 @@ class Scenario:
         return cls(
             **{
                 **described,
-                "contestants": tuple(Contestant(**row) for row in described["contestants"]),
+                "contestants": tuple(_contestant(row) for row in described["contestants"]),
                 "workload": Workload(**described["workload"]),
                 "alphas": tuple(described["alphas"]),
+                "varies": tuple(described.get("varies", ())),
                 "durability": Durability.parse(described["durability"]),
             }
         )
+
+
+def _contestant(row: Mapping[str, Any]) -> Contestant:
+    return Contestant(**{**row, "flaws": tuple(row.get("flaws", ()))})

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 import os
+import threading
 import time
 import zlib
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +21,8 @@ from gapbook.accounting import proportional_memory_bytes
 from gapbook.audit import Audit, reconcile
 from gapbook.backlog import Backlog, wait_until_idle
 from gapbook.clients import CLIENT_THREADS, ClientRun, closed_loop
-from gapbook.deployment import Deployment
+from gapbook.delay import delay_proxy
+from gapbook.deployment import Deployment, Process
 from gapbook.edges import Edges, WindowCpu
 from gapbook.errors import ClientError, StackError
 from gapbook.plan import PlannedTrial
@@ -28,6 +32,7 @@ from gapbook.work import AliasTable
 
 __all__ = ["PERCENTILES", "decode_histogram", "run_trial"]
 
+_REPLAYED = "replayed-pairs"
 PERCENTILES = (50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99)
 
 
@@ -73,11 +78,13 @@ def run_trial(
         "started_unix_s": time.time(),
     }
     started = time.monotonic()
+    reported: dict[str, Any] = {}
     try:
-        loaded = _load(planned, scenario, contestant, stack, deployment, tables)
-        row |= _judge(loaded, scenario, stack, ceiling_per_s) | _describe(loaded)
+        loaded = _load(planned, scenario, contestant, stack, deployment, tables, reported.update)
+        row |= _judge(loaded, scenario, contestant, stack, ceiling_per_s) | _describe(loaded)
     except (StackError, ClientError, OSError) as error:
         row |= {"valid": False, "refused_because": str(error), "labels": [], "gates": []}
+        row |= _counts(reported) if reported else {}
         stack.stop()
         stack.start()
     row["took_s"] = time.monotonic() - started
@@ -91,41 +98,39 @@ def _load(
     stack: Stack,
     deployment: Deployment,
     tables: Path,
+    on_report: Callable[[dict[str, Any]], None],
 ) -> _Loaded:
-    """Reset, read settings back, load, wait until idle, audit."""
+    """Reset, read settings back, load, wait until idle, audit.
+
+    ``on_report`` gets the client's report as soon as it is there: it is told in the record also when
+    the server cannot be read any more.
+    """
     workload = scenario.workload
     table = AliasTable.zipf_cached(workload.accounts, planned.alpha)
     stack.seed(workload.accounts, workload.initial_balance)
     settings, proven = stack.settings(), stack.durability()
     committed_before, log_before = stack.committed_transfers(), stack.log_bytes()
-    tier = contestant.module.start_tier(
-        deployment,
-        tier=contestant.tier,
-        access=contestant.access,
-        endpoint=stack.endpoint(),
-        pool_size=scenario.connections,
-    )
-    try:
-        edges = Edges([process.pid for process in stack.processes()], [tier.process.pid] if tier else [])
-        endpoint = tier.endpoint if tier else stack.endpoint()
-        configuration = _configuration(planned, scenario, contestant, endpoint, table, tables)
-        report = ClientRun(contestant.load_client, configuration, edges.on_event).run(deployment)
+    with _reached(contestant, scenario, stack, deployment) as way:
+        server_roots = [process.pid for process in stack.processes()]
+        edges = Edges(None if stack.context.choice.endpoint else server_roots, way.roots)
+        configuration = _configuration(planned, scenario, contestant, way.endpoint, table, tables)
+        with _killer(stack, contestant, scenario.window_s, edges.on_event) as on_event:
+            report = ClientRun(contestant.load_client, configuration, on_event).run(deployment)
+        on_report(report)
         backlog = wait_until_idle(stack, (proven.max_ms or 0.0) / 1000)
-        memory_bytes = proportional_memory_bytes([*edges.server_roots, *edges.tier_roots])
-    finally:
-        if tier is not None:
-            deployment.stop(tier.process)
+        memory_bytes = proportional_memory_bytes([*server_roots, *way.roots])
+    committed = stack.committed_transfers()
     audit = reconcile(
         report,
-        committed=stack.committed_transfers() - committed_before,
+        committed=None if committed is None or committed_before is None else committed - committed_before,
         balances=stack.balances(),
         table=table,
         seed=planned.work_seed,
         amount_max=workload.amount_max,
         initial_balance=workload.initial_balance,
+        replayed_batch=next((f["batch"] for f in contestant.flaws if f["name"] == _REPLAYED), None),
     )
-    if tier is not None:
-        settings |= {f"tier: {key}": value for key, value in tier.settings.items()}
+    settings |= way.settings
     grown = stack.log_bytes() - log_before
     return _Loaded(settings, proven, report, edges.window_cpu(), backlog, memory_bytes, grown, audit)
 
@@ -152,12 +157,89 @@ def _configuration(
         window_s=scenario.window_s,
         drain_s=scenario.drain_s,
         request_timeout_s=scenario.request_timeout_s,
+        max_retries=0 if contestant.module.is_process(contestant.tier) else contestant.max_retries,
+        flaws=contestant.flaws,
     )
 
 
-def _judge(loaded: _Loaded, scenario: Scenario, stack: Stack, ceiling_per_s: float | None) -> dict[str, Any]:
+@dataclass(frozen=True)
+class _Way:
+    """What the client calls, the processes between it and the system, and what they say of themselves."""
+
+    endpoint: dict[str, Any]
+    processes: list[Process] = field(default_factory=list)
+    settings: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def roots(self) -> list[int]:
+        return [process.pid for process in self.processes]
+
+
+@contextmanager
+def _reached(
+    contestant: Contestant, scenario: Scenario, stack: Stack, deployment: Deployment
+) -> Iterator[_Way]:
+    """The way from client to system: an added round trip right before the system, then the tier."""
+    with _delayed(contestant, stack, deployment) as (endpoint, proxies):
+        tier = contestant.module.start_tier(
+            deployment,
+            tier=contestant.tier,
+            access=contestant.access,
+            endpoint=endpoint,
+            pool_size=scenario.connections,
+            max_retries=contestant.max_retries,
+        )
+        if tier is None:
+            yield _Way(contestant.module.client_endpoint(contestant.access, endpoint), proxies)
+            return
+        try:
+            settings = {f"tier: {key}": value for key, value in tier.settings.items()}
+            yield _Way(tier.endpoint, [*proxies, tier.process], settings)
+        finally:
+            deployment.stop(tier.process)
+
+
+@contextmanager
+def _delayed(
+    contestant: Contestant, stack: Stack, deployment: Deployment
+) -> Iterator[tuple[dict[str, Any], list[Process]]]:
+    if contestant.round_trip_ms is None:
+        yield stack.endpoint(), []
+        return
+    with delay_proxy(deployment, stack.endpoint(), contestant.round_trip_ms) as (proxy, endpoint):
+        yield endpoint, [proxy]
+
+
+@contextmanager
+def _killer(
+    stack: Stack,
+    contestant: Contestant,
+    window_s: float,
+    pass_on: Callable[[dict[str, Any]], None],
+) -> Iterator[Callable[[dict[str, Any]], None]]:
+    """Where the contestant asks for it: ends the server without warning in the middle of the window.
+
+    Yields what is to be called with each event of the client; all are passed on.
+    """
+    timer = threading.Timer(window_s / 2, stack.kill)
+
+    def on_event(event: dict[str, Any]) -> None:
+        pass_on(event)
+        if contestant.server_killed and event.get("event") == "window_start":
+            timer.start()
+
+    try:
+        yield on_event
+    finally:
+        timer.cancel()
+
+
+def _judge(
+    loaded: _Loaded, scenario: Scenario, contestant: Contestant, stack: Stack, ceiling_per_s: float | None
+) -> dict[str, Any]:
     """Gates and labels, in the words of the record."""
     report, proven = loaded.report, loaded.proven
+    declared = scenario.durability_of(contestant)
     window = report["window"]
     judged = [
         gates.reconciled(loaded.audit),
@@ -165,8 +247,8 @@ def _judge(loaded: _Loaded, scenario: Scenario, stack: Stack, ceiling_per_s: flo
         gates.settings_as_declared(
             stack.declared_settings(),
             loaded.settings,
-            proven.satisfies(scenario.durability),
-            f"durability {proven}, declared {scenario.durability}",
+            proven.satisfies(declared),
+            f"durability {proven}, declared {declared}",
         ),
         gates.within_failures(report),
         gates.steady(report["per_second"], report["warmup_s"], report["window_s"]),
@@ -199,20 +281,11 @@ def _judge(loaded: _Loaded, scenario: Scenario, stack: Stack, ceiling_per_s: flo
 
 def _describe(loaded: _Loaded) -> dict[str, Any]:
     """What was measured, flat, for the record."""
-    report, window, cpu = loaded.report, loaded.report["window"], loaded.cpu
+    report, cpu = loaded.report, loaded.cpu
     return {
-        "goodput_per_s": window["goodput_per_s"],
-        "completed_in_window": window["completed"],
-        "mean_in_flight": window["mean_in_flight"],
-        "mean_service_time_s": window["mean_service_time_s"],
-        "attempted": report["attempted"],
-        "acknowledged": report["acknowledged"],
-        "failed": report["failed"],
-        "retried": report["retried"],
-        "in_doubt": report["in_doubt"],
+        **_counts(report),
         "committed": loaded.audit.committed,
         "mismatched_accounts": loaded.audit.mismatched_accounts,
-        "per_second": report["per_second"],
         "latency_ms": _percentiles(report["service_time_ns"]),
         "service_time_histogram": report["service_time_ns"],
         "response_time_histogram": report["response_time_ns"],
@@ -228,6 +301,25 @@ def _describe(loaded: _Loaded) -> dict[str, Any]:
         **loaded.backlog.as_dict(),
         "settings": loaded.settings,
         "durability": str(loaded.proven),
+    }
+
+
+def _counts(report: dict[str, Any]) -> dict[str, Any]:
+    """What the client counted: by our rule, and by each rule of its flaws."""
+    window = report["window"]
+    return {
+        "goodput_per_s": window["goodput_per_s"],
+        "completed_in_window": window["completed"],
+        "mean_in_flight": window["mean_in_flight"],
+        "mean_service_time_s": window["mean_service_time_s"],
+        "attempted": report["attempted"],
+        "acknowledged": report["acknowledged"],
+        "failed": report["failed"],
+        "retried": report["retried"],
+        "in_doubt": report["in_doubt"],
+        "lost_connections": report["lost_connections"],
+        "per_second": report["per_second"],
+        "flawed": report.get("flawed", {}),
     }
 
 
