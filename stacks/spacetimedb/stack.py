@@ -54,6 +54,7 @@ class Stack(stacks.Stack):
         super().__init__(context)
         self._directory = self.deployment.directory / f"spacetimedb-{secrets.token_hex(4)}"
         self._process: Process | None = None
+        self._command: list[str | Path] = []
         self._api: httpx.Client | None = None
         self._address: dict[str, Any] = {}
 
@@ -178,9 +179,16 @@ class Stack(stacks.Stack):
         command += ["--jwt-pub-key-path", public, "--jwt-priv-key-path", private]
         if self.context.durability.kind == "none":
             command.append("--in-memory")
-        self._process = self.deployment.start(command, name="spacetimedb", processors=self.context.processors)
-        self.deployment.wait_until_listening(self._process, port, _READY_TIMEOUT_S)
+        self._command = command
+        self._launch(port)
         return port
+
+    def _launch(self, port: int) -> None:
+        """Start the server over its data directory, which may be that of a killed one."""
+        self._process = self.deployment.start(
+            self._command, name="spacetimedb", processors=self.context.processors
+        )
+        self.deployment.wait_until_listening(self._process, port, _READY_TIMEOUT_S)
 
     def _publish(self) -> None:
         """Load the module into an empty database, whatever it held before."""
@@ -203,6 +211,18 @@ class Stack(stacks.Stack):
             self.deployment.stop(self._process)
             self._process = None
         shutil.rmtree(self._directory, ignore_errors=True)
+
+    def recover(self) -> None:
+        if self._process is None:
+            raise StackError("spacetimedb: a server that was named is not ours to start again")
+        self._launch(self._address["port"])
+        # The log is replayed at the first request for the database.
+        self._request(
+            "recover",
+            "POST",
+            f"/database/{self._address['database']}/sql",
+            content="SELECT balance FROM accounts WHERE id = 0",
+        )
 
     def processes(self) -> list[Process]:
         return [self._process] if self._process else []
