@@ -1,0 +1,214 @@
+"""SQLite in a file of the deployment: no server, the engine runs inside each client or tier."""
+
+from __future__ import annotations
+
+import _sqlite3
+import contextlib
+import os
+import secrets
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gapbook import stacks
+from gapbook.deployment import Process
+from gapbook.errors import SetupError, StackError
+from gapbook.paths import CHECKOUT
+from gapbook.stacks import Durability, Server, ServerChoice
+
+_MODULE = CHECKOUT / "modules" / "sqlite"
+_ISOLATION = "serializable"
+_BUSY_TIMEOUT_S = 30.0
+_SYNCHRONOUS = ("OFF", "NORMAL", "FULL", "EXTRA")
+"""The names of the numbers that ``PRAGMA synchronous`` answers with."""
+_FLUSHED_AT_COMMIT = {"FULL", "EXTRA"}
+_MEMORY_FILE_SYSTEMS = {"tmpfs", "ramfs"}
+_SETTINGS_READ_BACK = (
+    "journal_mode",
+    "page_size",
+    "wal_autocheckpoint",
+    "auto_vacuum",
+    "locking_mode",
+    "read_uncommitted",
+)
+
+
+class Stack(stacks.Stack):
+    """See :class:`gapbook.stacks.Stack`; each seeding makes the database file anew."""
+
+    def __init__(self, context: stacks.StackContext) -> None:
+        super().__init__(context)
+        self._directory = self.deployment.directory / f"sqlite-{secrets.token_hex(4)}"
+        self._path = self._directory / "bank.sqlite"
+        self._synchronous = ""
+        self._auditor: sqlite3.Connection | None = None
+
+    # --- before a run -------------------------------------------------------------------------
+    @classmethod
+    def install(cls) -> None:
+        cls.locate(ServerChoice())
+
+    @classmethod
+    def locate(cls, choice: ServerChoice) -> Server:
+        """The engine of this process, which seeds and audits; clients and tiers embed and report their own."""
+        if choice.binary or choice.endpoint:
+            raise SetupError(
+                "sqlite: there is no server to name, the engine runs inside the client or tier; "
+                "leave it out of servers"
+            )
+        library = _loaded_library()
+        version = f"{sqlite3.sqlite_version} (seeds and audits; each client and tier embeds its own)"
+        return Server(str(library), version, stacks.sha256_of(library))
+
+    # --- life ---------------------------------------------------------------------------------
+    def start(self) -> None:
+        if self._auditor is not None:
+            return
+        self.locate(self.context.choice)
+        self._synchronous = self._required_synchronous()
+        if self.context.isolation not in (None, _ISOLATION):
+            raise StackError(
+                f"sqlite: isolation {self.context.isolation!r} is not offered; allowed: {_ISOLATION}"
+            )
+        self._directory.mkdir(mode=0o755)
+        self.seed(0, 0)
+
+    def _required_synchronous(self) -> str:
+        """The setting that keeps the class that was asked for; raises StackError when there is none."""
+        values = self.facts["durability"]["synchronous"]
+        if self.context.durability.kind not in values:
+            raise StackError(
+                f"sqlite: {self.context.durability} cannot be kept, for no setting flushes the log by a timer; "
+                "allowed: none, fsync-per-commit"
+            )
+        return str(values[self.context.durability.kind])
+
+    def stop(self) -> None:
+        self._close()
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+    def processes(self) -> list[Process]:
+        return []
+
+    # --- a trial ------------------------------------------------------------------------------
+    def seed(self, accounts: int, initial_balance: int) -> None:
+        self._close()
+        with _stack_errors("seed"):
+            for suffix in ("", "-wal", "-shm"):
+                self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
+            connection = self._auditor = self._connect(create=True)
+            connection.execute(f"PRAGMA page_size = {self.facts['settings']['page_size']['value']}")
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute((_MODULE / "schema.sql").read_text())
+            connection.execute(
+                (_MODULE / "seed.sql").read_text(),
+                {"accounts": accounts, "initial_balance": initial_balance},
+            )
+            connection.execute("COMMIT")
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def endpoint(self) -> dict[str, Any]:
+        return {"protocol": "sqlite", "path": str(self._path), "synchronous": self._synchronous}
+
+    def settings(self) -> dict[str, str]:
+        with self._as_client() as connection:
+            return {
+                "version": str(connection.execute("SELECT sqlite_version()").fetchone()[0]),
+                "synchronous": _SYNCHRONOUS[int(_pragma(connection, "synchronous"))],
+                **{name: _pragma(connection, name) for name in _SETTINGS_READ_BACK},
+                "data_file_system": _file_system(self._directory),
+            }
+
+    def durability(self) -> Durability:
+        settings = self.settings()
+        flushed = settings["journal_mode"] == "wal" and settings["synchronous"] in _FLUSHED_AT_COMMIT
+        if flushed and settings["data_file_system"] not in _MEMORY_FILE_SYSTEMS:
+            return Durability("fsync-per-commit")
+        return Durability("none")
+
+    def committed_transfers(self) -> None:
+        """Nothing counts commits: the frames of the log are reused after each checkpoint, and the file's
+        change counter need not move in WAL mode. The audit replays the transfers against the balances."""
+
+    def balances(self) -> NDArray[np.int64]:
+        with _stack_errors("read balances"):
+            rows = self._running.execute((_MODULE / "verify.sql").read_text()).fetchall()
+        table = np.array(rows, dtype=np.int64).reshape(-1, 2)
+        if not np.array_equal(table[:, 0], np.arange(len(table))):
+            raise StackError("sqlite: account ids are not 0 .. n-1; the audit cannot index balances")
+        return table[:, 1].copy()
+
+    def log_bytes(self) -> int:
+        """Size of the log and of the database that checkpoints copy it to: still once no engine writes."""
+        files = (self._path, self._path.with_name(f"{self._path.name}-wal"))
+        return sum(path.stat().st_size for path in files if path.exists())
+
+    def server(self) -> Server:
+        return self.locate(self.context.choice)
+
+    # --- inside -------------------------------------------------------------------------------
+    @property
+    def _running(self) -> sqlite3.Connection:
+        """Open as long as the stack runs: the last connection to close would delete the log."""
+        if self._auditor is None:
+            raise StackError("sqlite: not started")
+        return self._auditor
+
+    def _connect(self, *, create: bool = False) -> sqlite3.Connection:
+        return sqlite3.connect(
+            f"{self._path.as_uri()}?mode={'rwc' if create else 'rw'}",
+            uri=True,
+            timeout=_BUSY_TIMEOUT_S,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+
+    @contextlib.contextmanager
+    def _as_client(self) -> Iterator[sqlite3.Connection]:
+        """A fresh connection with what every engine sets when it opens the endpoint."""
+        with _stack_errors("read settings back"), contextlib.closing(self._connect()) as connection:
+            connection.execute(f"PRAGMA synchronous = {self._synchronous}")
+            yield connection
+
+    def _close(self) -> None:
+        if self._auditor is not None:
+            self._auditor.close()
+            self._auditor = None
+
+
+def _loaded_library() -> Path:
+    """The shared library of SQLite that Python loaded, or Python's own extension where it is built in."""
+    for line in Path("/proc/self/maps").read_text().splitlines():
+        path = line.rpartition(" ")[2]
+        if Path(path).name.startswith("libsqlite3"):
+            return Path(path)
+    return Path(_sqlite3.__file__)
+
+
+def _file_system(directory: Path) -> str:
+    """Type of the file system under a directory."""
+    device = directory.stat().st_dev
+    wanted = f"{os.major(device)}:{os.minor(device)}"
+    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+        left, _, right = line.partition(" - ")
+        if left.split()[2] == wanted:
+            return right.split()[0]
+    return "unknown"
+
+
+def _pragma(connection: sqlite3.Connection, name: str) -> str:
+    return str(connection.execute(f"PRAGMA {name}").fetchone()[0])
+
+
+@contextlib.contextmanager
+def _stack_errors(verb: str) -> Iterator[None]:
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
+        raise StackError(f"sqlite: {verb}: {error}") from error
