@@ -5,11 +5,8 @@ use loadgen::HandshakeStream;
 use postgres_protocol::authentication::sasl::{ChannelBinding, ScramSha256, SCRAM_SHA_256};
 use postgres_protocol::message::frontend;
 
-use crate::reply::{split_message, ServerError, HEADER_BYTES};
-use crate::{Endpoint, STATEMENT};
-
-const QUERY: &str = "SELECT transfer($1::int4, $2::int4, $3::int4)";
-const INT4_OID: u32 = 23;
+use crate::message::{split_message, ServerError, Statement, HEADER_BYTES};
+use crate::Endpoint;
 
 const AUTHENTICATION_OK: u32 = 0;
 const AUTHENTICATION_SASL: u32 = 10;
@@ -51,38 +48,48 @@ pub fn log_in(endpoint: &Endpoint, stream: &mut HandshakeStream) -> Result<(), S
     }
 }
 
-/// Prepares the call, which fails here if the procedure is unknown or does not return `int4`.
-pub fn prepare(stream: &mut HandshakeStream) -> Result<(), String> {
+/// Prepares a statement, which fails here if what it names is unknown or does not return the expected types.
+pub fn prepare(statement: &Statement, stream: &mut HandshakeStream) -> Result<(), String> {
+    let name = char::from(statement.name).to_string();
+    let sql = &statement.sql;
     send(stream, |out| {
-        frontend::parse(STATEMENT, QUERY, [INT4_OID; 3], out)?;
-        frontend::describe(b'S', STATEMENT, out)?;
+        frontend::parse(&name, sql, statement.parameters.iter().copied(), out)?;
+        frontend::describe(b'S', &name, out)?;
         frontend::sync(out);
         Ok(())
     })?;
     let mut refusal = None;
-    let mut result_oid = None;
+    let mut types = Some(Vec::new());
     loop {
         match receive(stream)? {
-            (b'T', columns) => result_oid = first_column_oid(&columns),
+            (b'T', columns) => types = column_types(&columns),
             (b'E', fields) => refusal = Some(ServerError::parse(&fields)),
             (b'Z', _) => break,
             _ => {}
         }
     }
-    match (refusal, result_oid) {
-        (Some(error), _) => Err(format!("preparing {QUERY}: {error}")),
-        (None, Some(INT4_OID)) => Ok(()),
-        (None, _) => {
-            Err(format!("{QUERY} does not return int4; load the module whose transfer returns 1 or 0"))
-        }
+    match (refusal, types) {
+        (Some(error), _) => Err(format!("preparing {sql}: {error}")),
+        (None, Some(types)) if types == statement.columns => Ok(()),
+        (None, types) => Err(format!(
+            "{sql} returns the types {:?}, not {:?}; load the module that belongs to this client",
+            types.unwrap_or_default(),
+            statement.columns
+        )),
     }
 }
 
-/// RowDescription: a count, then for each column its name, table, number and type.
-fn first_column_oid(columns: &[u8]) -> Option<u32> {
-    let name_end = columns.iter().skip(2).position(|byte| *byte == 0)? + 2;
-    let oid = columns.get(name_end + 7..name_end + 11)?;
-    Some(u32::from_be_bytes([oid[0], oid[1], oid[2], oid[3]]))
+/// RowDescription: a count, then for each column its name, table, number, type, size, modifier and format.
+fn column_types(columns: &[u8]) -> Option<Vec<u32>> {
+    let (count, mut rest) = columns.split_first_chunk::<2>()?;
+    (0..u16::from_be_bytes(*count))
+        .map(|_| {
+            let name_end = rest.iter().position(|byte| *byte == 0)?;
+            let (fields, after) = rest[name_end + 1..].split_first_chunk::<18>()?;
+            rest = after;
+            Some(u32::from_be_bytes([fields[6], fields[7], fields[8], fields[9]]))
+        })
+        .collect()
 }
 
 fn send(

@@ -1,32 +1,40 @@
-//! Postgres: the statement is prepared once per connection, each operation is Bind, Execute and Sync.
+//! Postgres over its own wire protocol, all statements prepared once per connection.
 //!
-//! Every call has its own Sync and so is its own transaction, however many are pipelined.
+//! - `procedure`: one call of a function is one transfer; each has its own Sync, so it is its own transaction however
+//!   many are pipelined
+//! - `sql`: one transfer is five statements, each waiting for the answer to the one before
+//! - `batch`: one call carries many transfers and commits them together
 
+mod batch;
+mod endpoint;
 mod handshake;
-mod reply;
+mod message;
+mod procedure;
+mod sql;
 
-use std::num::NonZeroU16;
+use loadgen::{ClientError, Config, Decoded, HandshakeStream, Operation, Protocol};
 
-use loadgen::{ClientError, Decoded, HandshakeStream, Operation, Protocol};
-use serde::Deserialize;
+use crate::batch::Batch;
+pub use crate::endpoint::{Endpoint, Mode};
+use crate::sql::Sql;
 
-const STATEMENT: &str = "t";
-
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Endpoint {
-    pub host: String,
-    pub port: NonZeroU16,
-    pub user: String,
-    pub password: String,
-    pub database: String,
+pub enum Postgres {
+    Procedure,
+    Sql(Sql),
+    Batch(Batch),
 }
-
-pub struct Postgres;
 
 impl Protocol for Postgres {
     const NAME: &'static str = "postgres";
     type Endpoint = Endpoint;
+
+    fn check(config: &Config<Endpoint>) -> Result<(), ClientError> {
+        config.endpoint.check(config.in_flight)
+    }
+
+    fn requests_per_message(endpoint: &Endpoint) -> usize {
+        endpoint.batch_size.map_or(1, usize::from)
+    }
 
     fn address(endpoint: &Endpoint) -> (&str, u16) {
         (&endpoint.host, endpoint.port.get())
@@ -34,46 +42,40 @@ impl Protocol for Postgres {
 
     fn handshake(endpoint: &Endpoint, stream: &mut HandshakeStream) -> Result<Self, String> {
         handshake::log_in(endpoint, stream)?;
-        handshake::prepare(stream)?;
-        Ok(Self)
+        let (statements, session) = match endpoint.mode {
+            Mode::Procedure => (vec![procedure::statement(endpoint.function())], Self::Procedure),
+            Mode::Sql => (sql::statements(), Self::Sql(Sql::new())),
+            Mode::Batch => (
+                vec![batch::statement(endpoint.function())],
+                Self::Batch(Batch::new(Self::requests_per_message(endpoint))),
+            ),
+        };
+        for statement in &statements {
+            handshake::prepare(statement, stream)?;
+        }
+        Ok(session)
     }
 
     #[inline]
     fn encode(&mut self, _index: u64, operation: Operation, out: &mut Vec<u8>) {
-        let mut call = CALL;
-        put(&mut call, SOURCE_AT, operation.source);
-        put(&mut call, DESTINATION_AT, operation.destination);
-        put(&mut call, AMOUNT_AT, operation.amount);
-        out.extend_from_slice(&call);
+        match self {
+            Self::Procedure => procedure::encode(operation, out),
+            Self::Sql(sql) => sql.encode(operation, out),
+            Self::Batch(batch) => batch.encode(operation, out),
+        }
     }
 
     #[inline]
     fn decode<'a>(
         &mut self,
         input: &'a [u8],
-        _oldest: Option<u64>,
-        _out: &mut Vec<u8>,
+        oldest: Option<u64>,
+        out: &mut Vec<u8>,
     ) -> Result<Decoded<'a>, ClientError> {
-        reply::decode(input)
+        match self {
+            Self::Procedure => procedure::decode(input),
+            Self::Sql(sql) => sql.decode(input, oldest.is_some(), out),
+            Self::Batch(batch) => batch.decode(input),
+        }
     }
-}
-
-/// Bind of three binary `int4` with a binary result, Execute without a row limit, Sync.
-#[rustfmt::skip]
-const CALL: [u8; 57] = [
-    b'B', 0, 0, 0, 41,
-    0, STATEMENT.as_bytes()[0], 0,
-    0, 1, 0, 1,
-    0, 3, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0,
-    0, 1, 0, 1,
-    b'E', 0, 0, 0, 9, 0, 0, 0, 0, 0,
-    b'S', 0, 0, 0, 4,
-];
-const SOURCE_AT: usize = 18;
-const DESTINATION_AT: usize = 26;
-const AMOUNT_AT: usize = 34;
-
-#[inline]
-fn put(call: &mut [u8], at: usize, value: u32) {
-    call[at..at + 4].copy_from_slice(&value.to_be_bytes());
 }

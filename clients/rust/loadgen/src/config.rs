@@ -178,7 +178,7 @@ impl DrawConfig {
         check_contract(raw.contract)?;
         check_workload(&raw.workload)?;
         if raw.draw.first_index.checked_add(raw.draw.count).is_none() {
-            return Err(refused("draw.count", raw.draw.count, "first_index + count below 2^64"));
+            return Err(ClientError::refused("draw.count", raw.draw.count, "first_index + count below 2^64"));
         }
         Ok(Self { workload: raw.workload, range: raw.draw })
     }
@@ -188,7 +188,9 @@ fn parse_endpoint<E: DeserializeOwned>(mut endpoint: Value, protocol: &str) -> R
     let named = endpoint.as_object_mut().and_then(|object| object.remove("protocol"));
     match named {
         Some(Value::String(name)) if name == protocol => parse_at("endpoint", endpoint),
-        Some(other) => Err(refused("endpoint.protocol", other, &format!("\"{protocol}\" for this client"))),
+        Some(other) => {
+            Err(ClientError::refused("endpoint.protocol", other, &format!("\"{protocol}\" for this client")))
+        }
         None => Err(ClientError::Configuration(format!(
             "endpoint: must be an object with the key protocol; allowed for this client: \"{protocol}\""
         ))),
@@ -239,10 +241,12 @@ fn check_workload(workload: &WorkloadConfig) -> Result<(), ClientError> {
 fn check_loop(raw: &LoopConfig) -> Result<Option<f64>, ClientError> {
     match (&raw.kind, raw.rate_per_s) {
         (LoopKind::Closed, None) => Ok(None),
-        (LoopKind::Closed, Some(rate)) => Err(refused("loop.rate_per_s", rate, "no rate in the closed loop")),
+        (LoopKind::Closed, Some(rate)) => {
+            Err(ClientError::refused("loop.rate_per_s", rate, "no rate in the closed loop"))
+        }
         (LoopKind::Open, Some(rate)) if rate > 0.0 && rate <= RATE_MAX_PER_S => Ok(Some(rate)),
         (LoopKind::Open, Some(rate)) => {
-            Err(refused("loop.rate_per_s", rate, &format!("above 0, at most {RATE_MAX_PER_S}")))
+            Err(ClientError::refused("loop.rate_per_s", rate, &format!("above 0, at most {RATE_MAX_PER_S}")))
         }
         (LoopKind::Open, None) => Err(ClientError::Configuration(
             "loop.rate_per_s: missing; the open loop needs the operations offered per second".to_owned(),
@@ -265,10 +269,6 @@ fn check(
     if holds {
         Ok(())
     } else {
-        Err(refused(name, given, &allowed()))
+        Err(ClientError::refused(name, given, &allowed()))
     }
-}
-
-fn refused(name: &str, given: impl std::fmt::Display, allowed: &str) -> ClientError {
-    ClientError::Configuration(format!("{name}: {given} is refused; allowed: {allowed}"))
 }

@@ -90,7 +90,8 @@ impl<P: Protocol> Connection<P> {
     #[inline]
     pub fn issue(&mut self, trial: &Trial) -> State {
         let Some(stream) = &mut self.stream else { return State::Open };
-        while self.issued - self.answered < trial.in_flight {
+        let group = trial.requests_per_message;
+        while self.issued - self.answered + group <= trial.in_flight {
             if self.out.len() >= WRITE_BYTES {
                 match write(stream, &mut self.out, &mut self.written) {
                     Ok(true) => {}
@@ -99,14 +100,23 @@ impl<P: Protocol> Connection<P> {
                 }
             }
             let operation = trial.work.draw(self.number, self.issued);
-            let now = trial.clock.now();
-            if now >= trial.phases.window_end || trial.schedule.intended(self.slot, self.issued) > now {
+            let mut now = trial.clock.now();
+            let last = self.issued + group - 1;
+            if now >= trial.phases.window_end || trial.schedule.intended(self.slot, last) > now {
                 break;
             }
             self.protocol.encode(self.issued, operation, &mut self.out);
-            let place = self.issued as usize & (self.starts.len() - 1);
-            self.starts[place] = now;
-            self.issued += 1;
+            if group > 1 {
+                for index in self.issued + 1..=last {
+                    self.protocol.encode(index, trial.work.draw(self.number, index), &mut self.out);
+                }
+                now = trial.clock.now();
+            }
+            for index in self.issued..=last {
+                let place = index as usize & (self.starts.len() - 1);
+                self.starts[place] = now;
+            }
+            self.issued += group;
         }
         self.flush()
     }

@@ -28,6 +28,7 @@ pub struct Trial {
     pub phases: Phases,
     pub schedule: Schedule,
     pub in_flight: u64,
+    pub requests_per_message: u64,
     pub request_timeout: Nanoseconds,
     pub shared: Shared,
 }

@@ -12,6 +12,11 @@ pub enum ClientError {
 }
 
 impl ClientError {
+    /// A value of the configuration that is refused by its name.
+    pub fn refused(name: &str, given: impl fmt::Display, allowed: &str) -> Self {
+        Self::Configuration(format!("{name}: {given} is refused; allowed: {allowed}"))
+    }
+
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Configuration(_) => 2,

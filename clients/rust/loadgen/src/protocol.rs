@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde::de::DeserializeOwned;
 
+use crate::config::Config;
 use crate::error::ClientError;
 use crate::handshake::HandshakeStream;
 use crate::work::Operation;
@@ -21,9 +22,10 @@ pub enum Outcome<'a> {
 pub enum Decoded<'a> {
     /// More bytes are needed; nothing is consumed.
     Incomplete,
-    /// Bytes that answer no request: a notice, a ping.
+    /// Bytes that settle no request: a notice, a ping, an answer that the protocol continues through `out`.
     Skipped { consumed: usize },
-    /// The answer to the oldest request that is out.
+    /// The answer to the oldest request that is out. One message that answers several requests is decoded again
+    /// for each of them, and consumed with the last.
     Reply { consumed: usize, outcome: Outcome<'a> },
     /// The server says that it ends the connection.
     Closing { reason: String },
@@ -34,6 +36,16 @@ pub trait Protocol: Sized + Send {
     /// Name in `endpoint.protocol`.
     const NAME: &'static str;
     type Endpoint: DeserializeOwned + Sync;
+
+    /// Refuses by name what this protocol cannot carry.
+    fn check(_config: &Config<Self::Endpoint>) -> Result<(), ClientError> {
+        Ok(())
+    }
+
+    /// How many requests one message carries: that many are encoded at a time, for as many operations in a row.
+    fn requests_per_message(_endpoint: &Self::Endpoint) -> usize {
+        1
+    }
 
     fn address(endpoint: &Self::Endpoint) -> (&str, u16);
 

@@ -21,6 +21,7 @@ use crate::work::Work;
 
 /// Connects, loads the endpoint and reports.
 pub fn run<P: Protocol>(config: &Config<P::Endpoint>, client: ClientIdentity) -> Result<Report, ClientError> {
+    P::check(config)?;
     let work = Work::load(&config.workload)?;
     let phases = Phases::new(config);
     let schedule = Schedule::new(config);
@@ -34,6 +35,7 @@ pub fn run<P: Protocol>(config: &Config<P::Endpoint>, client: ClientIdentity) ->
         phases,
         schedule,
         in_flight: config.in_flight as u64,
+        requests_per_message: P::requests_per_message(&config.endpoint) as u64,
         request_timeout: to_nanoseconds(config.request_timeout_s),
         shared: Shared::new(workers.len()),
     };
