@@ -12,7 +12,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, LiteralString
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -23,15 +23,14 @@ from psycopg import sql
 from gapbook import stacks
 from gapbook.deployment import Process, free_port, require_port_free
 from gapbook.errors import SetupError, StackError
-from gapbook.paths import CHECKOUT
+from gapbook.modules import load_module_facts
 from gapbook.stacks import Durability, Server, ServerChoice
 
-_MODULE = CHECKOUT / "modules" / "postgres"
-_SCHEMA_SCRIPTS = ("schema.sql", "seed.sql", "transfer.sql")
+_MODULE = load_module_facts("postgres")
 _DATABASE = "bank"
 _ROLE = "bank"
-_RECOVERY_TIMEOUT_S = 60.0
 _READY_TIMEOUT_S = 30.0
+_RECOVERY_TIMEOUT_S = 60.0
 _UNPRIVILEGED_USER = "nobody"
 _COMMITTED_WITHIN_WRITER_DELAYS = 3
 _SETTINGS_READ_BACK = (
@@ -52,11 +51,12 @@ class Stack(stacks.Stack):
     def __init__(self, context: stacks.StackContext) -> None:
         super().__init__(context)
         self._process: Process | None = None
-        self._superuser_address = ""
         self._superuser: psycopg.Connection[Any] | None = None
+        self._superuser_address = ""
         self._directory = self.deployment.directory / f"postgres-{secrets.token_hex(4)}"
         self._address: dict[str, Any] = {}
         self._binary: Path | None = None
+        self._rolled_back_before_trial = 0
 
     # --- before a run -------------------------------------------------------------------------
     @classmethod
@@ -117,6 +117,7 @@ class Stack(stacks.Stack):
         port = self.context.choice.port or free_port()
         with (data / "postgresql.conf").open("a") as configuration:
             for key, value in self._declared_settings(port).items():
+                configuration.write(f"{key} = '{value}'\n")
         self._launch(self._binary, port)
         self._superuser = _connect(
             f"postgresql://postgres:{password}@127.0.0.1:{port}/postgres", wait_s=_READY_TIMEOUT_S
@@ -124,7 +125,6 @@ class Stack(stacks.Stack):
 
     def _launch(self, binary: Path, port: int) -> None:
         """Start the server over its data directory, which may be that of a killed one."""
-                configuration.write(f"{key} = '{value}'\n")
         self._process = self.deployment.start(
             [binary, "-D", self._directory / "data"],
             name="postgres",
@@ -171,6 +171,11 @@ class Stack(stacks.Stack):
                 )
             )
             admin.execute(
+                sql.SQL("ALTER ROLE {} SET default_transaction_isolation = {}").format(
+                    sql.Identifier(_ROLE), sql.Literal(self._isolation)
+                )
+            )
+            admin.execute(
                 sql.SQL("CREATE DATABASE {} OWNER {}").format(
                     sql.Identifier(_DATABASE), sql.Identifier(_ROLE)
                 )
@@ -190,8 +195,8 @@ class Stack(stacks.Stack):
                 "database": _DATABASE,
             }
             self._connection.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(_ROLE)))
-            for script in _SCHEMA_SCRIPTS:
-                self._connection.execute((_MODULE / script).read_bytes())
+            for script in _MODULE.facts["scripts"]:
+                self._connection.execute((_MODULE.folder / script).read_bytes())
             self._connection.execute("RESET ROLE")
 
     def stop(self) -> None:
@@ -203,10 +208,6 @@ class Stack(stacks.Stack):
             self._process = None
         shutil.rmtree(self._directory, ignore_errors=True)
 
-    def processes(self) -> list[Process]:
-        return [self._process] if self._process else []
-
-    # --- a trial ------------------------------------------------------------------------------
     def recover(self) -> None:
         if self._binary is None:
             raise StackError("postgres: a server that was named is not ours to start again")
@@ -214,9 +215,17 @@ class Stack(stacks.Stack):
         self._launch(self._binary, self._address["port"])
         self._superuser = _connect(self._superuser_address, wait_s=_RECOVERY_TIMEOUT_S)
 
+    def processes(self) -> list[Process]:
+        return [self._process] if self._process else []
+
+    # --- a trial ------------------------------------------------------------------------------
     def seed(self, accounts: int, initial_balance: int) -> None:
         with _stack_errors("seed"):
             self._connection.execute("SELECT seed(%s::int4, %s::int8)", (accounts, initial_balance))
+            (self._rolled_back_before_trial,) = self._row(
+                "SELECT xact_rollback FROM pg_stat_database WHERE datname = current_database()"
+            )
+            self._connection.execute("SELECT pg_stat_reset_single_table_counters('accounts'::regclass)")
             self._connection.execute("VACUUM (FREEZE, ANALYZE) accounts")
             self._connection.execute("CHECKPOINT")
 
@@ -241,24 +250,32 @@ class Stack(stacks.Stack):
             raise StackError("postgres: pg_settings has no wal_writer_delay; its durability cannot be proven")
         return Durability("delayed", _COMMITTED_WITHIN_WRITER_DELAYS * float(row[0]))
 
-    def committed_transfers(self) -> int:
-        """Half of the row updates on ``accounts``, which each transfer makes two of.
+    def committed_transfers(self) -> int | None:
+        """Half of the row updates on ``accounts``, which each transfer makes two of, save those of batches,
+        which say themselves how many transfers and rows they wrote.
 
         The statistics of a session are complete once it has ended, so this waits for the clients to
-        be gone. Updates that were rolled back, or that a refused transfer took back, count too: then the
-        count differs from the acknowledgements and the trial is refused, never the other way round.
+        be gone. Updates that a refused transfer took back count too: then the count differs from the
+        acknowledgements and the trial is refused, never the other way round. The statistics hold what was
+        rolled back as well, so that there is no count once any transaction since the seed was.
         """
         deadline = time.monotonic() + _READY_TIMEOUT_S
         with _stack_errors("count commits"):
             while self._foreign_sessions() and time.monotonic() < deadline:
                 time.sleep(0.01)
             self._connection.execute("SELECT pg_stat_clear_snapshot()")
-            row = self._connection.execute(
-                "SELECT n_tup_upd FROM pg_stat_user_tables WHERE relname = 'accounts'"
-            ).fetchone()
-        if row is None or row[0] % 2:
-            raise StackError(f"postgres: {row} row updates are not two for each transfer")
-        return int(row[0]) // 2
+            updated, rolled_back, batched, written_by_batches = self._row(
+                "SELECT (SELECT n_tup_upd FROM pg_stat_user_tables WHERE relname = 'accounts'),"
+                " (SELECT xact_rollback FROM pg_stat_database WHERE datname = current_database()),"
+                " (SELECT coalesce(sum(transfers), 0)::int8 FROM batches),"
+                " (SELECT coalesce(sum(rows_written), 0)::int8 FROM batches)"
+            )
+        if rolled_back != self._rolled_back_before_trial:
+            return None
+        single = updated - written_by_batches
+        if single % 2:
+            raise StackError(f"postgres: {single} row updates are not two for each transfer")
+        return int(single // 2 + batched)
 
     def _foreign_sessions(self) -> int:
         row = self._connection.execute(
@@ -270,7 +287,9 @@ class Stack(stacks.Stack):
 
     def balances(self) -> NDArray[np.int64]:
         with _stack_errors("read balances"):
-            rows = self._connection.execute((_MODULE / "verify.sql").read_bytes(), binary=True).fetchall()
+            rows = self._connection.execute(
+                (_MODULE.folder / "verify.sql").read_bytes(), binary=True
+            ).fetchall()
         table = np.array(rows, dtype=np.int64).reshape(-1, 2)
         if not np.array_equal(table[:, 0], np.arange(len(table))):
             raise StackError("postgres: account ids are not 0 .. n-1; the audit cannot index balances")
@@ -286,12 +305,25 @@ class Stack(stacks.Stack):
         located = self.locate(self.context.choice)
         return Server(located.path, running, located.sha256)
 
+    def declared_settings(self) -> dict[str, str]:
+        return super().declared_settings() | {"default_transaction_isolation": self._isolation}
+
     # --- inside -------------------------------------------------------------------------------
+    @property
+    def _isolation(self) -> str:
+        return self.context.isolation or str(self.facts["isolation"])
+
     @property
     def _connection(self) -> psycopg.Connection[Any]:
         if self._superuser is None:
             raise StackError("postgres: not started")
         return self._superuser
+
+    def _row(self, query: LiteralString) -> tuple[Any, ...]:
+        row = self._connection.execute(query).fetchone()
+        if row is None:
+            raise StackError("postgres: a query for one row gave none")
+        return tuple(row)
 
     @contextlib.contextmanager
     def _as_client(self) -> Iterator[psycopg.Connection[Any]]:

@@ -12,6 +12,7 @@ export interface Configuration<Access extends string> {
     readonly database: string;
   };
   readonly poolSize: number;
+  readonly maxRetries: number;
 }
 
 /** The one line of JSON on standard input, checked key by key. */
@@ -25,7 +26,7 @@ export function parseConfiguration<Access extends string>(
   } catch {
     throw new ConfigurationError("configuration: the first line of standard input is not JSON");
   }
-  const root = object(value, "configuration", ["access", "listen", "postgres", "pool_size"]);
+  const root = object(value, "configuration", ["access", "listen", "postgres", "pool_size", "max_retries"]);
   const listen = object(root["listen"], "listen", ["host", "port"]);
   const postgres = object(root["postgres"], "postgres", ["host", "port", "user", "password", "database"]);
   const access = accessLevels.find((level) => level === root["access"]);
@@ -44,6 +45,7 @@ export function parseConfiguration<Access extends string>(
       database: text(postgres["database"], "postgres.database"),
     },
     poolSize: integer(root["pool_size"], "pool_size", 1, 10_000),
+    maxRetries: integer(root["max_retries"] ?? 0, "max_retries", 0, 1_000_000),
   };
 }
 

@@ -1,16 +1,17 @@
 import { createServer } from "node:http";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Operation } from "./operations/operation.ts";
+import { attempt } from "./retry.ts";
 import { parseTransfer, RequestError } from "./transfer_request.ts";
 
 const BODY_MAX_CHARACTERS = 1024;
 const OK = JSON.stringify({ ok: true });
 
 /** An HTTP server that answers POST /transfer by one operation; not yet listening. */
-export function createTransferServer(transfer: Operation): Server {
+export function createTransferServer(transfer: Operation, maxRetries: number): Server {
   const server = createServer((request, response) => {
     if (request.url === "/transfer" && request.method === "POST") {
-      answerTransfer(transfer, request, response);
+      answerTransfer(transfer, maxRetries, request, response);
     } else if (request.url === "/health" && request.method === "GET") {
       send(response, 200, OK);
     } else if (request.url === "/transfer" || request.url === "/health") {
@@ -24,7 +25,12 @@ export function createTransferServer(transfer: Operation): Server {
   return server;
 }
 
-function answerTransfer(transfer: Operation, request: IncomingMessage, response: ServerResponse): void {
+function answerTransfer(
+  transfer: Operation,
+  maxRetries: number,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
   let body = "";
   request.setEncoding("utf8");
   request.on("data", (chunk: string) => {
@@ -33,9 +39,10 @@ function answerTransfer(transfer: Operation, request: IncomingMessage, response:
   request.on("end", async () => {
     try {
       if (body.length > BODY_MAX_CHARACTERS) throw new RequestError("the body is longer than a transfer can be");
-      const outcome = await transfer(parseTransfer(body));
-      if (outcome === "transferred") send(response, 200, OK);
-      else refuse(response, 200, outcome);
+      const { outcome, retries } = await attempt(transfer, parseTransfer(body), maxRetries);
+      if (outcome === "transferred") send(response, 200, retries === 0 ? OK : JSON.stringify({ ok: true, retries }));
+      else if (outcome === "insufficient") refuse(response, 200, outcome, retries);
+      else refuse(response, 500, describe(outcome.error), retries);
     } catch (error) {
       if (error instanceof RequestError) refuse(response, 400, error.message);
       else refuse(response, 500, describe(error));
@@ -43,8 +50,9 @@ function answerTransfer(transfer: Operation, request: IncomingMessage, response:
   });
 }
 
-function refuse(response: ServerResponse, status: number, error: string): void {
-  send(response, status, JSON.stringify({ ok: false, error }));
+/** `retries` is in the answer only if there were any. */
+function refuse(response: ServerResponse, status: number, error: string, retries = 0): void {
+  send(response, status, JSON.stringify(retries === 0 ? { ok: false, error } : { ok: false, error, retries }));
 }
 
 function send(response: ServerResponse, status: number, body: string): void {

@@ -24,13 +24,13 @@ try {
 }
 
 async function serve(configuration: Configuration<Access>): Promise<void> {
-  const { access, listen, poolSize } = configuration;
+  const { access, listen, poolSize, maxRetries } = configuration;
   const pool = new pg.Pool({ ...configuration.postgres, max: poolSize, idleTimeoutMillis: 0 });
   // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
   pool.on("error", (error) => process.stderr.write(`postgres: ${error.message}\n`));
 
   const settings = await openPool(pool, configuration);
-  const server = createTransferServer(operations[access](pool));
+  const server = createTransferServer(operations[access](pool), maxRetries);
   server.listen(listen.port, listen.host);
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
@@ -41,7 +41,10 @@ async function serve(configuration: Configuration<Access>): Promise<void> {
 }
 
 /** Opens every connection at once, so that a server's connection limit shows now and not under load. */
-async function openPool(pool: pg.Pool, { postgres, poolSize }: Configuration<Access>): Promise<Record<string, string>> {
+async function openPool(
+  pool: pg.Pool,
+  { postgres, poolSize, maxRetries }: Configuration<Access>,
+): Promise<Record<string, string>> {
   try {
     const clients = await Promise.all(Array.from({ length: poolSize }, () => pool.connect()));
     for (const client of clients) client.release();
@@ -51,6 +54,7 @@ async function openPool(pool: pg.Pool, { postgres, poolSize }: Configuration<Acc
     );
     return {
       pool_size: String(poolSize),
+      max_retries: String(maxRetries),
       node: process.versions.node,
       "drizzle-orm": drizzleVersion,
       pg: pgPackage.version,

@@ -10,8 +10,16 @@ const valid = {
 };
 
 test("a whole configuration is taken over", () => {
-  const { access, listen, postgres, poolSize } = parseConfiguration(JSON.stringify(valid), ["drizzle"]);
+  const { access, listen, postgres, poolSize, maxRetries } = parseConfiguration(
+    JSON.stringify({ ...valid, max_retries: 3 }),
+    ["drizzle"],
+  );
   assert.deepEqual({ access, listen, postgres, pool_size: poolSize }, valid);
+  assert.equal(maxRetries, 3);
+});
+
+test("nothing is retried unless the configuration says so", () => {
+  assert.equal(parseConfiguration(JSON.stringify(valid), ["drizzle"]).maxRetries, 0);
 });
 
 for (const [changed, key] of [
@@ -20,6 +28,8 @@ for (const [changed, key] of [
   [{ postgres: { ...valid.postgres, database: "" } }, /^postgres.database: /],
   [{ postgres: { ...valid.postgres, sslmode: "on" } }, /^postgres: unknown key "sslmode"/],
   [{ pool_size: 0 }, /^pool_size: /],
+  [{ max_retries: -1 }, /^max_retries: must be an integer from 0/],
+  [{ max_retries: "3" }, /^max_retries: /],
   [{ pool_sise: 1 }, /^configuration: unknown key "pool_sise"/],
 ] as const) {
   test(`${JSON.stringify(changed)} is refused by name`, () => {
