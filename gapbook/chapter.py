@@ -68,18 +68,17 @@ class Chapter:
                 infeasible.append((name(**chosen), str(error)))
         return feasible, infeasible
 
-    def measure(self, *contestants: Contestant, part: str = "", varies: Sequence[str] = ()) -> Exhibits:
+    def measure(self, *contestants: Contestant, varies: Sequence[str] = ()) -> Exhibits:
         """Obtain the run of these contestants (those that the parameters select), live or stored.
 
-        A chapter that measures several scenarios names them by ``part``: each has a run of its own.
-        ``varies`` names the promises that are a factor of the chapter.
+        ``varies`` names the promises (``durability``, ``isolation``) that are a factor of the chapter.
         """
         given = self.parameters
         scenario = Scenario(
-            chapter=f"{self.name}-{part}" if part else self.name,
+            chapter=self.name,
             contestants=contestants,
             workload=Workload(given["accounts"]),
-            alphas=tuple(float(a) for a in _as_list(given["alpha"])),
+            alphas=tuple(sorted(float(a) for a in _as_list(given["alpha"]))),
             connections=given["connections"],
             window_s=float(given["window_s"]),
             warmup_s=float(given["warmup_s"]),
@@ -95,7 +94,7 @@ class Chapter:
             choices=_choices(given["servers"]),
             kills=given["kills"],
         )
-        return Exhibits(run, scenario.chapter)
+        return Exhibits(run, self.name)
 
 
 _SHELL_NAMES = frozenset({"In", "Out", "exit", "quit", "get_ipython", "open"})

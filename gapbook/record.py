@@ -216,15 +216,10 @@ def load_run(folder: Path) -> Run:
 
 
 def find_run(chapter: str, run_id: str) -> Run:
-    """A stored run by its id (published runs first); raises RecordError listing what there is.
-
-    Several ids, separated by commas, are those of a chapter with several parts: the one of this part
-    is taken.
-    """
-    for name in filter(None, (part.strip() for part in run_id.split(","))):
-        for folder in (published_folder(chapter) / name, live_folder(chapter) / name):
-            if folder.is_dir():
-                return load_run(folder)
+    """A stored run by its id (published runs first); raises RecordError listing what there is."""
+    for folder in (published_folder(chapter) / run_id, live_folder(chapter) / run_id):
+        if run_id and folder.is_dir():
+            return load_run(folder)
     there_are = [
         path.name
         for parent in (published_folder(chapter), live_folder(chapter))
