@@ -1,0 +1,168 @@
+//! The client loads a real file; its report is held against the balances.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::fs;
+use std::path::PathBuf;
+
+use loadgen::{Work, WorkloadConfig};
+use rusqlite::Connection;
+use serde_json::{json, Value};
+use test_support::{configuration, number, run, start, with};
+
+const CLIENT: &str = env!("CARGO_BIN_EXE_gap-sqlite");
+
+/// A bank in a file of its own, for one test.
+struct Bank {
+    path: PathBuf,
+}
+
+impl Bank {
+    fn new(test: &str, accounts: u32, balance: i64) -> Self {
+        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{test}.sqlite"));
+        for suffix in ["", "-wal", "-shm"] {
+            let _ = fs::remove_file(format!("{}{suffix}", path.display()));
+        }
+        let mut connection = Connection::open(&path).unwrap();
+        connection.pragma_update(None, "journal_mode", "wal").unwrap();
+        let filling = connection.transaction().unwrap();
+        filling
+            .execute("CREATE TABLE accounts (id INTEGER PRIMARY KEY, balance INTEGER NOT NULL)", [])
+            .unwrap();
+        for id in 0..accounts {
+            filling.execute("INSERT INTO accounts VALUES (?1, ?2)", (id, balance)).unwrap();
+        }
+        filling.commit().unwrap();
+        Self { path }
+    }
+
+    fn endpoint(&self) -> Value {
+        json!({"protocol": "sqlite", "path": self.path, "synchronous": "NORMAL"})
+    }
+
+    fn loaded_by(&self, changes: Value) -> Value {
+        with(configuration(self.endpoint()), changes)
+    }
+
+    fn balances(&self) -> Vec<i64> {
+        let connection = Connection::open(&self.path).unwrap();
+        let mut select = connection.prepare("SELECT balance FROM accounts ORDER BY id").unwrap();
+        let balances = select.query_map([], |row| row.get(0)).unwrap();
+        balances.map(Result::unwrap).collect()
+    }
+}
+
+fn accounts() -> u32 {
+    number(&configuration(json!({}))["workload"]["accounts"]) as u32
+}
+
+/// What the balances must be: every operation that was issued and did not fail.
+fn replay(report: &Value, configuration: &Value, balance: i64) -> Vec<i64> {
+    let workload: WorkloadConfig = serde_json::from_value(configuration["workload"].clone()).unwrap();
+    let mut balances = vec![balance; workload.accounts as usize];
+    let work = Work::load(&workload).unwrap();
+    for connection in report["connections"].as_array().unwrap() {
+        let failed: Vec<u64> =
+            connection["failed"].as_array().unwrap().iter().map(|pair| number(&pair[0])).collect();
+        for index in (0..number(&connection["issued"])).filter(|index| !failed.contains(index)) {
+            let moved = work.draw(number(&connection["connection"]) as u32, index);
+            balances[moved.source as usize] -= i64::from(moved.amount);
+            balances[moved.destination as usize] += i64::from(moved.amount);
+        }
+    }
+    balances
+}
+
+#[test]
+fn balances_are_those_of_the_acknowledged_transfers() {
+    let bank = Bank::new("balances", accounts(), 1_000_000_000);
+    let configuration = bank.loaded_by(json!({"connections": 3, "first_connection": 5}));
+    let run = run(CLIENT, &configuration);
+    let report = run.report();
+    assert_eq!(run.event_names(), ["ready", "window_start", "window_end"]);
+    assert!(number(&report["acknowledged"]) > 0);
+    assert_eq!(report["acknowledged"], report["attempted"]);
+    assert_eq!(bank.balances(), replay(&report, &configuration, 1_000_000_000));
+    let issued: Vec<u64> =
+        report["connections"].as_array().unwrap().iter().map(|c| number(&c["issued"])).collect();
+    assert!(issued.len() == 3 && issued[0] - issued[2] <= 1, "in turn: {issued:?}");
+    let in_flight = report["window"]["mean_in_flight"].as_f64().unwrap();
+    assert!(in_flight > 0.0 && in_flight <= 1.0, "{in_flight}");
+    assert_eq!(report["engine"]["sqlite_version"], rusqlite::version());
+    assert_eq!(
+        (&report["engine"]["journal_mode"], &report["engine"]["synchronous"]),
+        (&json!("wal"), &json!("1"))
+    );
+}
+
+#[test]
+fn a_source_without_funds_is_refused_and_nothing_is_moved() {
+    let bank = Bank::new("insufficient", accounts(), 0);
+    let report = run(CLIENT, &bank.loaded_by(json!({}))).report();
+    assert!(number(&report["attempted"]) > 0);
+    assert_eq!(report["failed"]["insufficient"], report["attempted"]);
+    assert!(bank.balances().iter().all(|balance| *balance == 0));
+}
+
+#[test]
+fn an_error_of_the_engine_is_counted_and_leaves_no_transaction_open() {
+    let present = accounts() / 2;
+    let bank = Bank::new("missing", present, 1_000_000_000);
+    let configuration = bank.loaded_by(json!({}));
+    let report = run(CLIENT, &configuration).report();
+    assert!(number(&report["failed"]["error"]) > 0 && number(&report["acknowledged"]) > 0);
+    let first_error = report["first_error"].as_str().unwrap();
+    assert!(first_error.starts_with("account ") && first_error.ends_with(" does not exist"), "{first_error}");
+    let expected = replay(&report, &configuration, 1_000_000_000);
+    assert_eq!(bank.balances(), expected[..present as usize]);
+}
+
+#[test]
+fn the_open_loop_offers_its_rate() {
+    let bank = Bank::new("open", accounts(), 1_000_000_000);
+    let configuration = bank
+        .loaded_by(json!({"loop": {"kind": "open", "rate_per_s": 200.0}, "warmup_s": 0.0, "window_s": 0.5}));
+    let report = run(CLIENT, &configuration).report();
+    assert_eq!(number(&report["attempted"]), 100);
+    assert_eq!(bank.balances(), replay(&report, &configuration, 1_000_000_000));
+}
+
+#[test]
+fn what_the_engine_cannot_do_is_refused_by_name() {
+    let bank = Bank::new("refused", accounts(), 1);
+    let mut drizzle = bank.endpoint();
+    drizzle["mode"] = json!("drizzle");
+    for (changes, says) in [
+        (json!({"in_flight": 2}), "in_flight: 2 is refused; allowed: 1"),
+        (json!({"threads": 2}), "threads: 2 is refused; allowed: 1"),
+        (json!({"endpoint": drizzle}), "endpoint.mode: unknown variant `drizzle`, expected `sql`"),
+    ] {
+        let message = run(CLIENT, &bank.loaded_by(changes)).refusal(2);
+        assert!(message.starts_with(says), "{message}");
+    }
+}
+
+#[test]
+fn a_file_that_is_not_there_is_not_made() {
+    let bank = Bank::new("absent", 0, 0);
+    fs::remove_file(&bank.path).unwrap();
+    let message = run(CLIENT, &bank.loaded_by(json!({}))).refusal(3);
+    assert!(message.contains("absent.sqlite"), "{message}");
+    assert!(!bank.path.exists());
+}
+
+#[test]
+fn a_killed_client_leaves_only_whole_transfers() {
+    let bank = Bank::new("killed", accounts(), 1_000_000);
+    let mut client = start(CLIENT, &bank.loaded_by(json!({"window_s": 60.0})));
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while bank.balances().iter().all(|balance| *balance == 1_000_000) {
+        assert!(std::time::Instant::now() < deadline, "nothing was transferred");
+    }
+    client.kill().unwrap();
+    client.wait().unwrap();
+    let balances = bank.balances();
+    assert_eq!(balances.iter().sum::<i64>(), balances.len() as i64 * 1_000_000);
+    let connection = Connection::open(&bank.path).unwrap();
+    let check: String = connection.pragma_query_value(None, "integrity_check", |row| row.get(0)).unwrap();
+    assert_eq!(check, "ok");
+}
