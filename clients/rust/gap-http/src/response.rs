@@ -33,6 +33,9 @@ struct Body<'a> {
 struct Answer {
     ok: bool,
     error: Option<String>,
+    /// How often the server sent the transfer to the database again.
+    #[serde(default)]
+    retries: u16,
 }
 
 #[derive(Default)]
@@ -60,9 +63,8 @@ impl Responses {
             }
             Framing::Chunked => dechunk(rest)?,
         };
-        Ok(body.map_or(Decoded::Incomplete, |Body { content, consumed }| Decoded::Reply {
-            consumed: body_at + consumed,
-            outcome: judge(head.status, &content),
+        Ok(body.map_or(Decoded::Incomplete, |Body { content, consumed }| {
+            judge(head.status, &content, body_at + consumed)
         }))
     }
 
@@ -83,19 +85,25 @@ impl Responses {
 }
 
 #[inline]
-fn judge(status: u16, body: &[u8]) -> Outcome<'static> {
+fn judge(status: u16, body: &[u8], consumed: usize) -> Decoded<'static> {
     if status == 200 && body == OK {
-        return Outcome::Acknowledged;
+        return Decoded::Reply { consumed, outcome: Outcome::Acknowledged };
     }
-    match (status, serde_json::from_slice::<Answer>(body)) {
-        (200, Ok(Answer { ok: true, error: None })) => Outcome::Acknowledged,
-        (200, Ok(Answer { ok: false, error: Some(error) })) if error == "insufficient" => {
+    let answer = serde_json::from_slice::<Answer>(body);
+    let retries = answer.as_ref().map_or(0, |answer| answer.retries);
+    let outcome = match (status, answer) {
+        (200, Ok(Answer { ok: true, error: None, .. })) => Outcome::Acknowledged,
+        (200, Ok(Answer { ok: false, error: Some(error), .. })) if error == "insufficient" => {
             Outcome::Insufficient
         }
         _ => {
             let shown = &body[..body.len().min(SHOWN_BODY_BYTES)];
             Outcome::Error(Cow::Owned(format!("HTTP {status}: {}", String::from_utf8_lossy(shown))))
         }
+    };
+    match retries {
+        0 => Decoded::Reply { consumed, outcome },
+        retries => Decoded::ReplyAfterRetries { consumed, outcome, retries },
     }
 }
 
@@ -200,7 +208,9 @@ mod tests {
                 match outcome {
                     Outcome::Acknowledged => Outcome::Acknowledged,
                     Outcome::Insufficient => Outcome::Insufficient,
-                    Outcome::Error(text) => Outcome::Error(Cow::Owned(text.into_owned())),
+                    Outcome::Conflict(text) | Outcome::Error(text) => {
+                        Outcome::Error(Cow::Owned(text.into_owned()))
+                    }
                 }
             }
             other => panic!("{other:?}"),
@@ -226,6 +236,26 @@ mod tests {
         ] {
             assert!(matches!(outcome(&response(status, body)), Outcome::Error(_)), "{status} {body}");
         }
+    }
+
+    #[test]
+    fn retries_of_the_server_come_with_any_outcome() {
+        for (status, body, expected) in [
+            ("200 OK", r#"{"ok":true,"retries":3}"#, Outcome::Acknowledged),
+            ("200 OK", r#"{"ok":false,"error":"insufficient","retries":3}"#, Outcome::Insufficient),
+            (
+                "500 Internal Server Error",
+                r#"{"ok":false,"error":"40001","retries":3}"#,
+                Outcome::Error(Cow::Borrowed(r#"HTTP 500: {"ok":false,"error":"40001","retries":3}"#)),
+            ),
+        ] {
+            let input = response(status, body);
+            assert_eq!(
+                Responses::default().decode(&input).ok(),
+                Some(Decoded::ReplyAfterRetries { consumed: input.len(), outcome: expected, retries: 3 })
+            );
+        }
+        assert_eq!(outcome(&response("200 OK", r#"{"ok":true,"retries":0}"#)), Outcome::Acknowledged);
     }
 
     #[test]

@@ -1,6 +1,10 @@
 //! Answers over HTTP, counted by their status and body.
 #![allow(clippy::unwrap_used)]
 
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::thread;
+
 use gap_null::{Options, ProtocolKind, Reply, Server};
 use serde_json::{json, Value};
 use test_support::{configuration, number, run, with};
@@ -57,4 +61,24 @@ fn a_path_that_would_break_the_request_is_refused() {
     let mut bad = against(&server, json!({}));
     bad["endpoint"]["path"] = json!("/a b");
     assert!(run(CLIENT, &bad).refusal(2).starts_with("endpoint.path: "));
+}
+
+#[test]
+fn retries_that_the_server_tells_of_are_counted() {
+    const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 23\r\n\r\n{\"ok\":true,\"retries\":2}";
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let server = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut request = [0; 4096];
+        while stream.read(&mut request).unwrap_or(0) > 0 {
+            stream.write_all(ANSWER).unwrap();
+        }
+    });
+    let endpoint = json!({"protocol": "http", "host": "127.0.0.1", "port": port});
+    let report = run(CLIENT, &with(configuration(endpoint), json!({"connections": 1}))).report();
+    server.join().unwrap();
+    assert!(number(&report["acknowledged"]) > 0);
+    assert_eq!(number(&report["retried"]), 2 * number(&report["acknowledged"]));
+    assert_eq!(report["acknowledged"], report["attempted"]);
 }

@@ -10,6 +10,9 @@ pub const INT4_OID: u32 = 23;
 pub const INT8_OID: u32 = 20;
 pub const INT4_ARRAY_OID: u32 = 1007;
 
+/// SQLSTATE of a serialization failure and of a deadlock.
+const CONFLICTS: [&str; 2] = ["40001", "40P01"];
+
 /// A statement that is prepared once per connection under a name of one byte.
 pub struct Statement {
     pub name: u8,
@@ -182,7 +185,12 @@ impl ServerError {
     }
 
     pub fn outcome(&self) -> Outcome<'static> {
-        Outcome::Error(self.to_string().into())
+        let text = self.to_string().into();
+        if CONFLICTS.contains(&self.code.as_str()) {
+            Outcome::Conflict(text)
+        } else {
+            Outcome::Error(text)
+        }
     }
 }
 
@@ -253,6 +261,16 @@ pub mod tests {
             b"\0u\0\0\x01\0\x01\0\x02\0\0\0\x08\0\0\0\0\0\0\0\x05\0\0\0\x04\0\0\0\x07\0\x01\0\x01"
         );
         assert_eq!(out[HEADER_BYTES + bind.body.len()..], EXECUTE_AND_SYNC);
+    }
+
+    #[test]
+    fn only_serialization_failures_and_deadlocks_are_conflicts() {
+        for (code, conflict) in [("40001", true), ("40P01", true), ("40002", false), ("23514", false)] {
+            let bytes = [refusal("ERROR", code), ready(b'I')].concat();
+            let Ok(Received::Answer(answer)) = Answer::receive(&bytes) else { panic!("no answer") };
+            let outcome = answer.refusal.unwrap().outcome();
+            assert_eq!(matches!(outcome, Outcome::Conflict(_)), conflict, "{code}: {outcome:?}");
+        }
     }
 
     #[test]

@@ -226,6 +226,8 @@ fn what_the_configuration_must_not_say_is_refused_by_name() {
         ("/threads", json!(3), "threads"),
         ("/window_s", json!(0.0), "window_s"),
         ("/drain_s", json!(-1.0), "drain_s"),
+        ("/max_retries", json!(-1), "max_retries"),
+        ("/max_retries", json!(1.5), "max_retries"),
         ("/request_timeout_s", json!(null), "request_timeout_s"),
         ("/loop", json!({"kind": "open"}), "loop.rate_per_s"),
         ("/loop", json!({"kind": "open", "rate_per_s": 0.0}), "loop.rate_per_s"),

@@ -13,6 +13,7 @@ const ACCOUNTS_MAX: u32 = 1 << 21;
 const CONNECTIONS_MAX: u32 = 65_536;
 const IN_FLIGHT_MAX: usize = 65_536;
 const THREADS_MAX: usize = 256;
+const MAX_RETRIES_MAX: u32 = 1_000_000;
 const DURATION_MAX_S: f64 = 86_400.0;
 const RATE_MAX_PER_S: f64 = 1e9;
 
@@ -34,6 +35,8 @@ struct RawConfig {
     request_timeout_s: f64,
     #[serde(default = "one")]
     threads: usize,
+    #[serde(default)]
+    max_retries: u32,
 }
 
 fn one() -> usize {
@@ -92,6 +95,8 @@ struct RawDrawConfig {
     _request_timeout_s: Option<IgnoredAny>,
     #[serde(rename = "threads")]
     _threads: Option<IgnoredAny>,
+    #[serde(rename = "max_retries")]
+    _max_retries: Option<IgnoredAny>,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]
@@ -117,6 +122,8 @@ pub struct Config<E> {
     pub drain_s: f64,
     pub request_timeout_s: f64,
     pub threads: usize,
+    /// How often a request that was refused in a conflict is sent again.
+    pub max_retries: u32,
 }
 
 /// The part of a configuration that `--draw` needs.
@@ -152,6 +159,9 @@ impl<E: DeserializeOwned> Config<E> {
         check(raw.threads >= 1 && raw.threads <= threads_max, "threads", raw.threads, || {
             format!("1 to {threads_max}, no more than connections")
         })?;
+        check(raw.max_retries <= MAX_RETRIES_MAX, "max_retries", raw.max_retries, || {
+            format!("0 to {MAX_RETRIES_MAX}")
+        })?;
         check_seconds("warmup_s", raw.warmup_s, 0.0)?;
         check_seconds("window_s", raw.window_s, 0.001)?;
         check_seconds("drain_s", raw.drain_s, 0.0)?;
@@ -168,6 +178,7 @@ impl<E: DeserializeOwned> Config<E> {
             drain_s: raw.drain_s,
             request_timeout_s: raw.request_timeout_s,
             threads: raw.threads,
+            max_retries: raw.max_retries,
         })
     }
 }

@@ -1,5 +1,6 @@
 //! One connection of the load: its socket, its buffers and the requests that are out.
 
+use std::collections::{HashMap, VecDeque};
 use std::io::{ErrorKind, Read, Write};
 
 use mio::net::TcpStream;
@@ -24,12 +25,33 @@ pub struct Connection<P> {
     written: usize,
     /// Bytes read that are not yet a whole message.
     rest: Vec<u8>,
+    /// Operations handed over; with those handed over again, `sent`.
     pub issued: u64,
+    sent: u64,
     answered: u64,
-    /// Starts of the requests that are out, a ring over the index.
-    starts: Vec<Nanoseconds>,
+    /// The requests that are out, a ring over the order in which they were sent.
+    out_there: Vec<Request>,
+    /// Refused in a conflict and not yet sent again.
+    refused: VecDeque<Request>,
+    /// By index, what was sent again and is not settled.
+    resent: HashMap<u64, Resent>,
     pub failed: Vec<(u64, Verdict)>,
     pub in_doubt: Vec<u64>,
+    /// An index for each time that it was sent again.
+    pub retried: Vec<u64>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Request {
+    index: u64,
+    /// When it was handed over for the first time.
+    start: Nanoseconds,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Resent {
+    times: u32,
+    last: Nanoseconds,
 }
 
 /// What became of a connection after a step.
@@ -56,10 +78,14 @@ impl<P: Protocol> Connection<P> {
             written: 0,
             rest,
             issued: 0,
+            sent: 0,
             answered: 0,
-            starts: vec![0; in_flight.next_power_of_two()],
+            out_there: vec![Request::default(); in_flight.next_power_of_two()],
+            refused: VecDeque::new(),
+            resent: HashMap::new(),
             failed: Vec::new(),
             in_doubt: Vec::new(),
+            retried: Vec::new(),
         }
     }
 
@@ -73,25 +99,34 @@ impl<P: Protocol> Connection<P> {
     }
 
     pub fn requests_out(&self) -> u64 {
-        self.issued - self.answered
+        self.sent - self.answered + self.refused.len() as u64
     }
 
-    /// When the oldest request that is out was handed over.
-    pub fn oldest_start(&self) -> Option<Nanoseconds> {
-        (self.requests_out() > 0).then(|| self.starts[self.place(self.answered)])
+    /// When the oldest request that is out was sent, for the last time.
+    pub fn oldest_sent(&self) -> Option<Nanoseconds> {
+        let request = self.oldest()?;
+        Some(self.resent.get(&request.index).map_or(request.start, |resent| resent.last))
     }
 
     #[inline]
-    fn place(&self, index: u64) -> usize {
-        index as usize & (self.starts.len() - 1)
+    fn oldest(&self) -> Option<Request> {
+        (self.answered < self.sent).then(|| self.out_there[self.place(self.answered)])
+    }
+
+    #[inline]
+    fn place(&self, sent: u64) -> usize {
+        sent as usize & (self.out_there.len() - 1)
     }
 
     /// Hands over every request that is due and fits in flight, then writes.
     #[inline]
     pub fn issue(&mut self, trial: &Trial) -> State {
-        let Some(stream) = &mut self.stream else { return State::Open };
+        if !self.refused.is_empty() {
+            self.send_again(trial);
+        }
         let group = trial.requests_per_message;
-        while self.issued - self.answered + group <= trial.in_flight {
+        while self.requests_out() + group <= trial.in_flight {
+            let Some(stream) = &mut self.stream else { return State::Open };
             if self.out.len() >= WRITE_BYTES {
                 match write(stream, &mut self.out, &mut self.written) {
                     Ok(true) => {}
@@ -113,12 +148,33 @@ impl<P: Protocol> Connection<P> {
                 now = trial.clock.now();
             }
             for index in self.issued..=last {
-                let place = index as usize & (self.starts.len() - 1);
-                self.starts[place] = now;
+                self.push(Request { index, start: now });
             }
             self.issued += group;
         }
         self.flush()
+    }
+
+    #[inline]
+    fn push(&mut self, request: Request) {
+        let place = self.place(self.sent);
+        self.out_there[place] = request;
+        self.sent += 1;
+    }
+
+    /// Sends what was refused behind what is out. Messages that carry several requests are refused as a whole.
+    fn send_again(&mut self, trial: &Trial) {
+        let last = trial.clock.now();
+        while let Some(request) = self.refused.pop_front() {
+            let operation = trial.work.draw(self.number, request.index);
+            self.protocol.encode(request.index, operation, &mut self.out);
+            self.push(request);
+            self.resent
+                .entry(request.index)
+                .and_modify(|resent| *resent = Resent { times: resent.times + 1, last })
+                .or_insert(Resent { times: 1, last });
+            self.retried.push(request.index);
+        }
     }
 
     /// Writes what is encoded, as far as the socket takes it.
@@ -169,22 +225,30 @@ impl<P: Protocol> Connection<P> {
     fn decode(&mut self, trial: &Trial, tally: &mut Tally, input: &[u8]) -> Result<State, ClientError> {
         let mut at = 0;
         while at < input.len() {
-            let oldest = (self.answered < self.issued).then_some(self.answered);
-            match self.protocol.decode(&input[at..], oldest, &mut self.out)? {
+            let oldest = self.oldest();
+            let decoded =
+                self.protocol.decode(&input[at..], oldest.map(|request| request.index), &mut self.out)?;
+            let (consumed, outcome, retries) = match decoded {
                 Decoded::Incomplete => break,
-                Decoded::Skipped { consumed } => at += consumed,
                 Decoded::Closing { reason } => return Ok(State::Lost(reason)),
-                Decoded::Reply { consumed, outcome } => {
+                Decoded::Skipped { consumed } => {
                     at += consumed;
-                    if oldest.is_none() {
-                        return Err(ClientError::Integrity(format!(
-                            "connection {}: a reply that fits no request: {outcome:?}",
-                            self.number
-                        )));
-                    }
-                    self.settle(trial, tally, &outcome);
+                    continue;
                 }
+                Decoded::Reply { consumed, outcome } => (consumed, outcome, 0),
+                Decoded::ReplyAfterRetries { consumed, outcome, retries } => (consumed, outcome, retries),
+            };
+            at += consumed;
+            let Some(request) = oldest else {
+                return Err(ClientError::Integrity(format!(
+                    "connection {}: a reply that fits no request: {outcome:?}",
+                    self.number
+                )));
+            };
+            for _ in 0..retries {
+                self.retried.push(request.index);
             }
+            self.settle(trial, tally, request, &outcome);
         }
         self.rest.clear();
         self.rest.extend_from_slice(&input[at..]);
@@ -192,17 +256,17 @@ impl<P: Protocol> Connection<P> {
     }
 
     #[inline]
-    fn settle(&mut self, trial: &Trial, tally: &mut Tally, outcome: &Outcome<'_>) {
-        let index = self.answered;
+    fn settle(&mut self, trial: &Trial, tally: &mut Tally, request: Request, outcome: &Outcome<'_>) {
         let end = trial.clock.now();
-        let start = self.starts[self.place(index)];
-        let intended =
-            if trial.schedule.is_open() { trial.schedule.intended(self.slot, index) } else { start };
         self.answered += 1;
         let verdict = match outcome {
             Outcome::Acknowledged => Verdict::Acknowledged,
             Outcome::Insufficient => Verdict::Insufficient,
-            Outcome::Error(text) => {
+            Outcome::Conflict(_) if self.times_resent(request) < trial.max_retries => {
+                self.refused.push_back(request);
+                return;
+            }
+            Outcome::Conflict(text) | Outcome::Error(text) => {
                 if tally.first_error.is_none() {
                     let kept: String = text.chars().take(KEPT_ERROR_CHARACTERS).collect();
                     tally.keep_first_error(end, &kept);
@@ -210,6 +274,28 @@ impl<P: Protocol> Connection<P> {
                 Verdict::Error
             }
         };
+        if !self.resent.is_empty() {
+            self.resent.remove(&request.index);
+        }
+        self.count(trial, tally, request, verdict, end);
+    }
+
+    fn times_resent(&self, request: Request) -> u32 {
+        self.resent.get(&request.index).map_or(0, |resent| resent.times)
+    }
+
+    #[inline]
+    fn count(
+        &mut self,
+        trial: &Trial,
+        tally: &mut Tally,
+        request: Request,
+        verdict: Verdict,
+        end: Nanoseconds,
+    ) {
+        let Request { index, start } = request;
+        let intended =
+            if trial.schedule.is_open() { trial.schedule.intended(self.slot, index) } else { start };
         if verdict != Verdict::Acknowledged {
             self.failed.push((index, verdict));
         }
@@ -217,12 +303,20 @@ impl<P: Protocol> Connection<P> {
     }
 
     /// Gives up the connection: what is out is in doubt. The socket is returned to be deregistered.
-    pub fn close(&mut self, tally: &mut Tally, now: Nanoseconds) -> Option<TcpStream> {
-        for index in self.answered..self.issued {
-            tally.unanswered(self.starts[self.place(index)], now);
+    pub fn close(&mut self, trial: &Trial, tally: &mut Tally, now: Nanoseconds) -> Option<TcpStream> {
+        while let Some(Request { index, start }) = self.oldest() {
+            tally.unanswered(start, now);
             self.in_doubt.push(index);
+            self.answered += 1;
         }
-        self.answered = self.issued;
+        self.in_doubt.sort_unstable();
+        while let Some(request) = self.refused.pop_front() {
+            tally.keep_first_error(
+                now,
+                "refused in a conflict, and the connection ended before it was sent again",
+            );
+            self.count(trial, tally, request, Verdict::Error, now);
+        }
         self.stream.take()
     }
 }

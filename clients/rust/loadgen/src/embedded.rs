@@ -74,13 +74,13 @@ pub fn run<E: Engine>(
     Ok(EmbeddedReport { report, engine: engine.settings() })
 }
 
+/// A call of an engine in this process returns with its answer.
 fn require_one(name: &str, given: usize) -> Result<(), ClientError> {
     if given == 1 {
-        return Ok(());
+        Ok(())
+    } else {
+        Err(ClientError::refused(name, given, "1 for an engine inside the client"))
     }
-    Err(ClientError::Configuration(format!(
-        "{name}: {given} is refused; allowed: 1, for a call of an engine in this process returns with its answer"
-    )))
 }
 
 struct Load {
@@ -175,7 +175,7 @@ impl Load {
         let verdict = match outcome {
             Outcome::Acknowledged => Verdict::Acknowledged,
             Outcome::Insufficient => Verdict::Insufficient,
-            Outcome::Error(text) => {
+            Outcome::Conflict(text) | Outcome::Error(text) => {
                 let kept: String = text.chars().take(KEPT_ERROR_CHARACTERS).collect();
                 self.tally.keep_first_error(times.end, &kept);
                 Verdict::Error

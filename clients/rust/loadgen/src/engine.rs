@@ -29,6 +29,7 @@ pub struct Trial {
     pub schedule: Schedule,
     pub in_flight: u64,
     pub requests_per_message: u64,
+    pub max_retries: u32,
     pub request_timeout: Nanoseconds,
     pub shared: Shared,
 }
@@ -143,7 +144,7 @@ impl<P: Protocol> Worker<P> {
         }
         self.ended_at = trial.clock.now();
         for connection in &mut self.connections {
-            connection.close(&mut self.tally, self.ended_at);
+            connection.close(trial, &mut self.tally, self.ended_at);
         }
         Ok(())
     }
@@ -177,7 +178,7 @@ impl<P: Protocol> Worker<P> {
 
     fn lose(&mut self, trial: &Trial, place: usize, reason: &str) {
         let connection = &mut self.connections[place];
-        if let Some(mut stream) = connection.close(&mut self.tally, trial.clock.now()) {
+        if let Some(mut stream) = connection.close(trial, &mut self.tally, trial.clock.now()) {
             // Closing the socket would deregister it too; a failure here changes nothing.
             let _ = self.poll.registry().deregister(&mut stream);
             self.tally.lost_connections += 1;
@@ -227,8 +228,8 @@ impl<P: Protocol> Worker<P> {
     fn check_timeouts(&mut self, trial: &Trial, now: Nanoseconds) {
         let mut next = now + trial.request_timeout;
         for place in 0..self.connections.len() {
-            let Some(start) = self.connections[place].oldest_start() else { continue };
-            let late_at = start + trial.request_timeout;
+            let Some(sent) = self.connections[place].oldest_sent() else { continue };
+            let late_at = sent + trial.request_timeout;
             if late_at <= now {
                 let reason = format!("no answer within {} s", to_seconds(trial.request_timeout));
                 self.lose(trial, place, &reason);

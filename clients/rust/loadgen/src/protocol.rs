@@ -14,6 +14,8 @@ use crate::work::Operation;
 pub enum Outcome<'a> {
     Acknowledged,
     Insufficient,
+    /// Refused for what others did meanwhile, a serialization failure or a deadlock: sent again it may succeed.
+    Conflict(Cow<'a, str>),
     Error(Cow<'a, str>),
 }
 
@@ -27,6 +29,8 @@ pub enum Decoded<'a> {
     /// The answer to the oldest request that is out. One message that answers several requests is decoded again
     /// for each of them, and consumed with the last.
     Reply { consumed: usize, outcome: Outcome<'a> },
+    /// The same from a server that has tried again by itself.
+    ReplyAfterRetries { consumed: usize, outcome: Outcome<'a>, retries: u16 },
     /// The server says that it ends the connection.
     Closing { reason: String },
 }

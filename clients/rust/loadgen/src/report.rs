@@ -67,7 +67,7 @@ pub struct ConnectionReport {
     pub issued: u64,
     pub failed: Vec<(u64, Verdict)>,
     pub in_doubt: Vec<u64>,
-    /// Always empty: these clients never retry.
+    /// An index for each time that it was sent again.
     pub retried: Vec<u64>,
 }
 
@@ -104,7 +104,7 @@ impl Report {
             contract: CONTRACT_VERSION,
             attempted: tally.acknowledged + tally.failed() + tally.in_doubt,
             acknowledged: tally.acknowledged,
-            retried: 0,
+            retried: connections.iter().map(|connection| connection.retried.len() as u64).sum(),
             in_doubt: tally.in_doubt,
             failed: Failed { insufficient: tally.insufficient, error: tally.error, timeout: 0 },
             lost_connections: tally.lost_connections,

@@ -36,6 +36,7 @@ pub fn run<P: Protocol>(config: &Config<P::Endpoint>, client: ClientIdentity) ->
         schedule,
         in_flight: config.in_flight as u64,
         requests_per_message: P::requests_per_message(&config.endpoint) as u64,
+        max_retries: config.max_retries,
         request_timeout: to_nanoseconds(config.request_timeout_s),
         shared: Shared::new(workers.len()),
     };
@@ -124,7 +125,7 @@ fn report<P: Protocol>(facts: Facts, workers: Vec<Worker<P>>) -> Result<Report, 
             issued: connection.issued,
             failed: connection.failed,
             in_doubt: connection.in_doubt,
-            retried: Vec::new(),
+            retried: connection.retried,
         }));
         match &mut total {
             None => total = Some(worker.tally),

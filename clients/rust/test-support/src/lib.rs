@@ -118,6 +118,7 @@ fn check_sums(report: &Value) {
     let mut issued = 0;
     let mut classes = [("insufficient", 0), ("error", 0)];
     let mut doubts = 0;
+    let mut retried = 0;
     for connection in report["connections"].as_array().unwrap() {
         issued += number(&connection["issued"]);
         for failure in connection["failed"].as_array().unwrap() {
@@ -127,7 +128,12 @@ fn check_sums(report: &Value) {
             }
         }
         doubts += connection["in_doubt"].as_array().unwrap().len() as u64;
+        for index in connection["retried"].as_array().unwrap() {
+            assert!(number(index) < number(&connection["issued"]));
+            retried += 1;
+        }
     }
+    assert_eq!(retried, number(&report["retried"]));
     assert_eq!(issued, attempted);
     assert_eq!(doubts, in_doubt);
     for (class, listed) in classes {
