@@ -50,7 +50,7 @@ def issued_work(row: Mapping[str, Any], in_flight: int) -> IssuedWork:
     told = [index for index in range(int(row["issued"])) if index not in failed and index not in doubtful]
     last_told = told[-1] if told else -1
     late_errors = sorted(index for index, kind in failed.items() if kind == "error" and index > last_told)
-    unknown = sorted(doubtful | set(late_errors))[:in_flight]
+    unknown = sorted(doubtful | set(late_errors[:in_flight]))
     return IssuedWork(
         int(row["connection"]),
         np.array([*told, *unknown], dtype=np.uint64),
