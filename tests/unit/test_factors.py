@@ -67,16 +67,48 @@ def test_shares_close_on_any_lattice_and_in_every_block(seed: int) -> None:
         assert math.prod(share.by_block[block] for share in parts.shares) == pytest.approx(gap, rel=1e-12)
 
 
-def test_blocks_with_a_refused_cell_are_left_out_everywhere() -> None:
+def test_a_refused_trial_costs_that_trial_only() -> None:
     cells: Cells = {
-        ("node", "1"): {0: 1.0, 1: 1.0},
-        ("rust", "1"): {0: 4.0},
-        ("rust", "64"): {0: 16.0, 1: 99.0},
+        ("node", "1"): {0: 1.0, 1: 2.0, 2: 4.0},
+        ("rust", "1"): {0: 4.0, 1: 8.0},
+        ("rust", "64"): {0: 16.0, 1: 32.0, 2: 64.0},
     }
     parts = decompose([CLIENT, DEPTH], cells)
     assert parts is not None
-    assert parts.gap.n == 1
-    assert parts.gap.estimate == pytest.approx(16)
+    assert (parts.blocks, parts.blocks_incomplete, parts.trials_missing) == (3, 1, 1)
+    assert parts.gap.n == 3
+    # Each block doubles all cells, so the missing trial would have been 16.
+    assert [share.multiplier.estimate for share in parts.shares] == pytest.approx([4, 4])
+    assert parts.end.estimate / parts.start.estimate == pytest.approx(parts.gap.estimate, rel=1e-12)
+    assert parts.start.estimate == pytest.approx(2)
+
+
+def test_a_cell_with_one_trial_among_many_blocks_counts_as_not_measured() -> None:
+    cells: Cells = {
+        ("node", "1"): {0: 1.0, 1: 1.0},
+        ("rust", "1"): {0: 4.0},
+        ("node", "64"): {0: 2.0, 1: 2.0},
+        ("rust", "64"): {0: 16.0, 1: 16.0},
+    }
+    parts = decompose([CLIENT, DEPTH], cells)
+    assert parts is not None
+    assert (parts.orderings, parts.cells_measured) == (1, 3)
+    assert [share.multiplier.estimate for share in parts.shares] == pytest.approx([8, 2])
+
+
+def test_where_only_one_trial_remains_on_the_only_path_there_is_no_interval() -> None:
+    cells: Cells = {
+        ("node", "1"): {0: 1.0, 1: 1.0},
+        ("rust", "1"): {0: 4.0},
+        ("rust", "64"): {0: 16.0, 1: 100.0},
+    }
+    parts = decompose([CLIENT, DEPTH], cells)
+    assert parts is not None
+    assert parts.gap.estimate == pytest.approx(40)
+    assert parts.gap.bounded
+    assert parts.closing_error_log < 1e-9
+    assert [share.multiplier.bounded for share in parts.shares] == [False, False]
+    assert [share.bootstrap for share in parts.shares] == [None, None]
 
 
 def test_no_path_or_no_common_block_gives_nothing() -> None:
