@@ -118,6 +118,8 @@ class StackContext:
     choice: ServerChoice = field(default_factory=ServerChoice)
     processors: Sequence[int] | None = None
     """CPU numbers to which the server is pinned; None means all."""
+    isolation: str | None = None
+    """The level that transfers run at unless they say otherwise; None is the server's own default."""
 
 
 class Stack(ABC):
@@ -203,9 +205,9 @@ class Stack(ABC):
         """The durability class proven by what the running server says."""
 
     @abstractmethod
-    def committed_transfers(self) -> int:
+    def committed_transfers(self) -> int | None:
         """The server's own count of committed transfers since it started; a difference is exact
-        once all clients have left."""
+        once all clients have left. None for an engine that keeps no count: the balances alone decide."""
 
     @abstractmethod
     def balances(self) -> NDArray[np.int64]:
