@@ -150,6 +150,8 @@ class _Campaign:
         """What is gone of each contestant's acknowledged transfers after its server was killed."""
         rows: list[dict[str, Any]] = []
         for contestant in self.scenario.contestants if self.kills else ():
+            if contestant.stack.facts.get("simulated"):
+                continue
             stack = stacks[contestant.variant(self.scenario.durability)]
             self.say(f"killing the server of {contestant.name}, {self.kills} times")
             rows += kill_check(contestant, self.scenario, stack, deployment, rounds=self.kills)

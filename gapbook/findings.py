@@ -56,6 +56,10 @@ class Findings:
         """How many times the goodput of ``over`` is that of ``under``, paired by block."""
         return ratio_interval(self.values(over, alpha), self.values(under, alpha))
 
+    def across_alphas(self, contestant: str, alpha: float, base_alpha: float) -> Interval | None:
+        """What a contestant does at one alpha of what it does at another, paired by block."""
+        return ratio_interval(self.values(contestant, alpha), self.values(contestant, base_alpha))
+
     def ratio_of_ratios(self, over: str, under: str, alpha: float, base_alpha: float) -> Interval | None:
         """The contention factor: by how much the ratio at ``alpha`` is that at ``base_alpha``."""
         cells = [self.values(name, a) for a in (alpha, base_alpha) for name in (over, under)]
