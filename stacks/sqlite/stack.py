@@ -86,7 +86,7 @@ class Stack(stacks.Stack):
                 f"sqlite: {self.context.durability} cannot be kept, for no setting flushes the log by a timer; "
                 "allowed: none, fsync-per-commit"
             )
-        return str(values[self.context.durability.kind])
+        return str(values[self.context.durability.kind]["value"])
 
     def stop(self) -> None:
         self._close()

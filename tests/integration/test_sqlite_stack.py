@@ -1,0 +1,366 @@
+"""The SQLite stack: real files, the Rust client inside its process and the Node.js server before it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+
+from gapbook.audit import reconcile
+from gapbook.clients import ClientRun, closed_loop, find_client
+from gapbook.deployment import Deployment
+from gapbook.errors import ClientError, SetupError, StackError
+from gapbook.modules import RunningTier, load_module_facts
+from gapbook.stacks import Durability, ServerChoice, Stack, StackContext, stack_class
+from gapbook.toolchain import node_path
+from gapbook.work import AliasTable
+
+_ACCOUNTS = 100
+_INITIAL = 1_000
+_FUNDS = 1_000_000
+_SEED = 42
+_AMOUNT_MAX = 100
+_FLUSHED = Durability("fsync-per-commit")
+_NONE = Durability("none")
+_MODULE = load_module_facts("sqlite")
+
+Caller = Callable[[int, int, int], str]
+"""Moves an amount from source to destination and says ``ok``, ``insufficient`` or the error's text."""
+
+
+@pytest.fixture(name="shared", scope="module")
+def _shared(deployment: Deployment) -> Iterator[Stack]:
+    stack = _stack(deployment)
+    stack.start()
+    yield stack
+    stack.stop()
+
+
+@pytest.fixture(name="bank")
+def _bank(shared: Stack) -> Stack:
+    shared.seed(_ACCOUNTS, _INITIAL)
+    return shared
+
+
+@pytest.fixture(name="tier", params=["drizzle", "sql"])
+def _tier(request: pytest.FixtureRequest, deployment: Deployment, bank: Stack) -> Iterator[RunningTier]:
+    tier = _MODULE.start_tier(
+        deployment, tier="rpc", access=request.param, endpoint=bank.endpoint(), pool_size=50
+    )
+    assert tier is not None
+    yield tier
+    deployment.stop(tier.process)
+
+
+@pytest.fixture(name="transfer")
+def _transfer(tier: RunningTier) -> Iterator[Caller]:
+    url = f"http://{tier.endpoint['host']}:{tier.endpoint['port']}"
+    with httpx.Client(base_url=url, trust_env=False, timeout=20.0) as client:
+
+        def transfer(source: int, destination: int, amount: int) -> str:
+            reply = client.post("/transfer", json={"from": source, "to": destination, "amount": amount})
+            answer = reply.json()
+            assert (reply.status_code == 200) == (answer["ok"] or answer["error"] == "insufficient")
+            return "ok" if answer["ok"] else str(answer["error"])
+
+        yield transfer
+
+
+def _stack(
+    deployment: Deployment,
+    durability: Durability = _NONE,
+    choice: ServerChoice | None = None,
+    isolation: str | None = None,
+) -> Stack:
+    context = StackContext(deployment, durability, choice or ServerChoice(), isolation=isolation)
+    return stack_class("sqlite")(context)
+
+
+@contextlib.contextmanager
+def _started(deployment: Deployment, durability: Durability) -> Iterator[Stack]:
+    stack = _stack(deployment, durability)
+    stack.start()
+    try:
+        yield stack
+    finally:
+        stack.stop()
+
+
+def _configuration(
+    endpoint: dict[str, Any], table: AliasTable, tables: Path, *, window_s: float = 1.0
+) -> dict[str, Any]:
+    return closed_loop(
+        endpoint,
+        table,
+        tables,
+        seed=_SEED,
+        alpha=0.5,
+        amount_max=_AMOUNT_MAX,
+        connections=5,
+        in_flight=1,
+        warmup_s=0.2,
+        window_s=window_s,
+        drain_s=5.0,
+        request_timeout_s=10.0,
+    )
+
+
+def _embedded(stack: Stack) -> dict[str, Any]:
+    """What a client that holds the engine is told."""
+    return _MODULE.client_endpoint("sql", stack.endpoint())
+
+
+def _load(deployment: Deployment, configuration: dict[str, Any]) -> dict[str, Any]:
+    protocol = configuration["endpoint"]["protocol"]
+    client = find_client("rust", protocol, "sql" if protocol == "sqlite" else None)
+    return ClientRun(client, configuration, lambda event: None).run(deployment)
+
+
+def _require_agreement(stack: Stack, report: dict[str, Any], table: AliasTable) -> None:
+    audit = reconcile(
+        report,
+        committed=stack.committed_transfers(),
+        balances=stack.balances(),
+        table=table,
+        seed=_SEED,
+        amount_max=_AMOUNT_MAX,
+        initial_balance=_FUNDS,
+    )
+    assert audit.agrees, audit.explain()
+    assert audit.acknowledged == report["attempted"] > 0
+
+
+def _balances_except(changed: dict[int, int]) -> np.ndarray[Any, np.dtype[np.int64]]:
+    expected = np.full(_ACCOUNTS, _INITIAL, dtype=np.int64)
+    for account, balance in changed.items():
+        expected[account] = balance
+    return expected
+
+
+def _synchronous_of(connection: sqlite3.Connection, setting: str) -> int:
+    connection.execute(f"PRAGMA synchronous = {setting}")
+    return int(connection.execute("PRAGMA synchronous").fetchone()[0])
+
+
+# --- load, audited to the unit ----------------------------------------------------------------
+@pytest.mark.parametrize("durability", [_NONE, _FLUSHED], ids=str)
+def test_balances_are_those_of_the_transfers_that_the_rust_client_reports(
+    deployment: Deployment, durability: Durability, tmp_path: Path
+) -> None:
+    table = AliasTable.zipf_cached(1_000, 0.5)
+    with _started(deployment, durability) as stack:
+        stack.seed(1_000, _FUNDS)
+        before = stack.log_bytes()
+        report = _load(deployment, _configuration(_embedded(stack), table, tmp_path))
+        assert stack.log_bytes() > before
+        _require_agreement(stack, report, table)
+        asked = stack.settings()["synchronous"]
+        with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+            assert report["engine"]["synchronous"] == str(_synchronous_of(connection, asked))
+        assert report["engine"]["journal_mode"] == "wal"
+
+
+@pytest.mark.parametrize("access", ["drizzle", "sql"])
+def test_balances_are_those_of_the_transfers_through_the_server(
+    deployment: Deployment, shared: Stack, access: str, tmp_path: Path
+) -> None:
+    table = AliasTable.zipf_cached(1_000, 0.5)
+    shared.seed(1_000, _FUNDS)
+    tier = _MODULE.start_tier(
+        deployment, tier="rpc", access=access, endpoint=shared.endpoint(), pool_size=5, max_retries=3
+    )
+    assert tier is not None
+    try:
+        report = _load(deployment, _configuration(tier.endpoint, table, tmp_path))
+    finally:
+        deployment.stop(tier.process)
+    _require_agreement(shared, report, table)
+
+
+def test_a_change_that_no_transfer_explains_is_noticed(
+    deployment: Deployment, shared: Stack, tmp_path: Path
+) -> None:
+    table = AliasTable.zipf_cached(1_000, 0.5)
+    shared.seed(1_000, _FUNDS)
+    report = _load(deployment, _configuration(_embedded(shared), table, tmp_path))
+    with contextlib.closing(sqlite3.connect(shared.endpoint()["path"], isolation_level=None)) as connection:
+        connection.execute("UPDATE accounts SET balance = balance + 1 WHERE id = 999")
+        connection.execute("UPDATE accounts SET balance = balance - 1 WHERE id = 998")
+    with pytest.raises(AssertionError, match="2 of 1,000 balances differ"):
+        _require_agreement(shared, report, table)
+
+
+def test_a_killed_client_leaves_whole_transfers_and_a_sound_file(
+    deployment: Deployment, shared: Stack, tmp_path: Path
+) -> None:
+    table = AliasTable.zipf_cached(1_000, 0.5)
+    shared.seed(1_000, _FUNDS)
+    configuration = _configuration(_embedded(shared), table, tmp_path, window_s=30.0)
+    client = find_client("rust", "sqlite", "sql")
+    process = deployment.start(client.resolved_command(), name="killed", stdin=True, stdout=True, stderr=True)
+    process.stdin.write(json.dumps(configuration).encode())
+    process.stdin.close()
+    seen: dict[str, Any] = {}
+    while seen.get("acknowledged", 0) == 0:
+        line = process.stderr.readline()
+        assert line, "the client ended before its first second"
+        seen = json.loads(line)
+    process.popen.kill()
+    process.popen.wait()
+    assert shared.balances().sum() == 1_000 * _FUNDS
+    assert (shared.balances() != _FUNDS).any()
+    with contextlib.closing(sqlite3.connect(shared.endpoint()["path"])) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    shared.seed(_ACCOUNTS, _INITIAL)
+    assert np.array_equal(shared.balances(), _balances_except({}))
+    deployment.stop(process)
+
+
+def test_a_client_without_a_file_says_which(deployment: Deployment, tmp_path: Path) -> None:
+    endpoint = {"protocol": "sqlite", "path": str(tmp_path / "absent.sqlite"), "synchronous": "OFF"}
+    configuration = _configuration(endpoint, AliasTable.zipf_cached(1_000, 0.5), tmp_path)
+    with pytest.raises(ClientError, match=r"code 3: .*absent\.sqlite"):
+        _load(deployment, configuration)
+    assert not (tmp_path / "absent.sqlite").exists()
+
+
+# --- the contract of the module's server, the same for every access level ----------------------
+def test_transfer_moves_the_amount_and_nothing_else(bank: Stack, transfer: Caller) -> None:
+    assert transfer(3, 7, 250) == "ok"
+    assert transfer(7, 3, 50) == "ok"
+    assert np.array_equal(bank.balances(), _balances_except({3: 800, 7: 1_200}))
+
+
+def test_whole_balance_can_be_moved_but_not_one_more(bank: Stack, transfer: Caller) -> None:
+    assert transfer(3, 7, _INITIAL + 1) == "insufficient"
+    assert transfer(3, 7, _INITIAL) == "ok"
+    assert transfer(3, 7, 1) == "insufficient"
+    assert np.array_equal(bank.balances(), _balances_except({3: 0, 7: 2 * _INITIAL}))
+
+
+@pytest.mark.parametrize(
+    ("source", "destination", "amount", "says"),
+    [
+        (3, _ACCOUNTS, 1, "account 100 does not exist"),
+        (_ACCOUNTS, 3, _INITIAL + 1, "account 100 does not exist"),
+        (5, 5, 1, "from and to must be two accounts"),
+        (3, 7, 0, "amount: 0 is not"),
+    ],
+)
+def test_refused_transfer_says_why_and_changes_nothing(
+    bank: Stack, transfer: Caller, source: int, destination: int, amount: int, says: str
+) -> None:
+    assert transfer(source, destination, amount).startswith(says)
+    assert np.array_equal(bank.balances(), _balances_except({}))
+    assert transfer(3, 7, 1) == "ok"
+
+
+def test_server_says_which_engine_it_holds(shared: Stack, tier: RunningTier) -> None:
+    assert tier.settings["sqlite_version"].startswith("3.")
+    assert tier.settings["driver"].startswith("better-sqlite3 ")
+    assert tier.settings["journal_mode"] == "wal"
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        asked = _synchronous_of(connection, shared.settings()["synchronous"])
+    assert tier.settings["synchronous"] == str(asked)
+
+
+def test_server_without_a_file_says_which(tmp_path: Path) -> None:
+    configuration = {
+        "access": "sql",
+        "listen": {"host": "127.0.0.1", "port": 0},
+        "sqlite": {"path": str(tmp_path / "absent.sqlite"), "synchronous": "FULL"},
+        "pool_size": 1,
+    }
+    ended = subprocess.run(
+        [node_path(), "rpc/server.ts"],
+        cwd=_MODULE.folder,
+        input=json.dumps(configuration),
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert ended.returncode == 3
+    assert "absent.sqlite cannot be opened" in ended.stderr
+    assert not list(tmp_path.iterdir())
+
+
+# --- what the stack promises and reads back ---------------------------------------------------
+def test_settings_read_back_are_those_declared(bank: Stack) -> None:
+    settings, declared = bank.settings(), bank.declared_settings()
+    assert {name: settings[name] for name in declared} == declared
+    assert settings["journal_mode"] == "wal"
+    assert bank.processes() == []
+
+
+@pytest.mark.parametrize(
+    ("durability", "synchronous"), [(_NONE, "NORMAL"), (_FLUSHED, "FULL")], ids=["none", "flushed"]
+)
+def test_durability_is_proven_by_what_is_read_back(
+    deployment: Deployment, durability: Durability, synchronous: str
+) -> None:
+    with _started(deployment, durability) as stack:
+        assert stack.endpoint()["synchronous"] == stack.settings()["synchronous"] == synchronous
+        assert stack.durability() == durability
+
+
+def test_a_flush_to_memory_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        monkeypatch.setenv("GAPBOOK_DATA", folder)
+        with Deployment() as deployment, _started(deployment, _FLUSHED) as stack:
+            assert stack.settings()["synchronous"] == "FULL"
+            assert stack.durability() == _NONE
+
+
+@pytest.mark.parametrize("durability", [Durability("delayed", 500.0), Durability("delayed", 1.0)], ids=str)
+def test_a_delayed_class_is_refused_and_what_is_allowed_is_named(
+    deployment: Deployment, durability: Durability
+) -> None:
+    with pytest.raises(StackError, match="allowed: none, fsync-per-commit") as refused:
+        _stack(deployment, durability).start()
+    assert str(durability) in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_an_isolation_level_that_sqlite_has_not_is_refused(deployment: Deployment) -> None:
+    with pytest.raises(StackError, match="'read committed' is not offered; allowed: serializable"):
+        _stack(deployment, isolation="read committed").start()
+
+
+@pytest.mark.parametrize(
+    "choice", [ServerChoice(binary=Path("/bin/true")), ServerChoice(endpoint="http://127.0.0.1:1")]
+)
+def test_a_server_cannot_be_named(deployment: Deployment, choice: ServerChoice) -> None:
+    with pytest.raises(SetupError, match="sqlite: there is no server to name"):
+        _stack(deployment, choice=choice).start()
+
+
+def test_seeding_again_forgets_what_was_moved(bank: Stack) -> None:
+    path = bank.endpoint()["path"]
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("UPDATE accounts SET balance = 0")
+    bank.seed(_ACCOUNTS + 20, 5)
+    assert np.array_equal(bank.balances(), np.full(_ACCOUNTS + 20, 5))
+    assert Path(f"{path}-wal").stat().st_size == 0
+
+
+def test_stopping_leaves_nothing_and_starting_again_works(deployment: Deployment) -> None:
+    stack = _stack(deployment)
+    stack.start()
+    folder = Path(stack.endpoint()["path"]).parent
+    stack.stop()
+    assert not folder.exists()
+    with pytest.raises(StackError, match="not started"):
+        stack.balances()
+    stack.start()
+    assert len(stack.balances()) == 0
+    stack.stop()
