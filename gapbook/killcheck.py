@@ -44,7 +44,7 @@ _REQUEST_TIMEOUT_S = 5.0
 _KILLED_WITHIN_S = 20.0
 _CONFIDENCE = 0.95
 _MARGIN_OF_WORK = 1000
-_WIDENINGS = 4
+_WIDENINGS = 3
 
 
 def kill_check(
@@ -61,28 +61,25 @@ def kill_check(
 
     The window is that of this check (``load_s`` until the kill and up to a second more), the load that of
     the contestant without added round trip and without flaws. A check that broke is a row that is not
-    resolved. Raises StackError only when the stack cannot be brought back.
+    resolved. For a server that the reader named there is one row, without a kill.
+    Raises StackError only when the stack cannot be brought back.
     """
-    work_seed = scenario.seed if seed is None else seed
+    durability, work_seed = stack.context.durability, scenario.seed if seed is None else seed
+    named = {"contestant": contestant.name, "durability": str(durability)}
+    if stack.context.choice.endpoint:
+        unkilled = _Outcome(note="a server that the reader named is not killed")
+        return [{**named, "round": 0, **unkilled.as_dict(durability)}]
     rows = []
     for number in range(rounds):
-        row: dict[str, Any] = {
-            "contestant": contestant.name,
-            "durability": str(stack.context.durability),
-            "round": number,
-        }
-        if stack.context.choice.endpoint:
-            outcome = _Outcome(note="a server that the reader named is not killed")
-        else:
-            kill_after_s = load_s + _JITTER_S * float(np.random.default_rng([work_seed, number]).random())
-            check = _Check(contestant, scenario, stack, deployment, work_seed + number, kill_after_s)
-            try:
-                outcome = check.run()
-            except (StackError, ClientError, OSError) as error:
-                outcome = _Outcome(load_s=kill_after_s, note=str(error))
-                stack.stop()
-                stack.start()
-        rows.append(row | outcome.as_dict(stack.context.durability))
+        kill_after_s = load_s + _JITTER_S * float(np.random.default_rng([work_seed, number]).random())
+        check = _Check(contestant, scenario, stack, deployment, work_seed + number, kill_after_s)
+        try:
+            outcome = check.run()
+        except (StackError, ClientError, OSError) as error:
+            outcome = _Outcome(load_s=kill_after_s, note=str(error))
+            stack.stop()
+            stack.start()
+        rows.append({**named, "round": number, **outcome.as_dict(durability)})
     return rows
 
 
@@ -160,7 +157,8 @@ class _Check:
         recovered_in_s = time.monotonic() - started
         balances = self.stack.balances()
         outcome = self._of_dead_client(balances) if report is None else self._of_report(report, balances)
-        outcome.load_s, outcome.recovered_in_s = self.kill_after_s, recovered_in_s
+        outcome.load_s = self.kill_after_s
+        outcome.recovered_in_s = recovered_in_s if self.stack.processes() else None
         outcome.goodput_per_s = self._goodput_per_s()
         return outcome
 
@@ -308,7 +306,8 @@ class _Check:
         acknowledged = self.progress[-1][1]
         outcome = _Outcome(acknowledged=acknowledged)
         outcome.note = (
-            "the engine ran inside the client: acknowledged is its last word before both were killed"
+            "the engine ran inside the client: acknowledged is the client's last word before both were "
+            "killed, and a loss of what came after it does not show"
         )
         survived = self._count_survived(acknowledged, balances)
         if survived is None:

@@ -118,6 +118,7 @@ def test_engine_without_a_server_dies_with_what_runs_it(
         (row,) = _check(contestant, stack, deployment)
     assert (row["resolved"], row["lost"], row["verdict"]) == (True, 0, "kept"), row
     assert row["acknowledged"] > 0
+    assert row["recovered_in_s"] is None
     assert (row["note"] is not None) == (contestant.tier == "in-process")
 
 
