@@ -38,17 +38,29 @@ __all__ = ["build_published", "build_with", "chapters", "execute_chapter"]
 _BUILD = CHECKOUT / "build"
 _FIRST_SCREEN = "first-screen"
 _INJECTED = "injected-parameters"
+_PARAMETERS = re.compile(r"^:tags: \[.*\bparameters\b", re.MULTILINE)
 # What buttons of a page link to: the files of a run, beneath the static files of the book.
 _RUN_LINK = re.compile(r"_static/runs/([0-9a-f]+)/([\w.-]+)")
 
 
 def chapters() -> list[str]:
-    """The chapters there are: one text notebook each."""
-    return sorted(path.stem for path in (CHECKOUT / "notebooks").glob("*.md"))
+    """The chapters there are: one text notebook each, with parameters."""
+    return sorted(path.stem for path in _notebooks() if _PARAMETERS.search(path.read_text()))
+
+
+def overviews() -> list[str]:
+    """The notebooks that measure nothing: they have no parameters, and read what chapters have published."""
+    return sorted(path.stem for path in _notebooks() if not _PARAMETERS.search(path.read_text()))
+
+
+def _notebooks() -> list[Path]:
+    return sorted((CHECKOUT / "notebooks").glob("*.md"))
 
 
 def declared_parameters(chapter: str) -> frozenset[str]:
-    """Names in the cell tagged ``parameters`` of a chapter."""
+    """Names in the cell tagged ``parameters`` of a chapter; none where there is no such cell."""
+    if chapter in overviews():
+        return frozenset()
     notebook = nbformat.reads(read_text_notebook(CHECKOUT / "notebooks" / f"{chapter}.md"), as_version=4)
     cell = next(cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", []))
     return frozenset(
@@ -64,7 +76,9 @@ def execute_chapter(chapter: str, parameters: Mapping[str, Any], *, folder: Path
     Raises ParameterError before a kernel starts when a parameter is not allowed, and the
     GapbookError that the chapter itself raised.
     """
-    if chapter not in chapters():
+    if chapter in overviews() and parameters:
+        raise ParameterError(f"chapter {chapter}: measures nothing; see it with: gapbook book")
+    if chapter not in [*chapters(), *overviews()]:
         raise ParameterError(f"chapter {chapter!r}: unknown; allowed: {', '.join(chapters())}")
     check_parameters(parameters, declared_parameters(chapter))
     text = CHECKOUT / "notebooks" / f"{chapter}.md"
@@ -137,8 +151,12 @@ def _is_published(chapter: str) -> bool:
 
 
 def _execute_published(names: Sequence[str]) -> dict[str, Path]:
+    """These chapters, each from its stored run, and all that measures nothing."""
     folder = _BUILD / "executed-published"
-    return {name: execute_chapter(name, {"source": "published"}, folder=folder) for name in names}
+    return {
+        **{name: execute_chapter(name, {"source": "published"}, folder=folder) for name in names},
+        **{name: execute_chapter(name, {}, folder=folder) for name in overviews()},
+    }
 
 
 def _build(name: str, executed: Mapping[str, Path]) -> Path:

@@ -4,26 +4,62 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
 from gapbook.errors import ParameterError
 from gapbook.paths import CHECKOUT
 
-__all__ = ["Claim", "claim"]
+__all__ = ["NOTE", "Claim", "claim", "claims"]
+
+NOTE = "arithmetic-note"
+_UNITS = {"transactions/s": "/s", "percent": " %"}
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One published statement; ``value`` is what was printed, in ``unit``."""
+    """One published statement; ``printed`` is the number, the range or nothing that was printed, in ``unit``.
+
+    ``kind`` is as in the register: what is ``NOTE`` is our arithmetic on published figures.
+    """
 
     identifier: str
     says: str
-    value: float
+    printed: float | tuple[float, float] | None
     unit: str
     where: str
-    source: Mapping[str, Any]
+    source: Mapping[str, Any] = field(repr=False)
+    kind: str = "figure"
+    chapter: str = ""
+    check: str = ""
+    qualifier: str = ""
+
+    @property
+    def value(self) -> float:
+        """The printed number; raises ParameterError where there is none, or a range."""
+        if isinstance(self.printed, float):
+            return self.printed
+        raise ParameterError(f"claim {self.identifier!r}: without one printed number")
+
+    @property
+    def about(self) -> bool:
+        """Whether the document itself says that the number is a round one."""
+        return self.qualifier in {"about", "almost"}
+
+    @property
+    def published(self) -> str:
+        """``about ×14``, ``73,123/s``, ``×2 to ×5``; a dash where no number was printed."""
+        if self.printed is None:
+            return "–"
+        numbers = self.printed if isinstance(self.printed, tuple) else (self.printed,)
+        text = " to ".join(self._with_unit(number) for number in numbers)
+        return f"{self.qualifier} {text}".strip()
+
+    def _with_unit(self, number: float) -> str:
+        digits = f"{number:,g}" if abs(number) < 1000 else f"{number:,.0f}"
+        text = f"×{digits}" if self.unit == "x" else f"{digits}{_UNITS.get(self.unit, f' {self.unit}')}"
+        return text.replace("-", "−")
 
     @property
     def citation(self) -> str:
@@ -34,15 +70,42 @@ class Claim:
 
 
 @cache
-def _register() -> dict[str, Any]:
-    return tomllib.loads((CHECKOUT / "book" / "claims.toml").read_text())
+def _register() -> Mapping[str, Claim]:
+    raw = tomllib.loads((CHECKOUT / "book" / "claims.toml").read_text())
+    return {row["id"]: _claim(row, raw["source"][row["source"]]) for row in raw["claim"]}
 
 
-@cache
+def _claim(row: Mapping[str, Any], source: Mapping[str, Any]) -> Claim:
+    value = row.get("value")
+    printed = (
+        (float(value[0]), float(value[1]))
+        if isinstance(value, list)
+        else None
+        if value is None
+        else float(value)
+    )
+    return Claim(
+        identifier=row["id"],
+        says=row["says"],
+        printed=printed,
+        unit=row.get("unit", ""),
+        where=row["where"],
+        source=source,
+        kind=row["kind"],
+        chapter=row["chapter"],
+        check=row["check"],
+        qualifier=row.get("qualifier", ""),
+    )
+
+
+def claims(prefix: str) -> list[Claim]:
+    """All claims of one document, in the order of the register: ``keynote`` for those of ``keynote-…``."""
+    return [one for name, one in _register().items() if name.startswith(f"{prefix}-")]
+
+
 def claim(identifier: str) -> Claim:
     """A claim with one printed number, by its id; raises ParameterError when there is none."""
-    for row in _register()["claim"]:
-        if row["id"] == identifier and isinstance(row.get("value"), int | float):
-            source = _register()["source"][row["source"]]
-            return Claim(identifier, row["says"], float(row["value"]), row["unit"], row["where"], source)
-    raise ParameterError(f"claim {identifier!r}: not in book/claims.toml, or without one printed number")
+    found = _register().get(identifier)
+    if found is None or not isinstance(found.printed, float):
+        raise ParameterError(f"claim {identifier!r}: not in book/claims.toml, or without one printed number")
+    return found

@@ -10,7 +10,7 @@ import html
 import json
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,6 +18,7 @@ __all__ = [
     "Download",
     "Html",
     "Input",
+    "RegisterRow",
     "answer",
     "banner",
     "cite_panel",
@@ -25,6 +26,7 @@ __all__ = [
     "estimate",
     "provenance_line",
     "refused_table",
+    "register",
     "rerun_panel",
     "values_table",
     "verdict_line",
@@ -47,6 +49,9 @@ _ICONS = {
     "conditions": '<path class="gb-solid" d="M8 .6L15.4 8 8 15.4.6 8z"/><path d="M8 4.6v4M8 11v.2"/>',
     "refuted": '<rect x="1" y="1" width="14" height="14"/><path d="M5 5l6 6M11 5l-6 6"/>',
     "unmeasurable": '<circle class="gb-ring" cx="8" cy="8" r="6.2"/><path class="gb-ring" d="M5 8h6"/>',
+    "version": '<circle class="gb-ring" cx="8" cy="8" r="6.2"/><path class="gb-ring" d="M5.4 6.6h5.2M5.4 9.4h5.2"/>',
+    "unresolved": '<circle class="gb-ring" cx="8" cy="8" r="6.2"/><path class="gb-ring" d="M5.2 8h.1M8 8h.1M10.8 8h.1"/>',
+    "elsewhere": '<circle class="gb-ring" cx="8" cy="8" r="6.2"/><path class="gb-ring" d="M5 8h5.6M8.4 5.6L10.8 8l-2.4 2.4"/>',
 }
 
 
@@ -70,6 +75,24 @@ class Download:
     label: str
     href: str
     primary: bool = False
+
+
+@dataclass(frozen=True)
+class RegisterRow:
+    """One claim of the register; ``verdict`` is a key of its words, ``ours`` one line a measurement.
+
+    ``link`` leads to where it was measured, and is empty where nothing was.
+    """
+
+    anchor: str
+    verdict: str
+    says: str
+    source: str
+    published: str
+    ours: Sequence[str]
+    why: str
+    details: Sequence[str] = ()
+    link: tuple[str, str] = ("", "")
 
 
 @dataclass(frozen=True)
@@ -219,3 +242,56 @@ def refused_table(rows: Sequence[tuple[str, str, str]]) -> Html:
     if not rows:
         return Html('<p class="gb-muted">No trial was refused.</p>')
     return values_table(("contestant", "trial", "why it is not counted"), rows, caption="Refused trials")
+
+
+def register(rows: Sequence[RegisterRow], words: Mapping[str, str]) -> Html:
+    """The register of claims: a table that a script lets its reader filter, whole without one.
+
+    ``words`` are the verdicts in the order of their buttons.
+    """
+    for row in rows:
+        if row.verdict not in words:
+            raise ValueError(f"verdict {row.verdict!r} of {row.anchor} is none of {', '.join(words)}")
+    counts = {verdict: sum(row.verdict == verdict for row in rows) for verdict in words}
+    pills = "".join(
+        f'<button type="button" class="gb-pill" data-verdict="{verdict}" aria-pressed="{pressed}">'
+        f"{html.escape(word)} <span>{count}</span></button>"
+        for verdict, word, count, pressed in (
+            ("", "All", len(rows), "true"),
+            *(
+                (verdict, word, counts[verdict], "false")
+                for verdict, word in words.items()
+                if counts[verdict]
+            ),
+        )
+    )
+    head = "".join(
+        f'<th scope="col">{name}</th>' for name in ("verdict", "claim and source", "published", "ours")
+    )
+    body = "".join(_register_row(row, words[row.verdict]) for row in rows)
+    return Html(
+        f'<section class="gb-register" aria-label="Register of claims"><div class="gb-filter" hidden>{pills}'
+        '<input type="search" class="gb-search" placeholder="system, factor, words" aria-label="Search claims">'
+        f'<p class="gb-showing gb-muted" role="status"></p></div>'
+        f'<div class="gb-table"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></section>'
+    )
+
+
+def _register_row(row: RegisterRow, word: str) -> str:
+    icon = f'<svg class="gb-icon" viewBox="0 0 16 16" aria-hidden="true">{_ICONS[row.verdict]}</svg>'
+    details = "".join(f"<li>{html.escape(line)}</li>" for line in row.details)
+    more = f"<ul>{details}</ul>" if details else ""
+    ours = "".join(f'<span class="gb-line">{html.escape(line)}</span>' for line in row.ours)
+    href, label = row.link
+    link = f'<a href="{html.escape(href)}">{html.escape(label)}</a>' if href else ""
+    anchor = html.escape(row.anchor)
+    return (
+        f'<tr id="{anchor}" data-verdict="{html.escape(row.verdict)}">'
+        f'<td><span class="gb-verdict gb-verdict-{html.escape(row.verdict)}">{icon}'
+        f"<strong>{html.escape(word)}</strong></span></td>"
+        f"<td>{html.escape(row.says)}"
+        f'<span class="gb-source"><a href="#{anchor}">{anchor}</a> · {html.escape(row.source)}</span>'
+        f"<details><summary>why</summary><p>{html.escape(row.why)}</p>{more}</details></td>"
+        f'<td data-label="published">{html.escape(row.published)}</td>'
+        f'<td data-label="ours">{ours}{link}</td></tr>'
+    )

@@ -1,0 +1,139 @@
+"""The register's page: verdicts as a tally, a table, and facts for the prose."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+from gapbook import page
+from gapbook.claims import NOTE
+from gapbook.findings import VERDICT_BAND_FRAC
+from gapbook.stacks import stack_class
+from gapbook.verdicts import RULES, Evidence, Judgement, Verdict, judge_all
+
+__all__ = ["Register"]
+
+_SIGNS = {"holds": "as claimed", "fails": "not as claimed", "straddles": "straddles an end", "missing": ""}
+
+
+class Register:
+    """All claims of one document with their verdicts, from the latest published runs."""
+
+    def __init__(self, prefix: str) -> None:
+        self.judgements = judge_all(prefix)
+
+    @cached_property
+    def words(self) -> Mapping[Verdict, str]:
+        """The verdicts in words, in the order in which they are offered."""
+        version = stack_class("spacetimedb").facts["native"]["version"]
+        return {
+            "confirmed": "Confirmed",
+            "conditions": "Confirmed with conditions",
+            "refuted": "Refuted",
+            "version": f"Measured on {version} only",
+            "unresolved": "Not resolved",
+            "unmeasurable": "Not measurable here",
+            "elsewhere": "Not judged here",
+        }
+
+    def tally(self) -> page.Html:
+        """How many published claims have which verdict, in one sentence, then the same for our notes."""
+        published = [one for one in self.judgements if one.claim.kind != NOTE]
+        notes = [one for one in self.judgements if one.claim.kind == NOTE]
+        return page.answer(
+            page.Html(
+                f"Of {len(published)} published claims, {self._counted(published)}. "
+                f'<span class="gb-muted">Of our {len(notes)} notes on their arithmetic, '
+                f"{self._counted(notes)}.</span>"
+            )
+        )
+
+    def _counted(self, judgements: Sequence[Judgement]) -> str:
+        phrases: Mapping[Verdict, str] = {
+            "confirmed": "hold",
+            "conditions": "hold under conditions",
+            "refuted": "do not hold",
+            "version": f"were {self.words['version'][0].lower()}{self.words['version'][1:]}",
+            "unresolved": "are not resolved",
+            "unmeasurable": "cannot be measured here",
+            "elsewhere": "belong to another chapter",
+        }
+        counts = {verdict: sum(one.verdict == verdict for one in judgements) for verdict in phrases}
+        parts = [
+            f'<strong class="gb-number">{counts[verdict]}</strong> {phrase}'
+            for verdict, phrase in phrases.items()
+            if counts[verdict]
+        ]
+        return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+
+    def table(self) -> page.Html:
+        """Every claim with its verdict; a script lets the reader filter it."""
+        return page.register(
+            [_row(one) for one in self.judgements],
+            {str(verdict): word for verdict, word in self.words.items()},
+        )
+
+    def glue(self) -> None:
+        """Make the facts of the register available to the prose."""
+        # Imported here: it takes seconds that command line and tests need not wait for.
+        from myst_nb import glue  # noqa: PLC0415
+
+        facts = {
+            "claims": str(len(self.judgements)),
+            "band": f"±{VERDICT_BAND_FRAC:.0%}".replace("%", " %"),
+            "version_verdict": self.words["version"],
+        }
+        for key, text in facts.items():
+            glue(key, page.Html(text), display=False)
+
+
+def _row(one: Judgement) -> page.RegisterRow:
+    measured = next((place for place in one.evidence if place.run_id), None)
+    note = "our arithmetic on " if one.claim.kind == NOTE else ""
+    return page.RegisterRow(
+        anchor=one.claim.identifier,
+        verdict=one.verdict,
+        says=one.claim.says,
+        source=note + one.claim.citation,
+        published=one.claim.published,
+        ours=_ours(one),
+        why=one.why,
+        details=_details(one),
+        link=(f"{measured.chapter}.html", f"{measured.chapter}, run {measured.run_id}")
+        if measured
+        else ("", ""),
+    )
+
+
+def _ours(one: Judgement) -> list[str]:
+    """What a reader sees without asking: each measured value, or in a word why there is none."""
+    if one.rule in {"source", "count"}:
+        counted = [place.ours.partition(":")[0] for place in one.evidence]
+        return [f"{number} counted" for number in counted] or ["read in the source"]
+    absent = [place.ours for place in one.evidence if place.outcome == "missing"]
+    if absent:
+        return list(dict.fromkeys(absent))
+    values = [place.ours.rpartition(" = ")[2] for place in one.evidence]
+    if len(values) < 2:
+        return values or ["–"]
+    places = [place.quantity for place in one.evidence]
+    short = [place.rpartition(", ")[2] for place in places]
+    names = short if len(set(short)) == len(short) else places
+    return [f"{name}: {value}" for name, value in zip(names, values, strict=True)]
+
+
+def _details(one: Judgement) -> list[str]:
+    return [
+        f"Rule: {RULES[one.rule]}. {one.summary}".strip(),
+        *map(_place, one.evidence),
+        f"Check: {one.claim.check}",
+    ]
+
+
+def _place(place: Evidence) -> str:
+    if place.outcome == "missing":
+        return f"{place.quantity}, expected {place.expected}: {place.ours[0].lower()}{place.ours[1:]}."
+    run = f" Run {place.run_id}, n = {place.n} blocks, {place.versions}." if place.run_id else ""
+    if place.run_is_older:
+        run += " The run is older than the rule."
+    return f"{place.quantity}: {place.ours}; expected {place.expected}: {_SIGNS[place.outcome]}.{run}"
