@@ -1,9 +1,9 @@
-"""A stated round-trip time in front of a system: a user-space proxy that delays what it forwards."""
+"""Distance on one machine: a proxy between a client and its endpoint that adds a round trip."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,32 +13,41 @@ from gapbook.errors import SetupError, StackError
 
 __all__ = ["delay_proxy"]
 
+_PROGRAM = "gap-delay"
+
 
 @contextmanager
 def delay_proxy(
-    deployment: Deployment, endpoint: Mapping[str, Any], round_trip_ms: float
+    deployment: Deployment,
+    endpoint: Mapping[str, Any],
+    round_trip_ms: float,
+    *,
+    processors: Sequence[int] | None = None,
 ) -> Iterator[tuple[Process, dict[str, Any]]]:
-    """A running proxy before ``endpoint``; yields its process and the endpoint at the proxy's address.
+    """A running proxy (its CPU is a cost of the simulation, not of the server) and the endpoint through it.
 
-    Raises SetupError when it is not built, StackError when it does not start.
+    Bytes take half of ``round_trip_ms`` longer each way. Raises SetupError when the proxy is not built and
+    StackError when it does not start. A target that refuses shows as a connection closed at once.
     """
-    binary = rust_binaries_directory() / "gap-delay"
+    binary = rust_binaries_directory() / _PROGRAM
     if not binary.is_file():
-        raise SetupError("gap-delay is not built; run: make setup")
-    command = [
-        str(binary),
-        "--target",
-        f"{endpoint['host']}:{endpoint['port']}",
-        "--round-trip-ms",
-        f"{round_trip_ms:g}",
-    ]
-    process = deployment.start(command, name="delay", stdin=True, stdout=True)
+        raise SetupError(f"proxy {_PROGRAM} is not built; run: make setup")
+    target = f"{endpoint['host']}:{endpoint['port']}"
+    process = deployment.start(
+        [binary, "--target", target, "--round-trip-ms", str(round_trip_ms)],
+        name="delay",
+        stdin=True,
+        stdout=True,
+        processors=processors,
+    )
     try:
         line = process.stdout.readline()
         try:
             port = int(json.loads(line)["port"])
         except (ValueError, KeyError) as error:
-            raise StackError(f"delay proxy: not ready: {log_tail(process.log_path)}") from error
+            raise StackError(
+                f"delay of {round_trip_ms} ms to {target}: not ready: {log_tail(process.log_path)}"
+            ) from error
         yield process, {**endpoint, "host": "127.0.0.1", "port": port}
     finally:
         deployment.stop(process)
