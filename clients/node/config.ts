@@ -1,15 +1,16 @@
 import { EXIT_CONFIGURATION, Failure } from "./failure.ts";
 import { Fields } from "./fields.ts";
+import { loadProtocol, protocolNames, type Target } from "./protocol.ts";
 
 export const CONTRACT_VERSION = 1;
 
-const PROTOCOL = "http";
 const WORKLOAD = "transfer";
 const INT4_MAX = 2 ** 31 - 1;
 const U32_MAX = 2 ** 32 - 1;
 const ACCOUNTS_MAX = 2 ** 21;
 const CONNECTIONS_MAX = 65_536;
 const IN_FLIGHT_MAX = 65_536;
+const RETRIES_MAX = 1_000_000;
 const DURATION_MIN_S = 0.001;
 const DURATION_MAX_S = 86_400;
 const RATE_MIN_PER_S = 1e-6;
@@ -24,6 +25,7 @@ const LOAD_KEYS = [
   "connections",
   "first_connection",
   "in_flight",
+  "max_retries",
   "loop",
   "warmup_s",
   "window_s",
@@ -31,12 +33,6 @@ const LOAD_KEYS = [
   "request_timeout_s",
   "threads",
 ];
-
-export interface Endpoint {
-  readonly host: string;
-  readonly port: number;
-  readonly path: string;
-}
 
 export interface Workload {
   readonly seed: number;
@@ -47,7 +43,7 @@ export interface Workload {
 }
 
 export interface Config {
-  readonly endpoint: Endpoint;
+  readonly target: Target;
   readonly workload: Workload;
   readonly connections: number;
   readonly firstConnection: number;
@@ -68,18 +64,19 @@ export interface DrawConfig {
   readonly count: number;
 }
 
-export function parseConfig(json: string): Config {
+export async function parseConfig(json: string): Promise<Config> {
   const root = new Fields(parseJson(json), "", LOAD_KEYS);
   root.integer("contract", CONTRACT_VERSION, CONTRACT_VERSION);
   if (root.has("threads")) root.integer("threads", 1, 1);
+  const inFlight = root.integer("in_flight", 1, IN_FLIGHT_MAX);
   return {
-    endpoint: parseEndpoint(root.inside("endpoint", ["protocol", "host", "port", "path"])),
+    target: await parseTarget(root, inFlight),
     workload: parseWorkload(root),
     connections: root.integer("connections", 1, CONNECTIONS_MAX),
     firstConnection: root.has("first_connection")
       ? root.integer("first_connection", 0, U32_MAX - CONNECTIONS_MAX)
       : 0,
-    inFlight: root.integer("in_flight", 1, IN_FLIGHT_MAX),
+    inFlight,
     ratePerS: parseRate(root.inside("loop", ["kind", "rate_per_s"])),
     warmupS: root.number("warmup_s", 0, DURATION_MAX_S),
     windowS: root.number("window_s", DURATION_MIN_S, DURATION_MAX_S),
@@ -110,15 +107,15 @@ function parseJson(json: string): unknown {
   }
 }
 
-function parseEndpoint(endpoint: Fields): Endpoint {
-  endpoint.text("protocol", `"${PROTOCOL}" for this client`, (value) => value === PROTOCOL);
-  return {
-    host: endpoint.text("host"),
-    port: endpoint.integer("port", 1, 65_535),
-    path: endpoint.has("path")
-      ? endpoint.text("path", "a path that begins with /", (value) => value.startsWith("/"))
-      : "/transfer",
-  };
+async function parseTarget(root: Fields, inFlight: number): Promise<Target> {
+  const names = protocolNames.map((name) => `"${name}"`).join(", ");
+  const name = root.inside("endpoint").text("protocol", names, (value) => protocolNames.includes(value));
+  const protocol = await loadProtocol(name);
+  return protocol.target(root.inside("endpoint", ["protocol", ...protocol.keys]), {
+    inFlight,
+    maxRetries: root.has("max_retries") ? root.integer("max_retries", 0, RETRIES_MAX) : 0,
+    refused: (key, allowed) => root.refused(key, allowed),
+  });
 }
 
 function parseWorkload(root: Fields): Workload {

@@ -13,6 +13,9 @@ export class Failure extends Error {
   }
 }
 
+/** What went wrong; Node's fetch keeps the reason behind its own words. */
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message || error.name : String(error);
+  if (!(error instanceof Error)) return String(error);
+  const words = error.message || error.name;
+  return error.cause instanceof Error ? `${words}: ${messageOf(error.cause)}` : words;
 }

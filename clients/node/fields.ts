@@ -5,12 +5,15 @@ export class Fields {
   readonly #values: Record<string, unknown>;
   readonly #path: string;
 
-  constructor(value: unknown, path: string, keys: readonly string[]) {
+  /** Without `keys` any key may be there. */
+  constructor(value: unknown, path: string, keys?: readonly string[]) {
     this.#path = path;
     if (typeof value !== "object" || value === null || Array.isArray(value)) {
-      throw new Failure(EXIT_CONFIGURATION, `${path || "configuration"}: must be an object with ${keys.join(", ")}`);
+      const having = keys === undefined ? "" : ` with ${keys.join(", ")}`;
+      throw new Failure(EXIT_CONFIGURATION, `${path || "configuration"}: must be an object${having}`);
     }
     this.#values = value as Record<string, unknown>;
+    if (keys === undefined) return;
     for (const key of Object.keys(value)) {
       if (!keys.includes(key)) {
         throw new Failure(EXIT_CONFIGURATION, `${this.#name(key)}: unknown key; allowed: ${keys.join(", ")}`);
@@ -19,7 +22,7 @@ export class Fields {
   }
 
   /** An object inside this one. */
-  inside(key: string, keys: readonly string[]): Fields {
+  inside(key: string, keys?: readonly string[]): Fields {
     return new Fields(this.#values[key], this.#name(key), keys);
   }
 
@@ -47,6 +50,12 @@ export class Fields {
     const value = this.#values[key];
     if (typeof value !== "string" || !accepts(value)) throw this.refused(key, allowed);
     return value;
+  }
+
+  choice<Word extends string>(key: string, words: readonly Word[]): Word {
+    const chosen = words.find((word) => word === this.#values[key]);
+    if (chosen === undefined) throw this.refused(key, words.map((word) => `"${word}"`).join(", "));
+    return chosen;
   }
 
   refused(key: string, allowed: string): Failure {

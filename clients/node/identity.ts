@@ -3,6 +3,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import packageFacts from "./package.json" with { type: "json" };
 
+const UNHASHED_FOLDERS = ["node_modules", "test"];
+
 export const description = { name: packageFacts.name, language: "typescript", version: packageFacts.version };
 
 /** Who made a report; the dependencies are in the hash through the lock file. */
@@ -11,10 +13,17 @@ export function identity(): object {
 }
 
 function hashSources(directory: string): string {
-  const sources = readdirSync(directory).filter((name) => /\.(ts|json)$/.test(name));
   const hash = createHash("sha256");
-  for (const name of sources.sort()) {
+  for (const name of sources(directory).sort()) {
     hash.update(`${name}\0`).update(createHash("sha256").update(readFileSync(join(directory, name))).digest());
   }
   return hash.digest("hex");
+}
+
+function sources(directory: string, below = ""): string[] {
+  return readdirSync(join(directory, below), { withFileTypes: true }).flatMap((entry) => {
+    const path = join(below, entry.name);
+    if (entry.isDirectory()) return UNHASHED_FOLDERS.includes(entry.name) ? [] : sources(directory, path);
+    return /\.(ts|json)$/.test(entry.name) ? [path] : [];
+  });
 }

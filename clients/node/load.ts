@@ -1,11 +1,15 @@
 import type { Config } from "./config.ts";
-import { HttpConnection } from "./http.ts";
+import { EXIT_ENDPOINT, Failure, messageOf } from "./failure.ts";
 import { emit, emitProgress } from "./progress.ts";
+import type { Driver, Outcome, Target } from "./protocol.ts";
 import { Tally, type Verdict } from "./tally.ts";
 import { Clock, Phases, Schedule, toNanoseconds, toSeconds } from "./schedule.ts";
 import { Work } from "./work.ts";
 
+const OPEN_TIMEOUT_MS = 10_000;
 const TICK_NS = 1e9;
+/** An engine inside this process leaves the thread to timers, which mark the window's edges, this often. */
+const SLICE_NS = 5e5;
 /** The finest a Node timer gets; an operation released later than intended shows in its response time. */
 const RELEASE_EVERY_NS = 1e6;
 
@@ -13,28 +17,19 @@ const RELEASE_EVERY_NS = 1e6;
 export class ConnectionLoad {
   readonly number: number;
   readonly slot: number;
-  readonly http: HttpConnection;
+  readonly driver: Driver;
   issued = 0;
-  answered = 0;
   lost = false;
-  /** Starts of the requests that are out, a ring over the index. */
-  readonly starts: Float64Array;
+  /** The start of each request that is out, by its index, the oldest first. */
+  readonly out = new Map<number, number>();
   readonly failed: [number, Verdict][] = [];
   readonly inDoubt: number[] = [];
+  readonly retried: number[] = [];
 
-  constructor(number: number, slot: number, inFlight: number, http: HttpConnection) {
+  constructor(number: number, slot: number, driver: Driver) {
     this.number = number;
     this.slot = slot;
-    this.http = http;
-    this.starts = new Float64Array(inFlight);
-  }
-
-  get out(): number {
-    return this.issued - this.answered;
-  }
-
-  startOf(index: number): number {
-    return this.starts[index % this.starts.length]!;
+    this.driver = driver;
   }
 }
 
@@ -47,18 +42,23 @@ export class Load {
   startedUnixS = 0;
   drainedS = 0;
   windowCpu: NodeJS.CpuUsage = { user: 0, system: 0 };
+  readonly #target: Target;
   readonly #work: Work;
   readonly #inFlight: number;
   readonly #requestTimeout: number;
   #clock = new Clock();
   #nextTick = TICK_NS;
   #nextTimeoutCheck = 0;
+  #turn = 0;
+  #sliceEnd = 0;
   #cpuAtWindowStart: NodeJS.CpuUsage | null = null;
   #windowEnded = false;
   #timer: NodeJS.Timeout | undefined;
   #end: () => void = () => {};
+  #fail: (error: Error) => void = () => {};
 
   constructor(config: Config) {
+    this.#target = config.target;
     this.#work = new Work(config.workload);
     this.#inFlight = config.inFlight;
     this.#requestTimeout = toNanoseconds(config.requestTimeoutS);
@@ -66,53 +66,95 @@ export class Load {
     this.schedule = new Schedule(config);
     this.tally = new Tally(this.phases);
     this.connections = Array.from({ length: config.connections }, (_, slot) => {
-      const http = new HttpConnection(config.endpoint, config.inFlight, (reason) => this.#lose(slot, reason));
-      return new ConnectionLoad(config.firstConnection + slot, slot, config.inFlight, http);
+      const driver = config.target.createDriver((error) => this.#lose(this.connections[slot]!, error));
+      return new ConnectionLoad(config.firstConnection + slot, slot, driver);
     });
   }
 
   async run(): Promise<void> {
-    await Promise.all(this.connections.map(({ http }) => http.open()));
+    const ended = new Promise<void>((resolve, reject) => {
+      this.#end = resolve;
+      this.#fail = reject;
+    });
+    await Promise.race([this.#open(), ended]);
     emit("ready");
-    const ended = new Promise<void>((resolve) => (this.#end = resolve));
     this.startedUnixS = Date.now() / 1000;
     this.#clock = new Clock();
-    for (const connection of this.connections) this.#issue(connection);
+    this.#issueAll();
     this.#keepTime();
     await ended;
   }
 
+  async #open(): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((_, reject) => {
+      const error = new Error(`no connection within ${OPEN_TIMEOUT_MS / 1000} s`);
+      timer = setTimeout(() => reject(error), OPEN_TIMEOUT_MS);
+    });
+    try {
+      await Promise.race([Promise.all(this.connections.map(({ driver }) => driver.open())), late]);
+    } catch (error) {
+      if (error instanceof Failure) throw error;
+      throw new Failure(EXIT_ENDPOINT, `${this.#target.name}: ${messageOf(error)}`);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #issueAll(): void {
+    if (this.#target.inProcess) this.#issue(this.connections[this.#turn]!);
+    else for (const connection of this.connections) this.#issue(connection);
+  }
+
+  #issueAfter(connection: ConnectionLoad, now: number): void {
+    if (!this.#target.inProcess) return this.#issue(connection);
+    this.#turn = (this.#turn + 1) % this.connections.length;
+    const next = this.connections[this.#turn]!;
+    if (now < this.#sliceEnd) return this.#issue(next);
+    setImmediate(() => {
+      this.#sliceEnd = this.#clock.now() + SLICE_NS;
+      this.#issue(next);
+    });
+  }
+
   /** Hands over every request that is due and fits in flight. */
   #issue(connection: ConnectionLoad): void {
-    while (!connection.lost && connection.out < this.#inFlight) {
+    while (!connection.lost && connection.out.size < this.#inFlight) {
       const index = connection.issued;
       const transfer = this.#work.draw(connection.number, index);
       const now = this.#clock.now();
       if (now >= this.phases.windowEnd || this.schedule.intended(connection.slot, index) > now) return;
-      connection.starts[index % this.#inFlight] = now;
+      connection.out.set(index, now);
       connection.issued++;
-      connection.http.send(transfer, (verdict, text) => this.#settle(connection, index, verdict, text));
+      connection.driver.send(transfer).then(
+        (outcome) => this.#settle(connection, index, outcome),
+        (error) => this.#lose(connection, error),
+      );
     }
   }
 
-  #settle(connection: ConnectionLoad, index: number, verdict: Verdict, text: string): void {
-    if (connection.lost) return;
+  #settle(connection: ConnectionLoad, index: number, { verdict, text, retries }: Outcome): void {
+    const start = connection.out.get(index);
+    if (start === undefined) return;
     const end = this.#clock.now();
-    const start = connection.startOf(index);
     const intended = this.schedule.isOpen ? this.schedule.intended(connection.slot, index) : start;
-    connection.answered++;
+    connection.out.delete(index);
     if (verdict !== "acknowledged") connection.failed.push([index, verdict]);
     if (verdict === "error") this.tally.firstError ??= text;
+    if (retries > 0) {
+      connection.retried.push(index);
+      this.tally.retried += retries;
+    }
     this.tally.answered(verdict, { intended, start, end });
-    if (end < this.phases.windowEnd) this.#issue(connection);
-    else if (connection.out === 0) this.#keepTime();
+    if (end < this.phases.windowEnd) this.#issueAfter(connection, end);
+    else if (connection.out.size === 0) this.#keepTime();
   }
 
-  #lose(slot: number, reason: string): void {
-    const connection = this.connections[slot];
-    if (connection === undefined || connection.lost) return;
+  #lose(connection: ConnectionLoad, error: Error): void {
+    if (error instanceof Failure) return this.#fail(error);
+    if (connection.lost) return;
     this.tally.lostConnections++;
-    emit("connection_lost", { connection: connection.number, reason });
+    emit("connection_lost", { connection: connection.number, reason: messageOf(error) });
     this.#giveUp(connection);
   }
 
@@ -120,12 +162,12 @@ export class Load {
   #giveUp(connection: ConnectionLoad): void {
     const now = this.#clock.now();
     connection.lost = true;
-    connection.http.close();
-    for (let index = connection.answered; index < connection.issued; index++) {
-      this.tally.unanswered(connection.startOf(index), now);
+    connection.driver.close();
+    for (const [index, start] of connection.out) {
+      this.tally.unanswered(start, now);
       connection.inDoubt.push(index);
     }
-    connection.answered = connection.issued;
+    connection.out.clear();
   }
 
   /** Everything that is due by the clock and not by an answer. */
@@ -138,7 +180,7 @@ export class Load {
       emitProgress(this.phases.name(now), now, this.tally.acknowledged, this.tally.failed);
     }
     if (now >= this.#nextTimeoutCheck) this.#checkTimeouts(now);
-    if (this.schedule.isOpen) for (const connection of this.connections) this.#issue(connection);
+    if (this.schedule.isOpen) this.#issueAll();
     if (this.#isOver(now)) this.#finish(now);
     else this.#timer = setTimeout(() => this.#keepTime(), (this.#deadline(now) - now) / 1e6);
   }
@@ -155,14 +197,14 @@ export class Load {
     }
   }
 
-  /** Answers come in order, so a connection is late when its oldest request is. */
   #checkTimeouts(now: number): void {
     this.#nextTimeoutCheck = now + this.#requestTimeout;
     for (const connection of this.connections) {
-      if (connection.out === 0) continue;
-      const lateAt = connection.startOf(connection.answered) + this.#requestTimeout;
+      const [oldest] = connection.out.values();
+      if (oldest === undefined) continue;
+      const lateAt = oldest + this.#requestTimeout;
       if (lateAt > now) this.#nextTimeoutCheck = Math.min(this.#nextTimeoutCheck, lateAt);
-      else this.#lose(connection.slot, `no answer within ${toSeconds(this.#requestTimeout)} s`);
+      else this.#lose(connection, new Error(`no answer within ${toSeconds(this.#requestTimeout)} s`));
     }
   }
 
@@ -174,7 +216,7 @@ export class Load {
   }
 
   #isOver(now: number): boolean {
-    return this.#windowEnded && (now >= this.phases.drainEnd || this.connections.every(({ out }) => out === 0));
+    return this.#windowEnded && (now >= this.phases.drainEnd || this.connections.every(({ out }) => out.size === 0));
   }
 
   #finish(now: number): void {

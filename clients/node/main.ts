@@ -4,15 +4,23 @@ import { EXIT_CONFIGURATION, EXIT_INTEGRITY, Failure, messageOf } from "./failur
 import { description } from "./identity.ts";
 import { Load } from "./load.ts";
 import { emit } from "./progress.ts";
+import { protocolNames } from "./protocol.ts";
 import { createReport } from "./report.ts";
 import { Work } from "./work.ts";
 
 const STANDARD_INPUT = 0;
 const DRAWN_LINES = 10_000;
 
+process.on("uncaughtException", fail);
 try {
   await run(process.argv.slice(2));
+  // A connection that does not close in time must not keep the client from ending.
+  process.exit(0);
 } catch (error) {
+  fail(error);
+}
+
+function fail(error: unknown): never {
   emit("error", { message: messageOf(error) });
   process.exit(error instanceof Failure ? error.exitCode : EXIT_INTEGRITY);
 }
@@ -26,14 +34,14 @@ async function run(options: string[]): Promise<void> {
 }
 
 async function loadEndpoint(): Promise<void> {
-  const config = parseConfig(readFileSync(STANDARD_INPUT, "utf8"));
+  const config = await parseConfig(readFileSync(STANDARD_INPUT, "utf8"));
   const load = new Load(config);
   await load.run();
   process.stdout.write(`${JSON.stringify(createReport(config, load))}\n`);
 }
 
 function describe(): void {
-  const line = JSON.stringify({ contract: CONTRACT_VERSION, ...description, protocols: ["http"] });
+  const line = JSON.stringify({ contract: CONTRACT_VERSION, ...description, protocols: protocolNames });
   process.stdout.write(`${line}\n`);
 }
 

@@ -18,7 +18,7 @@ export function createReport(config: Config, load: Load): object {
     drained_s: load.drainedS,
     attempted: tally.acknowledged + tally.failed + tally.inDoubt,
     acknowledged: tally.acknowledged,
-    retried: 0,
+    retried: tally.retried,
     in_doubt: tally.inDoubt,
     failed: { insufficient: tally.insufficient, error: tally.error, timeout: 0 },
     first_error: tally.firstError,
@@ -33,18 +33,19 @@ export function createReport(config: Config, load: Load): object {
       cpu_user_s: windowCpu.user / 1e6,
       cpu_system_s: windowCpu.system / 1e6,
     },
-    connections: load.connections.map(({ number, issued, failed, inDoubt }) => ({
+    connections: load.connections.map(({ number, issued, failed, inDoubt, retried }) => ({
       connection: number,
       issued,
       failed,
       in_doubt: inDoubt,
-      retried: [],
+      retried,
     })),
     per_second: tally.perSecond,
     service_time_ns: serviceTimeNs,
     response_time_ns: load.schedule.isOpen ? encodeIntoCompressedBase64(tally.responseTime) : serviceTimeNs,
     cpu_user_s: cpu.user / 1e6,
     cpu_system_s: cpu.system / 1e6,
+    ...(config.target.engine && { engine: config.target.engine() }),
     peak_memory_bytes: process.resourceUsage().maxRSS * 1024,
   };
 }

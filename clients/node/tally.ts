@@ -19,6 +19,7 @@ export class Tally {
   insufficient = 0;
   error = 0;
   inDoubt = 0;
+  retried = 0;
   lostConnections = 0;
   firstError: string | null = null;
   windowAcknowledged = 0;

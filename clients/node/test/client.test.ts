@@ -1,60 +1,14 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { test, type TestContext } from "node:test";
 import { decodeFromCompressedBase64 } from "hdr-histogram-js";
+import { configuration as anyConfiguration, load, run, vector } from "./run.ts";
 
-const golden = join(import.meta.dirname, "../../golden");
-const vector = JSON.parse(readFileSync(join(golden, "alpha-0.5.json"), "utf8"));
-
-function configuration(port: number, changed: object = {}) {
-  return {
-    contract: 1,
-    endpoint: { protocol: "http", host: "127.0.0.1", port },
-    workload: {
-      name: "transfer",
-      seed: vector.seed,
-      accounts: vector.accounts,
-      alpha: vector.alpha,
-      amount_max: vector.amount_max,
-      alias_table: join(golden, vector.alias_table),
-      alias_table_sha256: vector.alias_table_sha256,
-    },
-    connections: 3,
-    first_connection: vector.connection,
-    in_flight: 1,
-    loop: { kind: "closed" },
-    warmup_s: 0.2,
-    window_s: 0.5,
-    drain_s: 2,
-    request_timeout_s: 2,
-    threads: 1,
-    ...changed,
-  };
-}
-
-async function run(input: object, ...options: string[]) {
-  const client = spawn(process.execPath, [join(import.meta.dirname, "../main.ts"), ...options]);
-  client.stdin.end(JSON.stringify(input));
-  const [output, errors] = await Promise.all([text(client.stdout), text(client.stderr), once(client, "close")]);
-  const events = errors
-    .trim()
-    .split("\n")
-    .filter((line) => line !== "")
-    .map((line) => JSON.parse(line));
-  return { code: client.exitCode, output, events };
-}
-
-async function load(input: object) {
-  const { code, output, events } = await run(input);
-  assert.equal(code, 0, events.at(-1)?.message);
-  return { events, report: JSON.parse(output) };
-}
+const configuration = (port: number, changed: object = {}) =>
+  anyConfiguration({ protocol: "http", host: "127.0.0.1", port }, changed);
 
 /** A server whose answers the test chooses; `bodies` holds what it was asked, by TCP connection. */
 async function serve(context: TestContext, answer: RequestListener) {
@@ -108,6 +62,11 @@ test("the status is read, not the arrival of an answer", async (context) => {
     [500, '{"ok":true}'],
     [200, "no JSON"],
     [200, ' {"ok": true}\n'],
+    [200, '{"ok":true,"retries":3}'],
+    [200, '{"ok":false,"error":"insufficient","retries":2}'],
+    [500, '{"ok":false,"error":"deadlock","retries":1}'],
+    [200, '{"ok":true,"retries":-1}'],
+    [200, '{"ok":true}'],
   ];
   let asked = 0;
   const { port } = await serve(context, (_, response) => {
@@ -120,9 +79,14 @@ test("the status is read, not the arrival of an answer", async (context) => {
     [2, "error"],
     [3, "error"],
     [4, "error"],
+    [7, "insufficient"],
+    [8, "error"],
+    [9, "error"],
   ]);
-  assert.deepEqual(report.failed, { insufficient: 1, error: 3, timeout: 0 });
-  assert.equal(report.attempted, report.acknowledged + 4);
+  assert.deepEqual(report.failed, { insufficient: 2, error: 5, timeout: 0 });
+  assert.equal(report.attempted, report.acknowledged + 7);
+  assert.equal(report.retried, 6);
+  assert.deepEqual(report.connections[0].retried, [6, 7, 8]);
   assert.match(report.first_error, /^status 200: .*deadlock/);
 });
 

@@ -26,9 +26,12 @@ const valid = {
   threads: 1,
 };
 
-test("a whole configuration is taken over", () => {
-  assert.deepEqual(parseConfig(JSON.stringify(valid)), {
-    endpoint: { host: "127.0.0.1", port: 8080, path: "/transfer" },
+const parse = (changed: object) => parseConfig(JSON.stringify({ ...valid, ...changed }));
+
+test("a whole configuration is taken over", async () => {
+  const { target, ...config } = await parse({});
+  assert.equal(target.name, "http at 127.0.0.1:8080");
+  assert.deepEqual(config, {
     workload: {
       seed: 42,
       accounts: 1000,
@@ -47,12 +50,25 @@ test("a whole configuration is taken over", () => {
   });
 });
 
-test("the open loop has a rate and an endpoint may have a path", () => {
-  const endpoint = { ...valid.endpoint, path: "/api/transfer" };
-  const config = parseConfig(JSON.stringify({ ...valid, endpoint, loop: { kind: "open", rate_per_s: 0.5 } }));
-  assert.equal(config.ratePerS, 0.5);
-  assert.equal(config.endpoint.path, "/api/transfer");
+test("the open loop has a rate", async () => {
+  assert.equal((await parse({ loop: { kind: "open", rate_per_s: 0.5 } })).ratePerS, 0.5);
 });
+
+const postgres = { protocol: "postgres", host: "::1", port: 5432, user: "bank", password: "", database: "bank" };
+const spacetimedb = { protocol: "spacetimedb", host: "127.0.0.1", port: 3000, database: "bank", token: "a.b.c" };
+const sqlite = { protocol: "sqlite", path: "bank.sqlite", synchronous: "NORMAL" };
+
+for (const [endpoint, load, name] of [
+  [postgres, { in_flight: 64, max_retries: 3 }, "postgres at [::1]:5432"],
+  [{ ...postgres, mode: "sql" }, { in_flight: 1 }, "postgres at [::1]:5432"],
+  [{ ...postgres, function: "transfer_descending" }, {}, "postgres at [::1]:5432"],
+  [spacetimedb, { in_flight: 64 }, "spacetimedb at 127.0.0.1:3000"],
+  [sqlite, {}, "sqlite at bank.sqlite"],
+] as const) {
+  test(`${JSON.stringify({ endpoint, ...load })} is accepted`, async () => {
+    assert.equal((await parse({ endpoint, ...load })).target.name, name);
+  });
+}
 
 for (const [changed, words] of [
   [{ contract: 2 }, /^contract: 2 is refused; allowed: /],
@@ -65,7 +81,22 @@ for (const [changed, words] of [
   [{ loop: { kind: "half" } }, /^loop.kind: "half" is refused/],
   [{ loop: { kind: "open" } }, /^loop.rate_per_s: missing/],
   [{ loop: { kind: "closed", rate_per_s: 5 } }, /^loop.rate_per_s: 5 is refused/],
-  [{ endpoint: { ...valid.endpoint, protocol: "postgres" } }, /^endpoint.protocol: "postgres" is refused/],
+  [{ flaws: [] }, /^flaws: unknown key/],
+  [{ max_retries: -1 }, /^max_retries: -1 is refused/],
+  [{ endpoint: { ...valid.endpoint, protocol: "mysql" } }, /^endpoint.protocol: "mysql" is refused; .*"sqlite"/],
+  [{ endpoint: { ...valid.endpoint, protocol: "toString" } }, /^endpoint.protocol: "toString" is refused/],
+  [{ endpoint: { ...postgres, mode: "batch" } }, /^endpoint.mode: "batch" is refused; allowed: "procedure", "sql"/],
+  [{ endpoint: { ...postgres, mode: "sql" }, in_flight: 2 }, /^in_flight: 2 is refused; allowed: 1 in mode "sql"/],
+  [{ endpoint: { ...postgres, mode: "drizzle" }, in_flight: 2 }, /^in_flight: 2 is refused; allowed: 1 in mode "dri/],
+  [{ endpoint: { ...postgres, mode: "sql", function: "f" } }, /^endpoint.function: "f" is refused/],
+  [{ endpoint: { ...postgres, function: "f(); DROP" } }, /^endpoint.function: "f\(\); DROP" is refused/],
+  [{ endpoint: { ...postgres, user: undefined } }, /^endpoint.user: missing/],
+  [{ endpoint: { ...spacetimedb, token: "a b" } }, /^endpoint.token: "a b" is refused/],
+  [{ endpoint: { ...spacetimedb, confirmed: true } }, /^endpoint.confirmed: unknown key/],
+  [{ endpoint: { ...sqlite, synchronous: "EXTRA" } }, /^endpoint.synchronous: "EXTRA" is refused/],
+  [{ endpoint: { ...sqlite, synchronous: undefined } }, /^endpoint.synchronous: missing/],
+  [{ endpoint: { ...sqlite, mode: "procedure" } }, /^endpoint.mode: "procedure" is refused/],
+  [{ endpoint: sqlite, in_flight: 2 }, /^in_flight: 2 is refused; allowed: 1 for protocol "sqlite"/],
   [{ endpoint: { ...valid.endpoint, path: "transfer" } }, /^endpoint.path: "transfer" is refused/],
   [{ endpoint: { ...valid.endpoint, user: "bank" } }, /^endpoint.user: unknown key/],
   [{ endpoint: [] }, /^endpoint: must be an object/],
@@ -74,18 +105,18 @@ for (const [changed, words] of [
   [{ workload: { ...valid.workload, alias_table_sha256: "abc" } }, /^workload.alias_table_sha256: "abc" is refused/],
 ] as const) {
   test(`${JSON.stringify(changed)} is refused by name`, () => {
-    assert.throws(
-      () => parseConfig(JSON.stringify({ ...valid, ...changed })),
+    return assert.rejects(
+      parse(changed),
       (error) => error instanceof Failure && error.exitCode === EXIT_CONFIGURATION && words.test(error.message),
     );
   });
 }
 
-test("a draw needs workload and range only", () => {
+test("a draw needs workload and range only", async () => {
   const draw = { connection: 7, first_index: 5, count: 3 };
   const { workload } = valid;
   const parsed = parseDrawConfig(JSON.stringify({ contract: 1, workload, draw }));
   assert.deepEqual([parsed.connection, parsed.firstIndex, parsed.count], [7, 5, 3]);
   assert.throws(() => parseDrawConfig(JSON.stringify({ contract: 1, workload })), /^Error: draw: must be an object/);
-  assert.throws(() => parseConfig(JSON.stringify({ ...valid, draw })), /draw: unknown key/);
+  await assert.rejects(parse({ draw }), /draw: unknown key/);
 });

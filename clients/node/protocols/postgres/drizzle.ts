@@ -1,0 +1,37 @@
+import { eq, inArray } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/node-postgres";
+import { bigint, integer, pgTable } from "drizzle-orm/pg-core";
+import { Refused } from "../../refused.ts";
+import type { PostgresMode } from "../postgres.ts";
+
+const accounts = pgTable("accounts", {
+  id: integer("id").primaryKey(),
+  balance: bigint("balance", { mode: "bigint" }).notNull(),
+});
+
+/** The transaction of the module's Node.js server (access level drizzle), statement by statement. */
+export const drizzleTransfer: PostgresMode = async (client) => {
+  const database = drizzle({ client });
+  await database.select().from(accounts).limit(0);
+
+  return ({ source: from, destination: to, amount }) =>
+    database.transaction(async (tx) => {
+      const rows = await tx
+        .select()
+        .from(accounts)
+        .where(inArray(accounts.id, [from, to]))
+        .orderBy(accounts.id)
+        .for("update");
+      const source = rows.find((row) => row.id === from);
+      const destination = rows.find((row) => row.id === to);
+      if (source === undefined) throw new Refused(`account ${from} does not exist`);
+      if (destination === undefined) throw new Refused(`account ${to} does not exist`);
+
+      const moved = BigInt(amount);
+      if (source.balance < moved) return "insufficient";
+
+      await tx.update(accounts).set({ balance: source.balance - moved }).where(eq(accounts.id, from));
+      await tx.update(accounts).set({ balance: destination.balance + moved }).where(eq(accounts.id, to));
+      return "transferred";
+    });
+};

@@ -1,0 +1,73 @@
+import type { Client } from "pg";
+import { Refused } from "../../refused.ts";
+import type { PostgresMode } from "../postgres.ts";
+
+const NO_ACCOUNT = -1;
+
+/**
+ * The transaction of ./drizzle.ts without the object-relational mapper: the same five round trips, the
+ * same order of locks, the statements between BEGIN and COMMIT prepared once for each connection.
+ */
+export const sqlTransfer: PostgresMode = async (client) => {
+  await rollingBack(client, async () => {
+    await lock(client, NO_ACCOUNT, NO_ACCOUNT);
+    await setBalance(client, NO_ACCOUNT, 0n);
+  });
+  return async ({ source, destination, amount }) => {
+    await client.query("BEGIN");
+    try {
+      const rows = await lock(client, source, destination);
+      const sourceBalance = balanceOf(rows, source);
+      const destinationBalance = balanceOf(rows, destination);
+      const moved = BigInt(amount);
+      if (sourceBalance >= moved) {
+        await setBalance(client, source, sourceBalance - moved);
+        await setBalance(client, destination, destinationBalance + moved);
+      }
+      await commit(client);
+      return sourceBalance >= moved ? "transferred" : "insufficient";
+    } catch (error) {
+      await client.query("ROLLBACK");
+      throw error;
+    }
+  };
+};
+
+async function lock(client: Client, source: number, destination: number): Promise<[number, string][]> {
+  const { rows } = await client.query<[number, string]>({
+    name: "lock",
+    text: "SELECT id, balance FROM accounts WHERE id IN ($1::int4, $2::int4) ORDER BY id FOR UPDATE",
+    values: [source, destination],
+    rowMode: "array",
+  });
+  return rows;
+}
+
+async function setBalance(client: Client, id: number, balance: bigint): Promise<void> {
+  await client.query({
+    name: "set_balance",
+    text: "UPDATE accounts SET balance = $1::int8 WHERE id = $2::int4",
+    values: [balance, id],
+  });
+}
+
+function balanceOf(rows: readonly [number, string][], account: number): bigint {
+  const row = rows.find(([id]) => id === account);
+  if (row === undefined) throw new Refused(`account ${account} does not exist`);
+  return BigInt(row[1]);
+}
+
+/** The server answers the COMMIT of a transaction that has failed by rolling it back, which is no error. */
+async function commit(client: Client): Promise<void> {
+  const { command } = await client.query("COMMIT");
+  if (command !== "COMMIT") throw new Refused(`COMMIT was answered by ${command}`);
+}
+
+async function rollingBack(client: Client, trial: () => Promise<void>): Promise<void> {
+  await client.query("BEGIN");
+  try {
+    await trial();
+  } finally {
+    await client.query("ROLLBACK");
+  }
+}

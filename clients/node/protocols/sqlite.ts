@@ -1,0 +1,84 @@
+import Database from "better-sqlite3";
+import { messageOf } from "../failure.ts";
+import { ACKNOWLEDGED, type Driver, errorOutcome, INSUFFICIENT, type Outcome, type Protocol } from "../protocol.ts";
+import type { Transfer } from "../work.ts";
+import { sqlTransfer } from "./sqlite/sql.ts";
+
+/** Makes one transfer before it returns; throws on everything that is neither a transfer nor lack of funds. */
+export type SqliteTransfer = (transfer: Transfer) => "transferred" | "insufficient";
+
+export type SqliteMode = (database: Database.Database) => SqliteTransfer;
+
+const READ_BACK = ["journal_mode", "synchronous", "page_size", "cache_size", "wal_autocheckpoint"];
+
+export const protocol: Protocol = {
+  keys: ["path", "synchronous", "mode"],
+  target(endpoint, { inFlight, refused }) {
+    if (inFlight > 1) throw refused("in_flight", '1 for protocol "sqlite", whose engine runs one transaction at a time');
+    const path = endpoint.text("path");
+    const mode = endpoint.has("mode") ? endpoint.choice("mode", ["sql", "drizzle"]) : "sql";
+    const synchronous = endpoint.choice("synchronous", ["FULL", "NORMAL", "OFF"]);
+    const modes: Record<typeof mode, () => Promise<SqliteMode>> = {
+      sql: async () => sqlTransfer,
+      drizzle: async () => (await import("./sqlite/drizzle.ts")).drizzleTransfer,
+    };
+    const engine = new SqliteEngine(path, synchronous, modes[mode]);
+    return {
+      name: `sqlite at ${path}`,
+      inProcess: true,
+      engine: () => engine.settings,
+      createDriver: () => engine,
+    };
+  },
+};
+
+/** The one handle of this process on the database; a second would only empty the page cache of the first. */
+class SqliteEngine implements Driver {
+  readonly #path: string;
+  readonly #synchronous: string;
+  readonly #loadMode: () => Promise<SqliteMode>;
+  #opened: Promise<void> | undefined;
+  #settings: Record<string, string> = {};
+  #transfer: SqliteTransfer = () => {
+    throw new Error("not open");
+  };
+
+  constructor(path: string, synchronous: string, loadMode: () => Promise<SqliteMode>) {
+    this.#path = path;
+    this.#synchronous = synchronous;
+    this.#loadMode = loadMode;
+  }
+
+  get settings(): Record<string, string> {
+    return this.#settings;
+  }
+
+  open(): Promise<void> {
+    this.#opened ??= this.#open();
+    return this.#opened;
+  }
+
+  async #open(): Promise<void> {
+    const createTransfer = await this.#loadMode();
+    // A wrong path must not become an empty bank.
+    const database = new Database(this.#path, { fileMustExist: true });
+    database.pragma(`synchronous = ${this.#synchronous}`);
+    const { sqlite_version } = database.prepare("SELECT sqlite_version() AS sqlite_version").get() as {
+      sqlite_version: string;
+    };
+    const readBack = READ_BACK.map((name) => [name, String(database.pragma(name, { simple: true }))]);
+    this.#settings = { sqlite_version, ...Object.fromEntries(readBack) };
+    this.#transfer = createTransfer(database);
+  }
+
+  async send(transfer: Transfer): Promise<Outcome> {
+    try {
+      return this.#transfer(transfer) === "transferred" ? ACKNOWLEDGED : INSUFFICIENT;
+    } catch (error) {
+      return errorOutcome(messageOf(error));
+    }
+  }
+
+  /** The handle ends with the process: the connections share it. */
+  close(): void {}
+}

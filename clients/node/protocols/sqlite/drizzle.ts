@@ -1,0 +1,37 @@
+import { eq, inArray } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/better-sqlite3";
+import { integer, sqliteTable } from "drizzle-orm/sqlite-core";
+import { Refused } from "../../refused.ts";
+import type { SqliteMode } from "../sqlite.ts";
+
+const accounts = sqliteTable("accounts", {
+  id: integer("id").primaryKey(),
+  balance: integer("balance").notNull(),
+});
+
+/** The transaction as an application writes it with Drizzle, its reads after it has taken the write lock. */
+export const drizzleTransfer: SqliteMode = (client) => {
+  const database = drizzle({ client });
+  database.select().from(accounts).limit(0).all();
+
+  return ({ source: from, destination: to, amount }) =>
+    database.transaction(
+      (tx) => {
+        const rows = tx
+          .select()
+          .from(accounts)
+          .where(inArray(accounts.id, [from, to]))
+          .all();
+        const source = rows.find((row) => row.id === from);
+        const destination = rows.find((row) => row.id === to);
+        if (source === undefined) throw new Refused(`account ${from} does not exist`);
+        if (destination === undefined) throw new Refused(`account ${to} does not exist`);
+        if (source.balance < amount) return "insufficient";
+
+        tx.update(accounts).set({ balance: source.balance - amount }).where(eq(accounts.id, from)).run();
+        tx.update(accounts).set({ balance: destination.balance + amount }).where(eq(accounts.id, to)).run();
+        return "transferred";
+      },
+      { behavior: "immediate" },
+    );
+};

@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+
+const golden = join(import.meta.dirname, "../../golden");
+export const vector = JSON.parse(readFileSync(join(golden, "alpha-0.5.json"), "utf8"));
+
+/** The load of a golden vector on an endpoint. */
+export function configuration(endpoint: object, changed: object = {}) {
+  return {
+    contract: 1,
+    endpoint,
+    workload: {
+      name: "transfer",
+      seed: vector.seed,
+      accounts: vector.accounts,
+      alpha: vector.alpha,
+      amount_max: vector.amount_max,
+      alias_table: join(golden, vector.alias_table),
+      alias_table_sha256: vector.alias_table_sha256,
+    },
+    connections: 3,
+    first_connection: vector.connection,
+    in_flight: 1,
+    loop: { kind: "closed" },
+    warmup_s: 0.2,
+    window_s: 0.5,
+    drain_s: 2,
+    request_timeout_s: 2,
+    threads: 1,
+    ...changed,
+  };
+}
+
+/** Runs the client as the harness does. */
+export async function run(input: object, ...options: string[]) {
+  const client = spawn(process.execPath, [join(import.meta.dirname, "../main.ts"), ...options]);
+  client.stdin.end(JSON.stringify(input));
+  const [output, errors] = await Promise.all([text(client.stdout), text(client.stderr), once(client, "close")]);
+  const events = errors
+    .trim()
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line));
+  return { code: client.exitCode, output, events };
+}
+
+export async function load(input: object) {
+  const { code, output, events } = await run(input);
+  assert.equal(code, 0, events.at(-1)?.message);
+  return { events, report: JSON.parse(output) };
+}

@@ -1,0 +1,197 @@
+"""The TypeScript client over real engines: every protocol and mode, held against the balances."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gapbook.audit import Audit, reconcile
+from gapbook.clients import ClientRun, closed_loop, find_client
+from gapbook.deployment import Deployment, free_port
+from gapbook.errors import ClientError
+from gapbook.stacks import Durability, Stack, StackContext, stack_class
+from gapbook.work import AliasTable
+
+_ACCOUNTS = 200
+_INITIAL = 3_000
+_AMOUNT_MAX = 1_000
+_CONNECTIONS = 8
+_CLOSED_PORT = free_port()
+_SYNCHRONOUS_NORMAL = "1"
+_WORK: dict[str, Any] = {"seed": 7, "amount_max": _AMOUNT_MAX}
+
+
+@pytest.fixture(name="sqlite_stack", scope="module")
+def _sqlite_stack(deployment: Deployment) -> Iterator[Stack]:
+    stack = stack_class("sqlite")(StackContext(deployment, Durability("none")))
+    stack.start()
+    yield stack
+    stack.stop()
+
+
+@pytest.fixture(name="serializable_postgres", scope="module")
+def _serializable_postgres(deployment: Deployment) -> Iterator[Stack]:
+    context = StackContext(deployment, Durability("delayed", 500.0), isolation="serializable")
+    stack = stack_class("postgres")(context)
+    stack.start()
+    yield stack
+    stack.stop()
+
+
+def _run(
+    stack: Stack,
+    tables: Path,
+    endpoint: Mapping[str, Any],
+    *,
+    in_flight: int = 1,
+    alpha: float = 1.5,
+    max_retries: int = 0,
+) -> tuple[dict[str, Any], Audit]:
+    """A short closed loop over a bank seeded anew: the report, and what the audit says of it."""
+    table = AliasTable.zipf(_ACCOUNTS, alpha)
+    stack.seed(_ACCOUNTS, _INITIAL)
+    before = stack.committed_transfers()
+    configuration = closed_loop(
+        {**stack.endpoint(), **endpoint},
+        table,
+        tables,
+        **_WORK,
+        alpha=alpha,
+        connections=_CONNECTIONS,
+        in_flight=in_flight,
+        warmup_s=0.2,
+        window_s=1.0,
+        drain_s=5.0,
+        request_timeout_s=5.0,
+        max_retries=max_retries,
+    )
+    events: list[dict[str, Any]] = []
+    client = find_client("typescript", stack.endpoint()["protocol"])
+    report = ClientRun(client, configuration, events.append).run(stack.deployment)
+    names = [event.get("event") for event in events]
+    assert [names.count(name) for name in ("ready", "window_start", "window_end")] == [1, 1, 1]
+    committed = stack.committed_transfers()
+    audit = reconcile(
+        report,
+        committed=None if committed is None or before is None else committed - before,
+        balances=stack.balances(),
+        table=table,
+        **_WORK,
+        initial_balance=_INITIAL,
+    )
+    return report, audit
+
+
+def _assert_sound(report: Mapping[str, Any], audit: Audit, *, most_out: int) -> None:
+    assert audit.agrees, audit.explain()
+    assert report["failed"]["error"] == 0, report["first_error"]
+    assert report["lost_connections"] == 0
+    # The hot accounts run dry: refusals were met, and answered to the transfer that they belong to.
+    assert report["failed"]["insufficient"] > 0
+    window = report["window"]
+    assert window["acknowledged"] > 0
+    assert most_out / 2 < window["mean_in_flight"] <= most_out
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "in_flight"),
+    [
+        ({}, 1),
+        ({}, 8),
+        ({"mode": "procedure", "function": "transfer_descending"}, 1),
+        ({"mode": "sql"}, 1),
+        ({"mode": "drizzle"}, 1),
+    ],
+    ids=["procedure", "procedure-pipelined", "procedure-descending", "sql", "drizzle"],
+)
+def test_postgres(postgres_stack: Stack, tmp_path: Path, endpoint: dict[str, Any], in_flight: int) -> None:
+    report, audit = _run(postgres_stack, tmp_path, endpoint, in_flight=in_flight)
+    if endpoint.get("mode", "procedure") == "procedure":
+        # A refused transfer that took its credit back counts as row updates, but moved nothing.
+        assert audit.mismatched_accounts == 0
+        assert audit.money_before == audit.money_after
+        audit = Audit(**{**vars(audit), "committed": None})
+    _assert_sound(report, audit, most_out=_CONNECTIONS * in_flight)
+
+
+@pytest.mark.parametrize("mode", ["sql", "drizzle", "procedure"])
+def test_postgres_serialization_failures_are_sent_again(
+    serializable_postgres: Stack, tmp_path: Path, mode: str
+) -> None:
+    refused, audit = _run(serializable_postgres, tmp_path, {"mode": mode})
+    assert refused["failed"]["error"] > 0
+    assert "40001" in refused["first_error"]
+    assert refused["retried"] == 0
+    assert audit.mismatched_accounts == 0
+
+    served, audit = _run(serializable_postgres, tmp_path, {"mode": mode}, max_retries=1_000)
+    assert served["failed"]["error"] == 0, served["first_error"]
+    retried = sum(len(row["retried"]) for row in served["connections"])
+    assert 0 < retried <= served["retried"]
+    assert audit.mismatched_accounts == 0
+    assert audit.money_before == audit.money_after
+
+
+@pytest.mark.parametrize("in_flight", [1, 8])
+def test_spacetimedb(spacetimedb_stack: Stack, tmp_path: Path, in_flight: int) -> None:
+    report, audit = _run(spacetimedb_stack, tmp_path, {}, in_flight=in_flight)
+    _assert_sound(report, audit, most_out=_CONNECTIONS * in_flight)
+
+
+@pytest.mark.parametrize("mode", ["sql", "drizzle"])
+def test_sqlite(sqlite_stack: Stack, tmp_path: Path, mode: str) -> None:
+    report, audit = _run(sqlite_stack, tmp_path, {"mode": mode})
+    # A call returns with its answer, so all connections together have one request out.
+    _assert_sound(report, audit, most_out=1)
+    assert len({row["issued"] for row in report["connections"]}) <= 2
+    assert report["engine"]["journal_mode"] == "wal"
+    assert report["engine"]["synchronous"] == _SYNCHRONOUS_NORMAL
+
+
+@pytest.mark.parametrize(
+    ("stack_name", "endpoint", "in_flight", "says"),
+    [
+        ("postgres_stack", {"mode": "sql"}, 2, 'in_flight: 2 is refused; allowed: 1 in mode "sql"'),
+        ("postgres_stack", {"mode": "drizzle"}, 2, 'in_flight: 2 is refused; allowed: 1 in mode "drizzle"'),
+        ("postgres_stack", {"mode": "batch"}, 1, 'endpoint.mode: "batch" is refused'),
+        ("postgres_stack", {"function": "transfer;"}, 1, "endpoint.function: "),
+        ("sqlite_stack", {"synchronous": "EXTRA"}, 1, 'endpoint.synchronous: "EXTRA" is refused'),
+        ("sqlite_stack", {}, 2, "in_flight: 2 is refused; allowed: 1 for protocol"),
+    ],
+)
+def test_configuration_is_refused_by_name(
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    stack_name: str,
+    endpoint: dict[str, Any],
+    in_flight: int,
+    says: str,
+) -> None:
+    stack = request.getfixturevalue(stack_name)
+    with pytest.raises(ClientError, match="ended with code 2") as refused:
+        _run(stack, tmp_path, endpoint, in_flight=in_flight)
+    assert says in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("stack_name", "endpoint", "says"),
+    [
+        ("postgres_stack", {"password": "wrong"}, "password authentication failed"),
+        ("postgres_stack", {"function": "no_such_function"}, "no_such_function"),
+        ("postgres_stack", {"port": _CLOSED_PORT}, "ECONNREFUSED"),
+        ("spacetimedb_stack", {"token": "wrong"}, "Failed to verify token"),
+        ("spacetimedb_stack", {"database": "no-such-database"}, "WebSocket"),
+        ("spacetimedb_stack", {"port": _CLOSED_PORT}, "ECONNREFUSED"),
+        ("sqlite_stack", {"path": "/no/such/bank.sqlite"}, "sqlite at /no/such/bank.sqlite: "),
+    ],
+)
+def test_endpoint_that_cannot_be_used_is_named(
+    request: pytest.FixtureRequest, tmp_path: Path, stack_name: str, endpoint: dict[str, Any], says: str
+) -> None:
+    stack = request.getfixturevalue(stack_name)
+    with pytest.raises(ClientError, match="ended with code 3") as refused:
+        _run(stack, tmp_path, endpoint)
+    assert says in str(refused.value)
