@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import math
+import statistics
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,20 +14,46 @@ import polars as pl
 
 from gapbook import charts, page
 from gapbook.claims import Claim, claim
-from gapbook.estimate import geometric_interval
+from gapbook.exhibits_kill import KILL_COLUMNS, kill_caption, kill_table
+from gapbook.exhibits_lines import LineExhibits
 from gapbook.factors import Decomposition, Factor
-from gapbook.findings import VERDICT_BAND_FRAC, Findings
-from gapbook.interval import format_factor
+from gapbook.findings import VERDICT_BAND_FRAC
+from gapbook.interval import Interval, format_factor
 from gapbook.paths import CHECKOUT
 from gapbook.scenario import Contestant
 
 __all__ = ["Exhibits"]
 
 
-class Exhibits(Findings):
+class Exhibits(LineExhibits):
     """What a notebook displays. Every number in it is computed from the run's record."""
 
     # --- first screen -------------------------------------------------------------------------
+    def first_screen(
+        self,
+        *,
+        claim_line: page.Html,
+        answer: page.Html,
+        picture: charts.Figure,
+        cite: tuple[Contestant, Contestant, float],
+    ) -> page.Html:
+        """What a reader sees first: claim, answer, buttons, the one chart, provenance, how to cite and repeat.
+
+        The chart is also written as files for the buttons.
+        """
+        self.export_picture(picture)
+        parts = [
+            self.banner() or page.Html(""),
+            claim_line,
+            answer,
+            self.buttons(),
+            page.Html(picture.html),
+            self.provenance_line(),
+            self.cite_panel(*cite),
+            self.rerun_panel(),
+        ]
+        return page.Html("\n".join(part.html for part in parts))
+
     def banner(self) -> page.Html | None:
         """Says that a page is the reader's own run; nothing for a published one."""
         if self.run.published:
@@ -143,6 +170,60 @@ class Exhibits(Findings):
                 )
         return page.values_table(("rung", "published", "ours", f"published ±{VERDICT_BAND_FRAC:.0%}"), rows)
 
+    def goodput_table(self, *contestants: str) -> page.Html:
+        """Goodput of contestants at each alpha, with median and tail of their latency."""
+        rows: list[list[str | page.Html]] = []
+        for name in contestants:
+            for alpha in self.alphas:
+                goodput = self.goodput(name, alpha)
+                waits = [
+                    {point["percentile"]: point["latency_ms"] for point in json.loads(row["latency_ms"])}
+                    for row in self.rows(name, alpha)
+                    if row["valid"]
+                ]
+                rows.append(
+                    [
+                        f"{name}, α = {alpha:g}",
+                        f"{goodput.as_count()}/s" if goodput else "no valid trial",
+                        f"{statistics.median(w[50.0] for w in waits):,.1f} ms" if waits else "–",
+                        f"{statistics.median(w[99.0] for w in waits):,.1f} ms" if waits else "–",
+                    ]
+                )
+        return page.values_table(("contestant", "goodput", "median latency", "p99 latency"), rows)
+
+    def retries_table(self) -> page.Html:
+        """How often transfers were refused for a collision and sent again, where any were."""
+        rows: list[list[str | page.Html]] = []
+        for contestant in self.scenario.contestants:
+            for alpha in self.alphas:
+                seen = [row for row in self.rows(contestant.name, alpha) if row["valid"]]
+                again = sum(row["retried"] for row in seen)
+                if again:
+                    per_transfer = again / sum(row["acknowledged"] for row in seen)
+                    rows.append([contestant.name, f"{alpha:g}", f"{again:,}", f"{per_transfer:.3f}"])
+        if not rows:
+            return page.banner("note", "No transfer of this run had to be sent again.")
+        return page.values_table(("contestant", "α", "sent again", "for each transfer"), rows)
+
+    def kill_table(self) -> page.Html:
+        """What was gone of each contestant's acknowledged transfers after its server was killed."""
+        rows = self.run.manifest.get("kill_checks", [])
+        if not rows:
+            return page.banner(
+                "note", "This run killed no server: what its durability class is worth is not measured here."
+            )
+        labels = {contestant.name: _name(contestant) for contestant in self.scenario.contestants}
+        return page.values_table(KILL_COLUMNS, kill_table(rows, labels), caption=kill_caption(rows))
+
+    def infeasible_table(self, infeasible: Sequence[tuple[str, str]]) -> page.Html:
+        """Combinations of levels that nobody can run, each with the reason."""
+        return page.values_table(("cell", "why it cannot be run"), [list(row) for row in infeasible])
+
+    @property
+    def processors(self) -> int:
+        """Processors of the machine that the run was measured on."""
+        return int(self.run.manifest["machine"]["processors"])
+
     def catch_up_table(self) -> page.Html:
         """How long each server worked on after the last acknowledgement, over all valid trials."""
         rows: list[list[str | page.Html]] = []
@@ -195,20 +276,6 @@ class Exhibits(Findings):
             glue(key, _Text(text), display=False)
 
     # --- charts -------------------------------------------------------------------------------
-    @property
-    def method(self) -> str:
-        workload, manifest = self.scenario.workload, self.run.manifest
-        machine = manifest["machine"]
-        return (
-            f"Bank transfers, {workload.accounts:,} accounts, {self.scenario.connections} connections, "
-            f"{self.scenario.window_s:g} s windows. {self.blocks} randomised complete blocks; t intervals "
-            f"over blocks. {machine['processor']}, {machine['processors']} cores shared by server and client."
-        )
-
-    @property
-    def provenance(self) -> charts.Provenance:
-        return charts.Provenance(run=self.run.run_id, method=self.method)
-
     def contestants_chart(self, published: Mapping[tuple[str, float], str]) -> charts.Figure:
         """Goodput of every contestant, one panel an alpha; ``published`` maps cells to claim ids."""
         rows = [
@@ -283,11 +350,10 @@ class Exhibits(Findings):
             )
             for share in parts.shares
         ]
-        blocks = sorted(parts.shares[0].by_block)
         return charts.waterfall(
-            self._endpoint(start, alpha, blocks),
+            self._endpoint(start, alpha, parts.start),
             steps,
-            self._endpoint(end, alpha, blocks),
+            self._endpoint(end, alpha, parts.end),
             provenance=self.provenance,
             title=_waterfall_title(parts),
             subtitle=f"α = {alpha:g}: {parts.gap.as_factor()}. {parts.orderings} of {parts.orderings_possible} "
@@ -295,15 +361,13 @@ class Exhibits(Findings):
             total=parts.gap,
         )
 
-    def _endpoint(self, contestant: Contestant, alpha: float, blocks: Sequence[int]) -> charts.Endpoint:
-        values = self.values(contestant.name, alpha)
-        used = [values[block] for block in blocks]
+    def _endpoint(self, contestant: Contestant, alpha: float, goodput: Interval) -> charts.Endpoint:
         return charts.Endpoint(
             system=contestant.system,
             label=contestant.system_label,
             detail=contestant.detail_label,
-            goodput=geometric_interval(used),
-            blocks=tuple(used),
+            goodput=goodput,
+            blocks=tuple(self.values(contestant.name, alpha).values()),
         )
 
     def latency_chart(self, alpha: float) -> charts.Figure:
