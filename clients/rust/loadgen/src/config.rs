@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::error::ClientError;
+use crate::flaws::{Flaw, Flaws};
 
 pub const CONTRACT_VERSION: u32 = 1;
 const WORKLOAD_NAME: &str = "transfer";
@@ -37,6 +38,8 @@ struct RawConfig {
     threads: usize,
     #[serde(default)]
     max_retries: u32,
+    #[serde(default)]
+    flaws: Vec<Flaw>,
 }
 
 fn one() -> usize {
@@ -97,6 +100,8 @@ struct RawDrawConfig {
     _threads: Option<IgnoredAny>,
     #[serde(rename = "max_retries")]
     _max_retries: Option<IgnoredAny>,
+    #[serde(rename = "flaws")]
+    _flaws: Option<IgnoredAny>,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]
@@ -124,6 +129,7 @@ pub struct Config<E> {
     pub threads: usize,
     /// How often a request that was refused in a conflict is sent again.
     pub max_retries: u32,
+    pub flaws: Flaws,
 }
 
 /// The part of a configuration that `--draw` needs.
@@ -166,19 +172,21 @@ impl<E: DeserializeOwned> Config<E> {
         check_seconds("window_s", raw.window_s, 0.001)?;
         check_seconds("drain_s", raw.drain_s, 0.0)?;
         check_seconds("request_timeout_s", raw.request_timeout_s, 0.001)?;
+        let rate_per_s = check_loop(&raw.loop_)?;
         Ok(Self {
             endpoint: parse_endpoint(raw.endpoint, protocol)?,
             workload: raw.workload,
             connections: raw.connections,
             first_connection: raw.first_connection,
             in_flight: raw.in_flight,
-            rate_per_s: check_loop(&raw.loop_)?,
+            rate_per_s,
             warmup_s: raw.warmup_s,
             window_s: raw.window_s,
             drain_s: raw.drain_s,
             request_timeout_s: raw.request_timeout_s,
             threads: raw.threads,
             max_retries: raw.max_retries,
+            flaws: Flaws::new(&raw.flaws, rate_per_s.is_some(), raw.window_s)?,
         })
     }
 }

@@ -5,8 +5,10 @@ use std::io::{ErrorKind, Read, Write};
 
 use mio::net::TcpStream;
 
+use crate::config::Config;
 use crate::engine::Trial;
 use crate::error::ClientError;
+use crate::flaws::FinishedBatch;
 use crate::protocol::{Decoded, Outcome, Protocol};
 use crate::schedule::Nanoseconds;
 use crate::tally::{Tally, Times, Verdict};
@@ -39,6 +41,17 @@ pub struct Connection<P> {
     pub in_doubt: Vec<u64>,
     /// An index for each time that it was sent again.
     pub retried: Vec<u64>,
+    /// The flaw of reading the clock between batches only.
+    batch: Option<Batch>,
+}
+
+/// The batch that is out, whole or in part.
+#[derive(Debug, Default)]
+struct Batch {
+    start: Nanoseconds,
+    unsent: u64,
+    answers: u64,
+    acknowledged: u64,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -61,13 +74,13 @@ pub enum State {
 }
 
 impl<P: Protocol> Connection<P> {
-    pub fn new(
+    pub fn new<E>(
         number: u32,
         slot: u32,
         protocol: P,
         stream: TcpStream,
         rest: Vec<u8>,
-        in_flight: usize,
+        config: &Config<E>,
     ) -> Self {
         Self {
             number,
@@ -80,12 +93,13 @@ impl<P: Protocol> Connection<P> {
             issued: 0,
             sent: 0,
             answered: 0,
-            out_there: vec![Request::default(); in_flight.next_power_of_two()],
+            out_there: vec![Request::default(); config.in_flight.next_power_of_two()],
             refused: VecDeque::new(),
             resent: HashMap::new(),
             failed: Vec::new(),
             in_doubt: Vec::new(),
             retried: Vec::new(),
+            batch: config.flaws.clock_between_batches.then(Batch::default),
         }
     }
 
@@ -137,7 +151,7 @@ impl<P: Protocol> Connection<P> {
             let operation = trial.work.draw(self.number, self.issued);
             let mut now = trial.clock.now();
             let last = self.issued + group - 1;
-            if now >= trial.phases.window_end || trial.schedule.intended(self.slot, last) > now {
+            if !self.is_due(trial, last, now) {
                 break;
             }
             self.protocol.encode(self.issued, operation, &mut self.out);
@@ -153,6 +167,49 @@ impl<P: Protocol> Connection<P> {
             self.issued += group;
         }
         self.flush()
+    }
+
+    /// Whether the operations up to `last` may be handed over now.
+    #[inline]
+    fn is_due(&mut self, trial: &Trial, last: u64, now: Nanoseconds) -> bool {
+        if self.batch.is_some() {
+            return self.is_due_in_batch(trial, now);
+        }
+        now < trial.phases.window_end && trial.schedule.intended(self.slot, last) <= now
+    }
+
+    /// A batch begins when the one before is answered and the window is not over; then it is sent whole.
+    fn is_due_in_batch(&mut self, trial: &Trial, now: Nanoseconds) -> bool {
+        let idle = self.requests_out() == 0;
+        let Some(batch) = &mut self.batch else { return false };
+        if batch.unsent == 0 && idle && now < trial.phases.window_end {
+            *batch = Batch { start: now, unsent: trial.in_flight, ..Batch::default() };
+        }
+        let due = batch.unsent > 0;
+        batch.unsent = batch.unsent.saturating_sub(trial.requests_per_message);
+        due
+    }
+
+    /// Counts an answer to the batch that is out.
+    fn answer_batch(&mut self, tally: &mut Tally, verdict: Verdict, end: Nanoseconds) {
+        let out = self.requests_out();
+        let (Some(batch), Some(flaws)) = (&mut self.batch, &mut tally.flaws) else { return };
+        batch.answers += 1;
+        batch.acknowledged += u64::from(verdict == Verdict::Acknowledged);
+        if out == 0 && batch.unsent == 0 {
+            let Batch { start, answers, acknowledged, .. } = *batch;
+            flaws.finished_batch(&FinishedBatch { start, end, answers, acknowledged });
+        }
+    }
+
+    /// On a lost connection: as many requests as fit in flight, each of which ends as soon as it is handed over.
+    pub fn end_at_once(&mut self, trial: &Trial, tally: &mut Tally) {
+        let Some(flaws) = &mut tally.flaws else { return };
+        for index in self.issued..self.issued + trial.in_flight {
+            self.protocol.encode(index, trial.work.draw(self.number, index), &mut self.out);
+            self.out.clear();
+            flaws.ended_after_connection(trial.clock.now());
+        }
     }
 
     #[inline]
@@ -263,6 +320,9 @@ impl<P: Protocol> Connection<P> {
             Outcome::Acknowledged => Verdict::Acknowledged,
             Outcome::Insufficient => Verdict::Insufficient,
             Outcome::Conflict(_) if self.times_resent(request) < trial.max_retries => {
+                if let Some(flaws) = &mut tally.flaws {
+                    flaws.answer(request.start, end);
+                }
                 self.refused.push_back(request);
                 return;
             }
@@ -277,7 +337,13 @@ impl<P: Protocol> Connection<P> {
         if !self.resent.is_empty() {
             self.resent.remove(&request.index);
         }
-        self.count(trial, tally, request, verdict, end);
+        if verdict != Verdict::Acknowledged {
+            self.failed.push((request.index, verdict));
+        }
+        tally.answered(verdict, self.times(trial, request, end));
+        if self.batch.is_some() {
+            self.answer_batch(tally, verdict, end);
+        }
     }
 
     fn times_resent(&self, request: Request) -> u32 {
@@ -285,25 +351,29 @@ impl<P: Protocol> Connection<P> {
     }
 
     #[inline]
-    fn count(
-        &mut self,
-        trial: &Trial,
-        tally: &mut Tally,
-        request: Request,
-        verdict: Verdict,
-        end: Nanoseconds,
-    ) {
+    fn times(&self, trial: &Trial, request: Request, end: Nanoseconds) -> Times {
         let Request { index, start } = request;
         let intended =
             if trial.schedule.is_open() { trial.schedule.intended(self.slot, index) } else { start };
-        if verdict != Verdict::Acknowledged {
-            self.failed.push((index, verdict));
+        Times { intended, start, end }
+    }
+
+    /// What ends with its connection ends for the flaw that counts it.
+    pub fn end_with_connection(&self, tally: &mut Tally, now: Nanoseconds) {
+        let Some(flaws) = &mut tally.flaws else { return };
+        let out = (self.answered..self.sent).map(|sent| &self.out_there[self.place(sent)]);
+        for request in out.chain(&self.refused) {
+            flaws.ended_with_connection(request.start, now);
         }
-        tally.answered(verdict, Times { intended, start, end });
     }
 
     /// Gives up the connection: what is out is in doubt. The socket is returned to be deregistered.
     pub fn close(&mut self, trial: &Trial, tally: &mut Tally, now: Nanoseconds) -> Option<TcpStream> {
+        if let (Some(batch), Some(flaws)) = (&self.batch, &mut tally.flaws) {
+            if batch.unsent > 0 || self.requests_out() > 0 {
+                flaws.unfinished_batch();
+            }
+        }
         while let Some(Request { index, start }) = self.oldest() {
             tally.unanswered(start, now);
             self.in_doubt.push(index);
@@ -315,7 +385,8 @@ impl<P: Protocol> Connection<P> {
                 now,
                 "refused in a conflict, and the connection ended before it was sent again",
             );
-            self.count(trial, tally, request, Verdict::Error, now);
+            self.failed.push((request.index, Verdict::Error));
+            tally.settled(Verdict::Error, self.times(trial, request, now));
         }
         self.stream.take()
     }

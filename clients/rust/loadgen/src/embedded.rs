@@ -51,6 +51,9 @@ pub fn run<E: Engine>(
 ) -> Result<EmbeddedReport, ClientError> {
     require_one("in_flight", config.in_flight)?;
     require_one("threads", config.threads)?;
+    if !config.flaws.is_empty() {
+        return Err(ClientError::refused("flaws", "any flaw", "none for an engine inside the client"));
+    }
     let work = Work::load(&config.workload)?;
     let mut engine = E::open(&config.endpoint)
         .map_err(|why| ClientError::Endpoint(format!("{} engine: {why}", E::NAME)))?;

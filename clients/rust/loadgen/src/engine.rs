@@ -1,13 +1,16 @@
 //! The event loop: one thread drives its share of the connections through warm-up, window and drain.
 
+use std::collections::VecDeque;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use mio::event::Event;
 use mio::{Events, Interest, Poll, Token};
 
 use crate::connection::{Connection, State};
 use crate::error::ClientError;
+use crate::flaws::Flaws;
 use crate::progress;
 use crate::protocol::Protocol;
 use crate::schedule::{to_seconds, Clock, Nanoseconds, Phases, Schedule};
@@ -30,6 +33,7 @@ pub struct Trial {
     pub in_flight: u64,
     pub requests_per_message: u64,
     pub max_retries: u32,
+    pub flaws: Flaws,
     pub request_timeout: Nanoseconds,
     pub shared: Shared,
 }
@@ -90,6 +94,8 @@ pub struct Worker<P> {
     next_timeout_check: Nanoseconds,
     /// Open loop: how many operations of this thread, in the order of their intended starts, are past.
     passed: u64,
+    /// Lost connections on which requests go on ending, in turn: the flaw of counting finished tasks.
+    ending_at_once: VecDeque<usize>,
 }
 
 impl<P: Protocol> Worker<P> {
@@ -112,6 +118,7 @@ impl<P: Protocol> Worker<P> {
             next_tick: TICK_NS,
             next_timeout_check: 0,
             passed: 0,
+            ending_at_once: VecDeque::new(),
         })
     }
 
@@ -130,7 +137,8 @@ impl<P: Protocol> Worker<P> {
                 break;
             }
             self.timer.arm(self.deadline(trial, now), now).map_err(lost_poll)?;
-            match self.poll.poll(&mut events, None) {
+            let wait = self.end_at_once(trial, now);
+            match self.poll.poll(&mut events, wait) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 polled => polled.map_err(lost_poll)?,
             }
@@ -177,13 +185,27 @@ impl<P: Protocol> Worker<P> {
     }
 
     fn lose(&mut self, trial: &Trial, place: usize, reason: &str) {
+        let now = trial.clock.now();
         let connection = &mut self.connections[place];
-        if let Some(mut stream) = connection.close(trial, &mut self.tally, trial.clock.now()) {
+        if trial.flaws.counts_finished_tasks && connection.stream().is_some() {
+            connection.end_with_connection(&mut self.tally, now);
+            self.ending_at_once.push_back(place);
+        }
+        if let Some(mut stream) = connection.close(trial, &mut self.tally, now) {
             // Closing the socket would deregister it too; a failure here changes nothing.
             let _ = self.poll.registry().deregister(&mut stream);
             self.tally.lost_connections += 1;
             progress::connection_lost(connection.number, reason);
         }
+    }
+
+    /// Ends requests of one lost connection, if the flaw that counts them is on; how long the poll may then wait.
+    #[inline]
+    fn end_at_once(&mut self, trial: &Trial, now: Nanoseconds) -> Option<Duration> {
+        let place = self.ending_at_once.pop_front().filter(|_| now < trial.phases.window_end)?;
+        self.connections[place].end_at_once(trial, &mut self.tally);
+        self.ending_at_once.push_back(place);
+        Some(Duration::ZERO)
     }
 
     /// Everything that is due by the clock and not by a socket.

@@ -6,6 +6,7 @@
 //! - `protocol`, `handshake`: what a protocol brings
 //! - `engine`, `connection`, `timer`: the event loop
 //! - `embedded`: the load of an engine inside the client
+//! - `flaws`: defects of published benchmarks, to be switched on
 //! - `tally`, `usage`, `report`, `progress`: what was seen
 //! - `trial`, `cli`: from configuration to report
 
@@ -15,6 +16,7 @@ mod connection;
 mod embedded;
 mod engine;
 mod error;
+mod flaws;
 mod handshake;
 mod philox;
 mod progress;

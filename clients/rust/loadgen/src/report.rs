@@ -1,5 +1,7 @@
 //! The report on standard output.
 
+use std::collections::BTreeMap;
+
 use base64::prelude::{Engine, BASE64_STANDARD};
 use hdrhistogram::serialization::{Serializer as _, V2DeflateSerializer};
 use hdrhistogram::Histogram;
@@ -7,6 +9,7 @@ use serde::{Serialize, Serializer};
 
 use crate::config::CONTRACT_VERSION;
 use crate::error::ClientError;
+use crate::flaws::FlawReport;
 use crate::tally::{Tally, Verdict};
 use crate::usage::CpuUsage;
 
@@ -33,6 +36,9 @@ pub struct Report {
     cpu_user_s: f64,
     cpu_system_s: f64,
     peak_memory_bytes: Option<u64>,
+    /// By name of the flaw; absent in a trial without flaws.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    flawed: BTreeMap<&'static str, FlawReport>,
 }
 
 #[derive(Debug, Serialize)]
@@ -122,7 +128,12 @@ impl Report {
             cpu_user_s: facts.usage.user_s,
             cpu_system_s: facts.usage.system_s,
             peak_memory_bytes: facts.peak_memory_bytes,
+            flawed: BTreeMap::new(),
         })
+    }
+
+    pub fn with_flawed(self, flawed: BTreeMap<&'static str, FlawReport>) -> Self {
+        Self { flawed, ..self }
     }
 }
 

@@ -2,11 +2,12 @@
 
 use hdrhistogram::Histogram;
 
+use crate::flaws::FlawTally;
 use crate::schedule::{Nanoseconds, Phases};
 
-const HISTOGRAM_LOW_NS: u64 = 1_000;
+pub const HISTOGRAM_LOW_NS: u64 = 1_000;
 const HISTOGRAM_HIGH_NS: u64 = 600_000_000_000;
-const SIGNIFICANT_DIGITS: u8 = 3;
+pub const SIGNIFICANT_DIGITS: u8 = 3;
 const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +44,8 @@ pub struct Tally {
     pub service_time: Histogram<u64>,
     /// Kept in the open loop only: in the closed loop it is the service time.
     pub response_time: Option<Histogram<u64>>,
+    /// What the flaws of the trial count, if it has any.
+    pub flaws: Option<Box<FlawTally>>,
     phases: Phases,
 }
 
@@ -65,6 +68,7 @@ impl Tally {
             per_second: Vec::with_capacity(seconds),
             service_time: histogram()?,
             response_time: if open_loop { Some(histogram()?) } else { None },
+            flaws: None,
             phases,
         })
     }
@@ -75,6 +79,15 @@ impl Tally {
 
     #[inline]
     pub fn answered(&mut self, verdict: Verdict, times: Times) {
+        if let Some(flaws) = &mut self.flaws {
+            flaws.answered(verdict, times);
+        }
+        self.settled(verdict, times);
+    }
+
+    /// A request that has its end, with its answer or without.
+    #[inline]
+    pub fn settled(&mut self, verdict: Verdict, times: Times) {
         let Times { intended, start, end } = times;
         let service_ns = end.saturating_sub(start);
         let ends_inside = end >= self.phases.window_start && end <= self.phases.window_end;
@@ -88,7 +101,7 @@ impl Tally {
             Verdict::Error => self.error += 1,
             Verdict::Acknowledged => {
                 self.acknowledged += 1;
-                self.count_second(end);
+                count_second(&mut self.per_second, end);
                 if ends_inside && start >= self.phases.window_start {
                     self.window_acknowledged += 1;
                     self.service_time.saturating_record(service_ns.max(HISTOGRAM_LOW_NS));
@@ -112,15 +125,6 @@ impl Tally {
         }
     }
 
-    #[inline]
-    fn count_second(&mut self, end: Nanoseconds) {
-        let second = (end / NANOSECONDS_PER_SECOND) as usize;
-        if second >= self.per_second.len() {
-            self.per_second.resize(second + 1, 0);
-        }
-        self.per_second[second] += 1;
-    }
-
     /// Adds what another thread of the same trial counted.
     pub fn merge(&mut self, other: Self) -> Result<(), hdrhistogram::AdditionError> {
         self.acknowledged += other.acknowledged;
@@ -142,12 +146,25 @@ impl Tally {
         for (mine, theirs) in self.per_second.iter_mut().zip(&other.per_second) {
             *mine += theirs;
         }
+        if let (Some(mine), Some(theirs)) = (&mut self.flaws, other.flaws) {
+            mine.merge(*theirs)?;
+        }
         self.service_time.add(&other.service_time)?;
         match (&mut self.response_time, &other.response_time) {
             (Some(mine), Some(theirs)) => mine.add(theirs),
             _ => Ok(()),
         }
     }
+}
+
+/// Counts one at `end`, by whole second since the clock started.
+#[inline]
+pub fn count_second(per_second: &mut Vec<u64>, end: Nanoseconds) {
+    let second = (end / NANOSECONDS_PER_SECOND) as usize;
+    if second >= per_second.len() {
+        per_second.resize(second + 1, 0);
+    }
+    per_second[second] += 1;
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! From a configuration to a report.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -10,6 +11,7 @@ use crate::config::Config;
 use crate::connection::Connection;
 use crate::engine::{Shared, Trial, Worker};
 use crate::error::ClientError;
+use crate::flaws::{FlawFacts, FlawTally};
 use crate::handshake::HandshakeStream;
 use crate::progress;
 use crate::protocol::Protocol;
@@ -22,7 +24,7 @@ use crate::work::Work;
 /// Connects, loads the endpoint and reports.
 pub fn run<P: Protocol>(config: &Config<P::Endpoint>, client: ClientIdentity) -> Result<Report, ClientError> {
     P::check(config)?;
-    let work = Work::load(&config.workload)?;
+    let work = Work::load(&config.workload)?.replayed(config.flaws.replayed_batch);
     let phases = Phases::new(config);
     let schedule = Schedule::new(config);
     let mut workers = prepare_workers::<P>(config, phases, schedule)?;
@@ -37,6 +39,7 @@ pub fn run<P: Protocol>(config: &Config<P::Endpoint>, client: ClientIdentity) ->
         in_flight: config.in_flight as u64,
         requests_per_message: P::requests_per_message(&config.endpoint) as u64,
         max_retries: config.max_retries,
+        flaws: config.flaws,
         request_timeout: to_nanoseconds(config.request_timeout_s),
         shared: Shared::new(workers.len()),
     };
@@ -51,7 +54,7 @@ pub fn run<P: Protocol>(config: &Config<P::Endpoint>, client: ClientIdentity) ->
         usage: CpuUsage::now(),
         peak_memory_bytes: peak_memory_bytes(),
     };
-    report(facts, workers)
+    report(facts, workers, &trial)
 }
 
 fn drained_s<P>(worker: &Worker<P>, phases: Phases) -> f64 {
@@ -71,8 +74,11 @@ fn prepare_workers<P: Protocol>(
         .into_iter()
         .enumerate()
         .map(|(thread, connections)| {
-            let tally = Tally::new(phases, schedule.is_open())
+            let mut tally = Tally::new(phases, schedule.is_open())
                 .map_err(|error| ClientError::Integrity(format!("histogram: {error:?}")))?;
+            if !config.flaws.is_empty() {
+                tally.flaws = Some(Box::new(FlawTally::new(config.flaws, phases)));
+            }
             Worker::new(thread, connections, tally).map_err(|error| {
                 ClientError::Endpoint(format!("event loop: {error}; raise the limit on open files"))
             })
@@ -89,7 +95,7 @@ fn connect<P: Protocol>(config: &Config<P::Endpoint>, slot: u32) -> Result<Conne
     let mut stream = HandshakeStream::connect(host, port).map_err(unusable)?;
     let protocol = P::handshake(&config.endpoint, &mut stream).map_err(unusable)?;
     let (stream, rest) = stream.into_parts().map_err(|error| unusable(error.to_string()))?;
-    Ok(Connection::new(number, slot, protocol, TcpStream::from_std(stream), rest, config.in_flight))
+    Ok(Connection::new(number, slot, protocol, TcpStream::from_std(stream), rest, config))
 }
 
 /// The first worker runs on this thread.
@@ -116,7 +122,7 @@ fn run_workers<P: Protocol>(workers: &mut [Worker<P>], trial: &Trial) -> Result<
     })
 }
 
-fn report<P: Protocol>(facts: Facts, workers: Vec<Worker<P>>) -> Result<Report, ClientError> {
+fn report<P: Protocol>(facts: Facts, workers: Vec<Worker<P>>, trial: &Trial) -> Result<Report, ClientError> {
     let mut connections = Vec::new();
     let mut total: Option<Tally> = None;
     for worker in workers {
@@ -135,8 +141,16 @@ fn report<P: Protocol>(facts: Facts, workers: Vec<Worker<P>>) -> Result<Report, 
         }
     }
     connections.sort_by_key(|connection| connection.connection);
-    match total {
-        Some(tally) => Report::new(facts, tally, connections),
-        None => Err(ClientError::Integrity("the load has no thread".to_owned())),
-    }
+    let mut tally = total.ok_or_else(|| ClientError::Integrity("the load has no thread".to_owned()))?;
+    let flawed = tally.flaws.take().map_or_else(BTreeMap::new, |flaws| {
+        flaws.report(&FlawFacts {
+            flaws: trial.flaws,
+            in_flight: trial.in_flight,
+            window_s: facts.window_s,
+            work: &trial.work,
+            connections: &connections,
+            response_time: tally.response_time.as_ref().unwrap_or(&tally.service_time),
+        })
+    });
+    Ok(Report::new(facts, tally, connections)?.with_flawed(flawed))
 }

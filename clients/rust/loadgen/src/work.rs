@@ -36,9 +36,16 @@ pub struct Work {
     columns: Vec<Column>,
     key: [u32; 2],
     amount_max: u32,
+    /// The flaw: after that many operations a connection draws them again.
+    replayed_batch: Option<u64>,
 }
 
 impl Work {
+    /// The same work, drawn again from its beginning after each `batch` operations of a connection.
+    pub fn replayed(self, batch: Option<u64>) -> Self {
+        Self { replayed_batch: batch, ..self }
+    }
+
     /// Reads the alias table; what is read must be what the configuration's hash promises.
     pub fn load(workload: &WorkloadConfig) -> Result<Self, ClientError> {
         let path = Path::new(&workload.alias_table);
@@ -63,11 +70,13 @@ impl Work {
             columns,
             key: [workload.seed as u32, (workload.seed >> 32) as u32],
             amount_max: workload.amount_max,
+            replayed_batch: None,
         })
     }
 
     #[inline]
     pub fn draw(&self, connection: u32, index: u64) -> Operation {
+        let index = self.replayed_batch.map_or(index, |batch| index % batch);
         let block = |d| philox4x32_10([index as u32, (index >> 32) as u32, connection, d], self.key);
         let (source, destination) = self.draw_accounts(block);
         let [r0, ..] = block(AMOUNT_BLOCK);
@@ -136,4 +145,21 @@ fn parse_columns(bytes: &[u8], accounts: u32) -> Result<Vec<Column>, String> {
 fn read_pair(bytes: &[u8]) -> [u32; 2] {
     let number = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
     [number(0), number(4)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replayed_work_begins_again_with_every_batch() {
+        let columns = vec![Column { threshold: u32::MAX, alias: 0 }; 1000];
+        let fresh = Work { columns: columns.clone(), key: [7, 0], amount_max: 1000, replayed_batch: None };
+        let replayed =
+            Work { columns, key: [7, 0], amount_max: 1000, replayed_batch: None }.replayed(Some(16));
+        for index in [0, 15, 16, 17, 1600, 1 << 40] {
+            assert_eq!(replayed.draw(3, index), fresh.draw(3, index % 16), "{index}");
+        }
+        assert_ne!(fresh.draw(3, 16), fresh.draw(3, 0));
+    }
 }
