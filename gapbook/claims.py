@@ -68,6 +68,12 @@ class Claim:
         number = f" #{self.source['number']}" if "number" in self.source else ""
         return f"{repository}{number}, {self.where}, {self.source.get('date', 'undated')}"
 
+    @property
+    def place(self) -> str:
+        """``#4432, Summary``: where it stands, for a reader who knows the repository."""
+        named = f"#{self.source['number']}" if "number" in self.source else self.source["title"]
+        return f"{named}, {self.where}"
+
 
 @cache
 def _register() -> Mapping[str, Claim]:

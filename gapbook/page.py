@@ -280,7 +280,7 @@ def register(rows: Sequence[RegisterRow], words: Mapping[str, str]) -> Html:
 def _register_row(row: RegisterRow, word: str) -> str:
     icon = f'<svg class="gb-icon" viewBox="0 0 16 16" aria-hidden="true">{_ICONS[row.verdict]}</svg>'
     details = "".join(f"<li>{html.escape(line)}</li>" for line in row.details)
-    more = f"<ul>{details}</ul>" if details else ""
+    more = f"<details><summary>evidence</summary><ul>{details}</ul></details>" if details else ""
     ours = "".join(f'<span class="gb-line">{html.escape(line)}</span>' for line in row.ours)
     href, label = row.link
     link = f'<a href="{html.escape(href)}">{html.escape(label)}</a>' if href else ""
@@ -291,7 +291,7 @@ def _register_row(row: RegisterRow, word: str) -> str:
         f"<strong>{html.escape(word)}</strong></span></td>"
         f"<td>{html.escape(row.says)}"
         f'<span class="gb-source"><a href="#{anchor}">{anchor}</a> · {html.escape(row.source)}</span>'
-        f"<details><summary>why</summary><p>{html.escape(row.why)}</p>{more}</details></td>"
+        f'<span class="gb-why">{html.escape(row.why)}</span>{more}</td>'
         f'<td data-label="published">{html.escape(row.published)}</td>'
         f'<td data-label="ours">{ours}{link}</td></tr>'
     )

@@ -94,7 +94,7 @@ def _row(one: Judgement) -> page.RegisterRow:
         anchor=one.claim.identifier,
         verdict=one.verdict,
         says=one.claim.says,
-        source=note + one.claim.citation,
+        source=note + one.claim.place,
         published=one.claim.published,
         ours=_ours(one),
         why=one.why,

@@ -1,0 +1,354 @@
+"""Verdicts: one fixed rule a claim, evaluated from runs that are there, and never more than they say."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+import math
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import polars as pl
+import pytest
+
+from gapbook import page
+from gapbook.arithmetic import compute, picks_in_use, transfers_touching
+from gapbook.book import chapters, declared_parameters, execute_chapter, overviews
+from gapbook.claims import NOTE, Claim, claim, claims
+from gapbook.errors import ParameterError
+from gapbook.findings import Findings
+from gapbook.page import RegisterRow
+from gapbook.paths import CHECKOUT
+from gapbook.prose import require_no_typed_numbers
+from gapbook.record import latest_published
+from gapbook.register import Register
+from gapbook.verdicts import RULES, Judgement, judge, judge_all
+
+_CHAPTER = "both-optimized"
+_OVER, _UNDER = "procedure-rpc", "drizzle-rpc"
+_RULES: list[dict[str, Any]] = tomllib.loads((CHECKOUT / "book" / "verdicts.toml").read_text())["verdict"]
+_BY_CLAIM = {rule["claim"]: rule for rule in _RULES}
+_TWO = dataclasses.replace(claim("keynote-factor-orm"), printed=2.0)
+
+
+def _measured_tests() -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    for rule in _RULES:
+        yield from ((rule, test) for test in rule.get("test", []) if "chapter" in test)
+
+
+def _contestants(test: Mapping[str, Any]) -> Iterator[str]:
+    for key in ("over", "under", "whole_over", "whole_under"):
+        named = test.get(key, [])
+        for name in [named] if isinstance(named, str) else named:
+            yield name.partition("@")[0]
+
+
+# --- the rules --------------------------------------------------------------------------------
+
+
+def test_every_claim_has_one_rule_and_every_rule_a_claim() -> None:
+    assert len(_RULES) == len(_BY_CLAIM)
+    assert _BY_CLAIM.keys() == {one.identifier for one in claims("keynote")}
+    assert {rule["rule"] for rule in _RULES} <= RULES.keys()
+
+
+def test_claims_of_a_chapter_that_is_not_here_are_not_judged() -> None:
+    elsewhere = {name for name, rule in _BY_CLAIM.items() if rule["rule"] == "elsewhere"}
+    assert elsewhere == {one.identifier for one in claims("keynote") if one.chapter == "price-of-speed"}
+
+
+def test_no_absolute_rate_of_another_machine_is_judged_by_ours() -> None:
+    for one in claims("keynote"):
+        if one.unit == "transactions/s" and one.kind != NOTE:
+            assert _BY_CLAIM[one.identifier]["rule"] in {"not-measurable", "version"}, one.identifier
+
+
+def test_what_has_spacetimedb_in_it_is_neither_confirmed_nor_refuted() -> None:
+    for rule, test in _measured_tests():
+        if any("spacetimedb" in name for name in _contestants(test)):
+            assert rule["rule"] == "version", rule["claim"]
+
+
+def test_measured_contestants_are_those_of_the_chapters() -> None:
+    """Where a chapter is written, its notebook must be able to make each name."""
+    for rule, test in _measured_tests():
+        notebook = CHECKOUT / "notebooks" / f"{test['chapter']}.md"
+        if notebook.exists():
+            words = set(re.findall(r"[a-z0-9.]+", notebook.read_text()))
+            for name in _contestants(test):
+                parts = {re.sub(r"^[\d.]+(?=ms$)", "", part) for part in name.split("-")}
+                assert parts <= words | {"ms"}, f"{rule['claim']}: {name} in {notebook.name}"
+
+
+def test_multipliers_across_sessions_are_those_of_the_register() -> None:
+    rows = {row["id"]: row for row in tomllib.loads((CHECKOUT / "book" / "claims.toml").read_text())["claim"]}
+    sessions = {
+        name: tuple(rows[row[end]]["conditions"]["session"] for end in ("of", "over"))
+        for name, row in rows.items()
+        if re.fullmatch(r"keynote-[\w-]+-gap-alpha\d\d", name)
+    }
+    assert len(sessions) == 8
+    (test,) = _BY_CLAIM["keynote-note-mixed-sessions"]["test"]
+    assert set(test["counted"]) == {name for name, pair in sessions.items() if pair == ("turn 6", "turn 5")}
+
+
+# --- from runs --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def planted() -> Any:
+    """The published run with the goodput of two contestants overwritten: blocks of this ratio."""
+    run = latest_published(_CHAPTER)
+
+    def plant(*ratios: float, valid: bool = True) -> Findings:
+        under = run.trials.filter((pl.col("contestant") == _UNDER) & (pl.col("alpha") == 0.5)).head(1)
+        rows = [
+            under.with_columns(
+                contestant=pl.lit(name),
+                block=pl.lit(block, dtype=under["block"].dtype),
+                valid=pl.lit(valid),
+                goodput_per_s=pl.lit(1000.0 * (ratio if name == _OVER else 1)),
+            )
+            for block, ratio in enumerate(ratios)
+            for name in (_OVER, _UNDER)
+        ]
+        return Findings(dataclasses.replace(run, trials=pl.concat(rows)), _CHAPTER)
+
+    return plant
+
+
+def _rule(kind: str = "band", **test: Any) -> dict[str, Any]:
+    given = {"chapter": _CHAPTER, "quantity": "ratio", "over": _OVER, "under": _UNDER, "alpha": 0.5}
+    return {"rule": kind, "why": "w", "test": [given | test]}
+
+
+def _judged(rule: Mapping[str, Any], found: Findings | str, published: Claim = _TWO) -> Judgement:
+    return judge(published, rule, lambda chapter: found)
+
+
+@pytest.mark.parametrize(
+    ("ratios", "verdict"),
+    [
+        ((2.0, 2.01, 1.99, 2.0), "confirmed"),
+        ((2.17, 2.19, 2.18, 2.18), "confirmed"),  # at the end of the band, wholly inside
+        ((2.3, 2.31, 2.29, 2.3), "refuted"),
+        ((1.5, 1.51, 1.49, 1.5), "refuted"),
+        ((2.1, 2.3, 2.1, 2.3), "unresolved"),  # straddles the upper end
+        ((1.0, 4.0, 1.0, 4.0), "unresolved"),  # wider than the band
+        ((2.0,), "unresolved"),  # one block has no interval
+    ],
+)
+def test_a_band_judges_the_whole_interval(planted: Any, ratios: tuple[float, ...], verdict: str) -> None:
+    assert _judged(_rule(), planted(*ratios)).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("bound", "verdict"),
+    [
+        ({"above": 1.1}, "confirmed"),
+        ({"above": "sqrt(9)"}, "refuted"),
+        ({"below": 3}, "confirmed"),
+        ({"below": 1}, "refuted"),
+        ({"above": 2}, "unresolved"),
+        ({"within": [1.5, 2.5]}, "confirmed"),
+        ({"equals": 4}, "refuted"),
+    ],
+)
+def test_a_bound_is_the_one_of_the_rule(planted: Any, bound: dict[str, Any], verdict: str) -> None:
+    assert _judged(_rule("bound", **bound), planted(1.9, 2.0, 2.1)).verdict == verdict
+
+
+@pytest.mark.parametrize("ratio", [2.0, 3.0])
+def test_another_version_settles_nothing(planted: Any, ratio: float) -> None:
+    judged = _judged(_rule("version"), planted(ratio, ratio * 1.01, ratio * 0.99))
+    assert judged.verdict == "version"
+    assert judged.evidence[0].outcome == ("holds" if ratio == 2.0 else "fails")
+
+
+def test_what_holds_in_one_place_only_is_confirmed_with_conditions(planted: Any) -> None:
+    rule = _rule()
+    rule["test"].append(rule["test"][0] | {"equals": 5, "of": "elsewhere"})
+    judged = _judged(rule, planted(2.0, 2.01, 1.99))
+    assert judged.verdict == "conditions"
+    assert judged.summary == "Not for elsewhere."
+
+
+def test_several_contestants_are_multiplied_block_by_block(planted: Any) -> None:
+    found = planted(2.0, 3.0, 4.0)
+    twice = _judged(_rule("bound", over=[_OVER, _OVER], under=[_UNDER, f"{_UNDER}@0.5"], above=0), found)
+    assert twice.evidence[0].ours.startswith(f"×{(24 ** (1 / 3)) ** 2:.2f}")
+
+
+def test_share_of_a_part_in_the_logarithm_of_the_whole(planted: Any) -> None:
+    found = planted(4.0, 4.0001, 3.9999)
+    share = {"quantity": "log-share", "whole_over": [_OVER, _OVER], "whole_under": [_UNDER, _UNDER]}
+    judged = _judged(_rule("bound", **share, within=[0.49, 0.51]), found)
+    assert judged.verdict == "confirmed"
+    assert judged.evidence[0].ours.startswith("50 %")
+    flat = _judged(_rule("bound", **share, above=0.5), planted(1.0, 1.01, 0.99))
+    assert flat.verdict == "unresolved"
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"over": "nobody"}, "has no contestant nobody"),
+        ({"alpha": 7.5}, "was not run in run"),
+        ({"over": f"{_OVER}@7.5"}, "at α = 7.5 was not run"),
+    ],
+)
+def test_what_a_run_does_not_have_is_said_and_not_judged(
+    planted: Any, changes: dict[str, Any], said: str
+) -> None:
+    judged = _judged(_rule(**changes), planted(2.0, 2.0, 2.0))
+    assert judged.verdict == "unresolved"
+    assert said in judged.summary
+
+
+def test_refused_trials_judge_nothing(planted: Any) -> None:
+    judged = _judged(_rule("version"), planted(2.0, 2.0, valid=False))
+    assert judged.verdict == "unresolved"
+    assert "has no valid trial in run" in judged.summary
+
+
+def test_a_chapter_without_a_run_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    monkeypatch.setattr("gapbook.record.CHECKOUT", tmp_path)
+    judged = {one.claim.identifier: one for one in judge_all("keynote")}
+    waiting = [one for one in judged.values() if any("chapter" in t for t in _tests_of(one))]
+    assert waiting
+    assert {one.verdict for one in waiting} == {"unresolved"}
+    assert judged["keynote-headline-14x"].summary == "No run of original yet."
+
+
+def test_a_run_that_was_changed_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    monkeypatch.setattr("gapbook.record.CHECKOUT", tmp_path)
+    broken = tmp_path / "results" / "original" / "0123456789ab"
+    broken.mkdir(parents=True)
+    (broken / "manifest.json").write_text("{")
+    judged = {one.claim.identifier: one for one in judge_all("keynote")}
+    assert judged["keynote-headline-14x"].verdict == "unresolved"
+    assert "manifest.json was changed" in judged["keynote-headline-14x"].summary
+
+
+def _tests_of(one: Judgement) -> list[dict[str, Any]]:
+    return list(_BY_CLAIM[one.claim.identifier].get("test", []))
+
+
+def test_a_run_older_than_its_rule_is_told(planted: Any) -> None:
+    found = planted(2.0, 2.0, 2.0)
+    manifest = {**found.run.manifest, "started_unix_s": 1.0}
+    old = Findings(dataclasses.replace(found.run, manifest=manifest), _CHAPTER)
+    new = Findings(dataclasses.replace(found.run, manifest={**manifest, "started_unix_s": 1e11}), _CHAPTER)
+    assert _judged(_rule(), old).evidence[0].run_is_older
+    assert not _judged(_rule(), new).evidence[0].run_is_older
+
+
+# --- from figures -----------------------------------------------------------------------------
+
+
+def _arithmetic(formula: str, printed: float, **changes: Any) -> str:
+    published = dataclasses.replace(_TWO, printed=printed, qualifier=changes.pop("qualifier", ""))
+    rule = {"rule": "arithmetic", "why": "w", "test": [{"compute": formula, **changes}]}
+    return judge(published, rule, lambda chapter: "unused").verdict
+
+
+def test_arithmetic_agrees_to_the_digits_that_were_printed() -> None:
+    assert _arithmetic("73123 / 32232", 2.3) == "confirmed"
+    assert _arithmetic("73123 / 32232", 2.2) == "refuted"
+    assert _arithmetic("73123 / 32232", 2.2, qualifier="about") == "confirmed"
+    assert _arithmetic("73123 / 32232", 2.0, qualifier="about") == "refuted"
+    assert _arithmetic("-20.93", 1, equals=-20.9) == "confirmed"
+
+
+def test_a_formula_is_shown_with_its_numbers() -> None:
+    done = compute("(a / b - 1) * 100", {"a": 64603.0, "b": 107653.0})
+    assert done.shown == "(64,603 ÷ 107,653 − 1) × 100 = −39.99"
+    assert done.result == pytest.approx(-39.99, abs=0.005)
+
+
+@pytest.mark.parametrize(
+    "formula",
+    ["__import__('os')", "a.real", "b", "a if a else a", "open('x')", "[a]", "'a'", "a //", "sqrt", "a / 0"],
+)
+def test_a_formula_can_do_nothing_but_arithmetic(formula: str) -> None:
+    with pytest.raises(ParameterError, match="formula"):
+        compute(formula, {"a": 1.0})
+
+
+def test_skew_as_enumerated_over_few_accounts() -> None:
+    weights = [rank**-1.5 for rank in range(1, 6)]
+    picks = [weight / sum(weights) for weight in weights]
+    touching = sum(
+        picks[a] * picks[b] / (1 - picks[a]) for a in range(5) for b in range(5) if a != b and 0 in (a, b)
+    )
+    assert transfers_touching(1, 1.5, 5) == pytest.approx(100 * touching)
+    assert transfers_touching(4, 1.5, 5) == pytest.approx(100)
+    in_use = sum(pick * (1 - (1 - pick) ** 3) for pick in picks)
+    assert picks_in_use(3, 1.5, 5) == pytest.approx(100 * in_use)
+    assert math.isclose(picks_in_use(0, 1.5, 5), 0, abs_tol=1e-12)
+
+
+def test_counts_are_held_against_the_published_number() -> None:
+    rule = {"rule": "count", "why": "w", "test": [{"of": "things", "counted": ["a", "b"]}]}
+    assert _judged(rule, "unused").verdict == "confirmed"
+    assert _judged(rule, "unused", dataclasses.replace(_TWO, printed=3.0, qualifier="")).verdict == "refuted"
+
+
+# --- the page ---------------------------------------------------------------------------------
+
+
+def test_the_register_shows_every_claim_and_counts_them_all() -> None:
+    register = Register("keynote")
+    table = register.table().html
+    names = [one.claim.identifier for one in register.judgements]
+    assert re.findall(r'<tr id="([^"]+)"', table) == names
+    all_of_them, *counts = map(int, re.findall(r"<span>(\d+)</span></button>", table))
+    assert all_of_them == sum(counts) == len(names)
+    tally = [int(number) for number in re.findall(r"<strong[^>]*>(\d+)</strong>", register.tally().html)]
+    assert sum(tally) == len(names)
+
+
+def test_rows_are_escaped_whole_without_a_script_and_of_a_known_verdict() -> None:
+    hostile = "<script>alert('1')</script>"
+    row = RegisterRow(
+        hostile, "refuted", hostile, hostile, hostile, [hostile], hostile, [hostile], (hostile, hostile)
+    )
+    table = page.register([row], {"refuted": "Refuted"}).html
+    assert "<script" not in table
+    assert html.escape(hostile) in table
+    assert "<tr hidden" not in table
+    assert '<div class="gb-filter" hidden>' in table
+    with pytest.raises(ValueError, match="none of confirmed"):
+        page.register([row], {"confirmed": "Confirmed"})
+
+
+def test_the_page_measures_nothing_and_types_no_number() -> None:
+    assert "claims" in overviews()
+    assert "claims" not in chapters()
+    assert declared_parameters("claims") == frozenset()
+    require_no_typed_numbers(CHECKOUT / "notebooks" / "claims.md")
+    with pytest.raises(ParameterError, match="measures nothing; see it with: gapbook book"):
+        execute_chapter("claims", {"source": "live"})
+
+
+@pytest.mark.parametrize(
+    ("identifier", "printed"),
+    [
+        ("keynote-headline-14x", "about ×14"),
+        ("keynote-stdb-rust-tps-alpha05", "73,123/s"),
+        ("keynote-predicted-fair-gap", "×2 to ×5"),
+        ("keynote-note-same-box-drift", "−40 % to −20.9 %"),
+        ("keynote-cause-orm", "–"),
+    ],
+)
+def test_published_values_as_printed(identifier: str, printed: str) -> None:
+    assert next(one for one in claims("keynote") if one.identifier == identifier).published == printed
+
+
+def test_only_a_printed_number_is_a_value() -> None:
+    with pytest.raises(ParameterError, match="without one printed number"):
+        claim("keynote-predicted-fair-gap")
+    with pytest.raises(ParameterError, match="without one printed number"):
+        _ = next(one for one in claims("keynote") if one.printed is None).value
