@@ -30,7 +30,7 @@ from gapbook.stacks import Durability, Stack
 from gapbook.survivors import IssuedWork, issued_work, surviving_prefixes
 from gapbook.work import AliasTable
 
-__all__ = ["ALPHA", "kill_check", "loss_probability_bound", "verdict_of"]
+__all__ = ["ALPHA", "kill_check", "loss_probability_bound", "oldest_age_s", "verdict_of"]
 
 ALPHA = 0.0
 """Transfers spread evenly over all accounts, whatever the scenario does: only then can what survived
@@ -297,7 +297,9 @@ class _Check:
             return outcome
         survived = list(zip(work, prefixes, strict=True))
         outcome.lost = sum(one.lost(prefix) for one, prefix in survived)
-        outcome.oldest_lost_s = _age_s(report["per_second"], _WARMUP_S + self.kill_after_s, outcome.lost)
+        outcome.oldest_lost_s = oldest_age_s(
+            report["per_second"], _WARMUP_S + self.kill_after_s, outcome.lost
+        )
         outcome.in_doubt_committed = sum(one.committed_in_doubt(prefix) for one, prefix in survived)
         return outcome
 
@@ -346,7 +348,7 @@ class _Check:
         )
 
 
-def _age_s(per_second: Sequence[int], killed_at_s: float, last: int) -> float:
+def oldest_age_s(per_second: Sequence[int], killed_at_s: float, last: int) -> float:
     """How long before the kill the first of the ``last`` acknowledgements came, taking the rate as even
     within a second."""
     if last == 0:

@@ -14,7 +14,7 @@ import pytest
 
 from gapbook.deployment import Deployment
 from gapbook.errors import StackError
-from gapbook.killcheck import kill_check, loss_probability_bound, verdict_of
+from gapbook.killcheck import kill_check, loss_probability_bound, oldest_age_s, verdict_of
 from gapbook.scenario import Contestant, Scenario, Workload
 from gapbook.stacks import Durability, ServerChoice, Stack, StackContext, stack_class
 
@@ -103,6 +103,13 @@ def test_delayed_commits_are_counted_to_the_unit(contestant: Contestant, deploym
     assert len({row["load_s"] for row in rows}) == 2
 
 
+def test_false_promise_is_refuted(deployment: Deployment) -> None:
+    with _started("postgres", _NONE, deployment) as stack:
+        stack.context.durability = _FSYNC
+        rows = _check(_POSTGRES, stack, deployment, rounds=2)
+    assert "lost more than its class allows" in [row["verdict"] for row in rows], rows
+
+
 def test_server_without_a_log_loses_everything(deployment: Deployment) -> None:
     with _started("spacetimedb", _NONE, deployment) as stack:
         (row,) = _check(_SPACETIMEDB, stack, deployment)
@@ -187,6 +194,11 @@ def test_verdict_is_by_the_declared_class(
     durability: Durability, lost: int | None, lost_s: float | None, oldest_lost_s: float | None, says: str
 ) -> None:
     assert verdict_of(durability, lost, lost_s, oldest_lost_s) == says
+
+
+@pytest.mark.parametrize(("last", "age_s"), [(0, 0.0), (5, 0.5), (10, 1.0), (15, 1.5), (35, 3.5)])
+def test_age_of_the_oldest_lost_acknowledgement_is_read_off_the_seconds(last: int, age_s: float) -> None:
+    assert oldest_age_s([10, 10, 10, 5, 0], 3.5, last) == pytest.approx(age_s)
 
 
 def test_few_kills_without_a_loss_prove_little() -> None:

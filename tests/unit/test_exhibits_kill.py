@@ -72,6 +72,10 @@ def test_a_class_that_was_not_kept_leads_and_an_unresolved_kill_is_told() -> Non
     )
 
 
+def test_a_class_that_was_never_kept_is_not_said_to_be() -> None:
+    assert kill_table(_BROKEN[:1])[0][6] == "lost more than its class allows, in 1 of 1 kills"
+
+
 def test_kills_without_an_answer_claim_nothing() -> None:
     (cells,) = kill_table([_BROKEN[2]])
     assert cells[3:] == (
