@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special, stats
 
 from gapbook.interval import Interval
 
@@ -26,6 +26,7 @@ __all__ = [
     "cell_values",
     "geometric_interval",
     "ratio_interval",
+    "values_by_contestant",
 ]
 
 CONFIDENCE = 0.95
@@ -102,7 +103,7 @@ class Contrast:
 
     @property
     def interval(self) -> Interval:
-        half = self.standard_error_log * stats.t.ppf((1 + CONFIDENCE) / 2, self.degrees_of_freedom)
+        half = self.standard_error_log * float(special.stdtrit(self.degrees_of_freedom, (1 + CONFIDENCE) / 2))
         return Interval(math.exp(self.log), math.exp(self.log - half), math.exp(self.log + half), self.n)
 
     @property
@@ -115,7 +116,7 @@ class Contrast:
         if self.standard_error_log == 0:
             return 1.0 if self.log == 0 else 0.0
         statistic = abs(self.log) / self.standard_error_log
-        return float(2 * stats.t.sf(statistic, self.degrees_of_freedom))
+        return float(2 * special.stdtr(self.degrees_of_freedom, -statistic))
 
 
 class BlockFit:
@@ -219,5 +220,13 @@ def _contrast(
 
 def cell_values(trials: pl.DataFrame, contestant: str, alpha: float) -> dict[int, float]:
     """Goodput by block of one cell's valid trials."""
-    kept = trials.filter((pl.col("contestant") == contestant) & (pl.col("alpha") == alpha) & pl.col("valid"))
-    return dict(zip(kept["block"].to_list(), kept["goodput_per_s"].to_list(), strict=True))
+    return values_by_contestant(trials, alpha).get(contestant, {})
+
+
+def values_by_contestant(trials: pl.DataFrame, alpha: float) -> dict[str, dict[int, float]]:
+    """Goodput by block of the valid trials at one alpha, of every contestant that has any."""
+    kept = trials.filter((pl.col("alpha") == alpha) & pl.col("valid"))
+    found: dict[str, dict[int, float]] = {}
+    for contestant, block, goodput in kept.select("contestant", "block", "goodput_per_s").iter_rows():
+        found.setdefault(contestant, {})[block] = goodput
+    return found

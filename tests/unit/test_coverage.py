@@ -1,0 +1,55 @@
+"""Intervals hold the truth as often as they say, and the ways known to break that do break it."""
+
+import pytest
+
+from gapbook.coverage import AA_FACTOR, TOTAL_GAP, Coverage, Plant, QuantityCoverage, measure_coverage
+
+
+def by_name(coverage: Coverage) -> dict[str, QuantityCoverage]:
+    return {quantity.name: quantity for quantity in coverage.quantities}
+
+
+def test_intervals_cover_with_unequal_noise_and_refused_trials() -> None:
+    coverage = measure_coverage(Plant(noise_ratio=3, refused=0.1), blocks=5, seeds=400)
+    assert {TOTAL_GAP, AA_FACTOR, "factor 1"} <= by_name(coverage).keys()
+    for quantity in coverage.quantities:
+        assert quantity.wilson[0] <= 0.95 <= quantity.wilson[1], quantity
+        assert abs(quantity.bias_log) < 0.01
+        assert quantity.tried == coverage.seeds - coverage.without_interval
+
+
+def test_the_percentile_bootstrap_is_too_narrow_at_five_blocks() -> None:
+    coverage = measure_coverage(Plant(), blocks=5, seeds=250)
+    for quantity in coverage.quantities:
+        assert quantity.bootstrap_wilson[1] < 0.95
+
+
+def test_drift_biases_a_fixed_order_and_a_randomised_one_not() -> None:
+    drifting = {
+        randomised: by_name(
+            measure_coverage(Plant(drift_per_trial=0.02, randomised=randomised), blocks=5, seeds=100)
+        )[TOTAL_GAP]
+        for randomised in (True, False)
+    }
+    assert drifting[True].wilson[1] >= 0.95
+    assert drifting[False].wilson[1] < 0.1
+    assert abs(drifting[False].bias_log) > 5 * abs(drifting[True].bias_log)
+
+
+def test_autocorrelated_noise_leaves_randomised_intervals_right() -> None:
+    coverage = measure_coverage(Plant(autocorrelation=0.8), blocks=5, seeds=250)
+    for quantity in coverage.quantities:
+        assert quantity.wilson[1] >= 0.95 >= quantity.wilson[0] - 0.01
+
+
+def test_the_aa_factor_of_a_plant_is_one_in_truth_whatever_the_others_are_at() -> None:
+    coverage = measure_coverage(Plant(trial_noise=0.0), blocks=3, seeds=5)
+    aa = by_name(coverage)[AA_FACTOR]
+    assert (aa.covered, aa.tried) == (5, 5)
+    assert abs(aa.bias_log) < 1e-12
+    assert aa.width_log < 1e-9
+
+
+def test_one_block_has_no_coverage_to_measure() -> None:
+    with pytest.raises(ValueError, match="at least 2 blocks"):
+        measure_coverage(Plant(), blocks=1, seeds=1)
