@@ -119,7 +119,7 @@ class Stack(stacks.Stack):
     def settings(self) -> dict[str, str]:
         with self._as_client() as connection:
             return {
-                "version": str(connection.execute("SELECT sqlite_version()").fetchone()[0]),
+                "auditor: sqlite_version": str(connection.execute("SELECT sqlite_version()").fetchone()[0]),
                 "synchronous": _SYNCHRONOUS[int(_pragma(connection, "synchronous"))],
                 **{name: _pragma(connection, name) for name in _SETTINGS_READ_BACK},
                 "data_file_system": _file_system(self._directory),

@@ -134,6 +134,10 @@ fn what_the_engine_cannot_do_is_refused_by_name() {
     for (changes, says) in [
         (json!({"in_flight": 2}), "in_flight: 2 is refused; allowed: 1"),
         (json!({"threads": 2}), "threads: 2 is refused; allowed: 1"),
+        (
+            json!({"flaws": [{"name": "replayed-pairs", "batch": 4}]}),
+            "flaws: any flaw is refused; allowed: none",
+        ),
         (json!({"endpoint": drizzle}), "endpoint.mode: unknown variant `drizzle`, expected `sql`"),
     ] {
         let message = run(CLIENT, &bank.loaded_by(changes)).refusal(2);
