@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import signal
+import sys
 import threading
 import time
 import tomllib
@@ -98,6 +99,8 @@ class Client:
         program, *arguments = self.command
         if program == "node":
             return [str(node_path()), *(str(self.folder / argument) for argument in arguments)]
+        if program == "python":
+            return [sys.executable, *(str(self.folder / argument) for argument in arguments)]
         binary = rust_binaries_directory() / program
         if not binary.is_file():
             raise SetupError(f"client {program} is not built; run: make setup")

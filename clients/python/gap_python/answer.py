@@ -1,0 +1,44 @@
+"""What a connection of any protocol offers to the load, and what it answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from gap_python.work import Transfer
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The server's verdict on one request."""
+
+    verdict: str
+    """``acknowledged``, ``insufficient`` or ``error``."""
+    text: str = ""
+    """The server's words, of an error."""
+    refused_for_now: bool = False
+    """A serialization failure or a deadlock, which sending again may cure."""
+    retries: int = 0
+    """How often a server in between has sent it again already."""
+
+
+ACKNOWLEDGED = Answer("acknowledged")
+INSUFFICIENT = Answer("insufficient")
+
+
+class ConnectionLostError(Exception):
+    """What is out on the connection will not be answered."""
+
+
+class Connection(Protocol):
+    """One connection of the load: opened once, never again."""
+
+    async def open(self) -> None:
+        """Connect, log in, find out whether a transfer is served; raises ClientError with exit code 3."""
+
+    async def call(self, index: int, transfer: Transfer) -> Answer:
+        """Send one request and wait for its answer; raises ConnectionLostError."""
+        ...
+
+    def close(self) -> None:
+        """Give up at once whatever is out."""

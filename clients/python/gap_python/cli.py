@@ -1,0 +1,68 @@
+"""From standard input to standard output; the exit codes of the contract."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+
+from gap_python import CONTRACT_VERSION
+from gap_python.config import PROTOCOLS, parse_config, parse_draw_config
+from gap_python.failure import EXIT_CONFIGURATION, EXIT_INTEGRITY, ClientError, message_of
+from gap_python.identity import DESCRIPTION
+from gap_python.load import Load
+from gap_python.progress import emit
+from gap_python.report import create_report
+from gap_python.work import Work
+
+_DRAWN_AT_A_TIME = 10_000
+
+
+def main() -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        _run(sys.argv[1:])
+        sys.stdout.flush()
+        code = 0
+    except ClientError as error:
+        emit("error", message=str(error))
+        code = error.exit_code
+    except Exception as error:
+        emit("error", message=f"{type(error).__name__}: {message_of(error)}")
+        code = EXIT_INTEGRITY
+    # Connections that a dead server left half-open have nothing to say at the end.
+    os._exit(code)
+
+
+def _run(options: list[str]) -> None:
+    match options:
+        case []:
+            asyncio.run(_load(sys.stdin.read()))
+        case ["--describe"]:
+            line = {"contract": CONTRACT_VERSION, **DESCRIPTION, "protocols": list(PROTOCOLS)}
+            sys.stdout.write(json.dumps(line) + "\n")
+        case ["--draw"]:
+            _draw(sys.stdin.read())
+        case _:
+            raise ClientError(
+                EXIT_CONFIGURATION,
+                f"arguments: {' '.join(options)} is refused; allowed: none, --describe or --draw",
+            )
+
+
+async def _load(text: str) -> None:
+    load = Load(parse_config(text))
+    await load.run()
+    sys.stdout.write(json.dumps(create_report(load)) + "\n")
+
+
+def _draw(text: str) -> None:
+    draw = parse_draw_config(text)
+    work = Work(draw.workload)
+    end = draw.first_index + draw.count
+    for first in range(draw.first_index, end, _DRAWN_AT_A_TIME):
+        transfers = work.draw(draw.connection, first, min(_DRAWN_AT_A_TIME, end - first))
+        rows = (" ".join(map(str, (first + place, *row))) for place, row in enumerate(transfers))
+        sys.stdout.write("\n".join(rows) + "\n")
