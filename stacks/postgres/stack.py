@@ -251,8 +251,8 @@ class Stack(stacks.Stack):
         return Durability("delayed", _COMMITTED_WITHIN_WRITER_DELAYS * float(row[0]))
 
     def committed_transfers(self) -> int | None:
-        """Half of the row updates on ``accounts``, which each transfer makes two of, save those of batches,
-        which say themselves how many transfers and rows they wrote.
+        """Half of the row updates on ``accounts`` since the seed, as each transfer makes two, save those of
+        batches, which say themselves how many transfers and rows they wrote.
 
         The statistics of a session are complete once it has ended, so this waits for the clients to
         be gone. Updates that a refused transfer took back count too: then the count differs from the
