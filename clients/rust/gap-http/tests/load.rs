@@ -81,4 +81,6 @@ fn retries_that_the_server_tells_of_are_counted() {
     assert!(number(&report["acknowledged"]) > 0);
     assert_eq!(number(&report["retried"]), 2 * number(&report["acknowledged"]));
     assert_eq!(report["acknowledged"], report["attempted"]);
+    let listed = report["connections"][0]["retried"].as_array().unwrap().len() as u64;
+    assert_eq!(listed, number(&report["acknowledged"]));
 }

@@ -137,7 +137,8 @@ fn a_server_that_dies_in_the_window_leaves_a_report() {
     let report = run.report();
     assert_eq!(number(&report["lost_connections"]), 2);
     let in_doubt = number(&report["in_doubt"]);
-    assert!((1..=4).contains(&in_doubt), "{in_doubt}");
+    // None, if the server ended when it had just answered everything.
+    assert!(in_doubt <= 4, "{in_doubt}");
     assert!(number(&report["acknowledged"]) > 0);
     assert!(run.event_names().contains(&"window_end"));
 }

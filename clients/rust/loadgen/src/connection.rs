@@ -39,7 +39,7 @@ pub struct Connection<P> {
     resent: HashMap<u64, Resent>,
     pub failed: Vec<(u64, Verdict)>,
     pub in_doubt: Vec<u64>,
-    /// An index for each time that it was sent again.
+    /// What was sent again at least once.
     pub retried: Vec<u64>,
     /// The flaw of reading the clock between batches only.
     batch: Option<Batch>,
@@ -226,11 +226,11 @@ impl<P: Protocol> Connection<P> {
             let operation = trial.work.draw(self.number, request.index);
             self.protocol.encode(request.index, operation, &mut self.out);
             self.push(request);
-            self.resent
-                .entry(request.index)
-                .and_modify(|resent| *resent = Resent { times: resent.times + 1, last })
-                .or_insert(Resent { times: 1, last });
-            self.retried.push(request.index);
+            let resent = self.resent.entry(request.index).or_insert(Resent { times: 0, last });
+            *resent = Resent { times: resent.times + 1, last };
+            if resent.times == 1 {
+                self.retried.push(request.index);
+            }
         }
     }
 
@@ -302,7 +302,8 @@ impl<P: Protocol> Connection<P> {
                     self.number
                 )));
             };
-            for _ in 0..retries {
+            if retries > 0 {
+                tally.retried += u64::from(retries);
                 self.retried.push(request.index);
             }
             self.settle(trial, tally, request, &outcome);
@@ -323,6 +324,7 @@ impl<P: Protocol> Connection<P> {
                 if let Some(flaws) = &mut tally.flaws {
                     flaws.answer(request.start, end);
                 }
+                tally.retried += 1;
                 self.refused.push_back(request);
                 return;
             }
@@ -381,6 +383,7 @@ impl<P: Protocol> Connection<P> {
         }
         self.in_doubt.sort_unstable();
         while let Some(request) = self.refused.pop_front() {
+            tally.retried -= 1;
             tally.keep_first_error(
                 now,
                 "refused in a conflict, and the connection ended before it was sent again",

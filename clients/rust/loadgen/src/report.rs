@@ -73,7 +73,7 @@ pub struct ConnectionReport {
     pub issued: u64,
     pub failed: Vec<(u64, Verdict)>,
     pub in_doubt: Vec<u64>,
-    /// An index for each time that it was sent again.
+    /// What was sent again at least once.
     pub retried: Vec<u64>,
 }
 
@@ -110,7 +110,7 @@ impl Report {
             contract: CONTRACT_VERSION,
             attempted: tally.acknowledged + tally.failed() + tally.in_doubt,
             acknowledged: tally.acknowledged,
-            retried: connections.iter().map(|connection| connection.retried.len() as u64).sum(),
+            retried: tally.retried,
             in_doubt: tally.in_doubt,
             failed: Failed { insufficient: tally.insufficient, error: tally.error, timeout: 0 },
             lost_connections: tally.lost_connections,

@@ -31,6 +31,8 @@ pub struct Tally {
     pub insufficient: u64,
     pub error: u64,
     pub in_doubt: u64,
+    /// How often requests were sent again, by this client or behind it.
+    pub retried: u64,
     pub lost_connections: u64,
     /// When the first error came, and its text.
     pub first_error: Option<(Nanoseconds, String)>,
@@ -59,6 +61,7 @@ impl Tally {
             insufficient: 0,
             error: 0,
             in_doubt: 0,
+            retried: 0,
             lost_connections: 0,
             first_error: None,
             window_acknowledged: 0,
@@ -131,6 +134,7 @@ impl Tally {
         self.insufficient += other.insufficient;
         self.error += other.error;
         self.in_doubt += other.in_doubt;
+        self.retried += other.retried;
         self.lost_connections += other.lost_connections;
         self.window_acknowledged += other.window_acknowledged;
         self.window_completed += other.window_completed;
@@ -215,11 +219,12 @@ mod tests {
         second.answered(Verdict::Insufficient, times(0, 10));
         second.keep_first_error(SECOND + 6_000, "earlier");
         second.unanswered(SECOND, 3 * SECOND);
+        (first.retried, second.retried) = (2, 5);
         second.lost_connections = 1;
         first.merge(second).unwrap();
 
         assert_eq!((first.acknowledged, first.insufficient, first.error, first.in_doubt), (3, 1, 1, 1));
-        assert_eq!(first.lost_connections, 1);
+        assert_eq!((first.lost_connections, first.retried), (1, 7));
         assert_eq!((first.window_acknowledged, first.window_completed), (2, 3));
         assert_eq!(first.window_service_ns, u128::from(12_000 + SECOND / 2));
         assert_eq!(first.window_out_ns, u128::from(12_000 + SECOND + SECOND));
