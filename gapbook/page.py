@@ -10,7 +10,7 @@ import html
 import json
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,6 +18,7 @@ __all__ = [
     "Download",
     "Html",
     "Input",
+    "PlainText",
     "RegisterRow",
     "answer",
     "banner",
@@ -66,6 +67,15 @@ class Html:
 
     def _repr_html_(self) -> str:
         return self.html
+
+
+class PlainText(str):
+    """Text that glue shows without quotation marks."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
 
 
 @dataclass(frozen=True)
@@ -268,7 +278,8 @@ def register(rows: Sequence[RegisterRow], words: Mapping[str, str]) -> Html:
     head = "".join(
         f'<th scope="col">{name}</th>' for name in ("verdict", "claim and source", "published", "ours")
     )
-    body = "".join(_register_row(row, words[row.verdict]) for row in rows)
+    anchors = {row.anchor for row in rows}
+    body = "".join(_register_row(row, words[row.verdict], anchors) for row in rows)
     return Html(
         f'<section class="gb-register" aria-label="Register of claims"><div class="gb-filter" hidden>{pills}'
         '<input type="search" class="gb-search" placeholder="system, factor, words" aria-label="Search claims">'
@@ -277,7 +288,7 @@ def register(rows: Sequence[RegisterRow], words: Mapping[str, str]) -> Html:
     )
 
 
-def _register_row(row: RegisterRow, word: str) -> str:
+def _register_row(row: RegisterRow, word: str, anchors: Set[str]) -> str:
     icon = f'<svg class="gb-icon" viewBox="0 0 16 16" aria-hidden="true">{_ICONS[row.verdict]}</svg>'
     details = "".join(f"<li>{html.escape(line)}</li>" for line in row.details)
     more = f"<details><summary>evidence</summary><ul>{details}</ul></details>" if details else ""
@@ -291,7 +302,16 @@ def _register_row(row: RegisterRow, word: str) -> str:
         f"<strong>{html.escape(word)}</strong></span></td>"
         f"<td>{html.escape(row.says)}"
         f'<span class="gb-source"><a href="#{anchor}">{anchor}</a> · {html.escape(row.source)}</span>'
-        f'<span class="gb-why">{html.escape(row.why)}</span>{more}</td>'
+        f'<span class="gb-why">{_with_links(row.why, anchors)}</span>{more}</td>'
         f'<td data-label="published">{html.escape(row.published)}</td>'
         f'<td data-label="ours">{ours}{link}</td></tr>'
     )
+
+
+def _with_links(text: str, anchors: Set[str]) -> str:
+    """Text in which each name of another entry leads to it."""
+
+    def link(word: re.Match[str]) -> str:
+        return f'<a href="#{word[0]}">{word[0]}</a>' if word[0] in anchors else word[0]
+
+    return re.sub(r"[a-z][a-z0-9-]+", link, html.escape(text))

@@ -53,7 +53,7 @@ class Register:
             "confirmed": "hold",
             "conditions": "hold under conditions",
             "refuted": "do not hold",
-            "version": f"were {self.words['version'][0].lower()}{self.words['version'][1:]}",
+            "version": f"were {_lowered(self.words['version'])}",
             "unresolved": "are not resolved",
             "unmeasurable": "cannot be measured here",
             "elsewhere": "belong to another chapter",
@@ -81,10 +81,10 @@ class Register:
         facts = {
             "claims": str(len(self.judgements)),
             "band": f"±{VERDICT_BAND_FRAC:.0%}".replace("%", " %"),
-            "version_verdict": self.words["version"],
+            "version_verdict": _lowered(self.words["version"]),
         }
         for key, text in facts.items():
-            glue(key, page.Html(text), display=False)
+            glue(key, page.PlainText(text), display=False)
 
 
 def _row(one: Judgement) -> page.RegisterRow:
@@ -132,8 +132,13 @@ def _details(one: Judgement) -> list[str]:
 
 def _place(place: Evidence) -> str:
     if place.outcome == "missing":
-        return f"{place.quantity}, expected {place.expected}: {place.ours[0].lower()}{place.ours[1:]}."
+        return f"{place.quantity}, expected {place.expected}: {_lowered(place.ours)}."
     run = f" Run {place.run_id}, n = {place.n} blocks, {place.versions}." if place.run_id else ""
     if place.run_is_older:
         run += " The run is older than the rule."
     return f"{place.quantity}: {place.ours}; expected {place.expected}: {_SIGNS[place.outcome]}.{run}"
+
+
+def _lowered(sentence: str) -> str:
+    """A sentence's words inside another."""
+    return sentence[0].lower() + sentence[1:]

@@ -100,6 +100,8 @@
       Object.assign(view, registerView());
       search.value = view.words;
       showRegister(register, view);
+      // The browser looked for the anchor while its row was still hidden.
+      document.getElementById(location.hash.slice(1))?.scrollIntoView();
     });
     search.value = view.words;
     register.querySelector(".gb-filter").hidden = false;

@@ -82,6 +82,15 @@ def test_an_unknown_view_or_an_anchor_shows_everything(opened: Page, file: Path)
     assert opened.evaluate("window.scrollY") > 0
 
 
+def test_a_link_to_an_entry_that_is_filtered_out_leads_to_it(opened: Page) -> None:
+    opened.locator(".gb-pill[data-verdict=unmeasurable]").click()
+    opened.locator("#keynote-stdb-rust-tps-alpha05 .gb-why a").click()
+    target = opened.locator("#keynote-rust-gap-alpha05")
+    target.wait_for(state="visible")
+    top = target.evaluate("row => row.getBoundingClientRect().top")
+    assert 0 <= top < 800
+
+
 @pytest.mark.parametrize("opened", [(688, False), (328, False)], indirect=True)
 def test_without_a_script_everything_is_there_and_no_control_is(opened: Page) -> None:
     assert _shown(opened) == opened.locator(".gb-register tbody tr").count() > 0

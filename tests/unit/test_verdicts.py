@@ -324,6 +324,16 @@ def test_rows_are_escaped_whole_without_a_script_and_of_a_known_verdict() -> Non
         page.register([row], {"confirmed": "Confirmed"})
 
 
+def test_facts_in_the_prose_are_plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    glued: dict[str, Any] = {}
+    monkeypatch.setattr("myst_nb.glue", lambda key, value, display: glued.update({key: value}))
+    Register("keynote").glue()
+    assert repr(glued["claims"]) == str(len(claims("keynote")))
+    assert repr(glued["band"]) == "±10 %"
+    words = (CHECKOUT / "notebooks" / "claims.md").read_text()
+    assert set(re.findall(r"\{glue:text\}`(\w+)`", words)) == glued.keys()
+
+
 def test_the_page_measures_nothing_and_types_no_number() -> None:
     assert "claims" in overviews()
     assert "claims" not in chapters()
