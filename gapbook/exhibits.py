@@ -15,6 +15,7 @@ import polars as pl
 from gapbook import charts, page
 from gapbook.claims import Claim, claim
 from gapbook.exhibits_kill import KILL_COLUMNS, kill_caption, kill_table
+from gapbook.exhibits_lattice import LatticeExhibits
 from gapbook.exhibits_lines import LineExhibits
 from gapbook.factors import Decomposition, Factor
 from gapbook.findings import VERDICT_BAND_FRAC
@@ -25,7 +26,7 @@ from gapbook.scenario import Contestant
 __all__ = ["Exhibits"]
 
 
-class Exhibits(LineExhibits):
+class Exhibits(LatticeExhibits, LineExhibits):
     """What a notebook displays. Every number in it is computed from the run's record."""
 
     # --- first screen -------------------------------------------------------------------------

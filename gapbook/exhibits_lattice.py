@@ -1,0 +1,186 @@
+"""Exhibits of the factor lattice: shares, effects in every state, interactions, what a core is worth."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Mapping, Sequence
+
+from gapbook import charts, page
+from gapbook.effects import Effect, crossing, effect_of, interactions, screen
+from gapbook.factors import Decomposition, Factor
+from gapbook.interval import Interval, format_factor
+from gapbook.pictured import Pictured
+
+__all__ = ["LatticeExhibits"]
+
+_SHOWN_INTERACTIONS = 8
+
+
+class LatticeExhibits(Pictured):
+    """What differs, by how much, and in which state of the rest."""
+
+    def answer_factors(self, factors: Sequence[Factor], sentence: str) -> page.Html:
+        """``{whole}`` and ``{residual}`` become the gap and the share of the residual at both ends of alpha."""
+        whole, residual = [], []
+        for alpha in dict.fromkeys((self.alphas[0], self.alphas[-1])):
+            parts = self.decompose(factors, alpha)
+            if parts is None:
+                return page.answer(
+                    f"Not answered by this run: a cell on every path has no valid trial at α = {alpha:g}."
+                )
+            left = [s.multiplier for s in parts.shares if s.factor.family == "residual"]
+            where = f" at α = {alpha:g}"
+            whole.append(f"{page.estimate(parts.gap.as_factor())}{where}")
+            residual += [f"{page.estimate(share.as_factor())}{where}" for share in left]
+        text = html.escape(sentence)
+        for name, values in (("whole", whole), ("residual", residual)):
+            text = text.replace(f"{{{name}}}", " and ".join(values))
+        return page.answer(page.Html(text))
+
+    def factors_table(self, factors: Sequence[Factor]) -> page.Html:
+        """Each factor's share at each alpha, the gap they multiply to, and the range over orders."""
+        columns = ["factor", "from → to"]
+        for alpha in self.alphas:
+            columns += [f"α = {alpha:g}", "range over orders"]
+        found = {alpha: self.decompose(factors, alpha) for alpha in self.alphas}
+        rows: list[list[str | page.Html]] = []
+        for index, factor in enumerate(factors):
+            row: list[str | page.Html] = [factor.name, f"{factor.before} → {factor.after}"]
+            for parts in found.values():
+                row += _share_cells(parts, index)
+            rows.append(row)
+        whole: list[str | page.Html] = ["whole gap", "all of them"]
+        for parts in found.values():
+            whole += [
+                parts.gap.as_factor() if parts else "not closed",
+                f"n = {parts.gap.n}" if parts else "–",
+            ]
+        return page.values_table(columns, [*rows, whole])
+
+    def interaction_chart(self, factors: Sequence[Factor], alpha: float) -> charts.Figure:
+        """Each factor in every state of the others in which both its levels were measured."""
+        parts = self.decompose(factors, alpha)
+        if parts is None:
+            return charts.missing(
+                f"Interactions at α = {alpha:g}", "No path was measured whole.", provenance=self.provenance
+            )
+        rows = []
+        for share in parts.shares:
+            effect = self._effect(factors, share.factor, alpha)
+            rows.append(
+                charts.FactorStates(
+                    share.factor.name,
+                    f"{share.factor.before} → {share.factor.after}",
+                    share.factor.family,
+                    share.multiplier,
+                    tuple((_words(state), value) for state, value in effect.states),
+                )
+            )
+        widest = max(rows, key=lambda row: _spread([value for _, value in row.states]))
+        values = [value.estimate for _, value in widest.states]
+        title = (
+            f"{widest.name} is worth ×{format_factor(min(values))} to ×{format_factor(max(values))} "
+            f"at α = {alpha:g}, by the state of the rest"
+        )
+        return charts.interaction(
+            rows,
+            provenance=self.provenance,
+            title=title,
+            subtitle="One dot for each state of the other factors in which both levels were run.",
+        )
+
+    def effects_table(self, factors: Sequence[Factor]) -> page.Html:
+        """Each factor's mean over all states, and whether it may be left out of a larger experiment."""
+        rows: list[list[str | page.Html]] = []
+        for alpha in self.alphas:
+            for factor in factors:
+                effect = self._effect(factors, factor, alpha)
+                rows.append(
+                    [
+                        f"{factor.name}, α = {alpha:g}",
+                        effect.mean.as_factor() if effect.mean else "no state has both levels",
+                        f"{len(effect.states)} of {effect.states_possible}",
+                        screen(effect),
+                    ]
+                )
+        return page.values_table(("factor", "mean over states", "states measured", "screened"), rows)
+
+    def interactions_table(self, factors: Sequence[Factor]) -> page.Html:
+        """Pairs of factors whose product is not what they are worth apart: the largest, at each alpha."""
+        rows: list[list[str | page.Html]] = []
+        changes = {factor.name: (factor.dimension, factor.before, factor.after) for factor in factors}
+        for alpha in self.alphas:
+            found = interactions(self._lattice(factors, alpha), _dimensions(factors), changes)
+            rows += [
+                [
+                    f"{pair.first} × {pair.second}, α = {alpha:g}",
+                    pair.ratio.as_factor(),
+                    str(pair.states),
+                    f"{pair.adjusted_p:.2g}",
+                ]
+                for pair in found[:_SHOWN_INTERACTIONS]
+            ]
+        if not rows:
+            return page.banner("note", "No pair of factors was measured at all four of its corners.")
+        return page.values_table(("pair", "together ÷ apart", "states", "p, adjusted (Holm)"), rows)
+
+    def residual_by_cores_table(self, pairs: Mapping[int, tuple[str, str]]) -> page.Html:
+        """The engine residual by the cores that the server may use, and where it would cross one."""
+        rows: list[list[str | page.Html]] = []
+        for alpha in self.alphas:
+            by_block = {
+                cores: _by_block(self.values(over, alpha), self.values(under, alpha))
+                for cores, (over, under) in sorted(pairs.items())
+            }
+            for cores, (over, under) in sorted(pairs.items()):
+                ratio = self.ratio(over, under, alpha)
+                rows.append([f"{alpha:g}", str(cores), ratio.as_factor() if ratio else "no valid trial"])
+            rows.append([f"{alpha:g}", "it would cross one at", _crossing_words(by_block)])
+        return page.values_table(("α", "server cores", "SpacetimeDB ÷ Postgres"), rows)
+
+    def _lattice(self, factors: Sequence[Factor], alpha: float) -> dict[tuple[str, ...], dict[int, float]]:
+        cells = self.cells(_dimensions(factors), alpha, self.end(factors, "before"))
+        return {cell: values for cell, values in cells.items() if values}
+
+    def _effect(self, factors: Sequence[Factor], factor: Factor, alpha: float) -> Effect:
+        return effect_of(
+            self._lattice(factors, alpha), _dimensions(factors), factor.dimension, factor.before, factor.after
+        )
+
+
+def _by_block(over: Mapping[int, float], under: Mapping[int, float]) -> dict[int, float]:
+    return {block: over[block] / under[block] for block in over.keys() & under.keys()}
+
+
+def _crossing_words(by_block: Mapping[int, Mapping[int, float]]) -> str:
+    found = crossing(list(by_block), list(by_block.values()))
+    if found is None:
+        return "not told: its slope cannot be told from flat"
+    where = f"{format_factor(found.cores)} cores [{format_factor(found.interval.low)}–{format_factor(found.interval.high)}]"
+    if found.doublings_outside == 0:
+        return f"{where}, within what was measured"
+    return f"{where}: an extrapolation by {found.doublings_outside:.1f} doublings beyond what was measured"
+
+
+def _dimensions(factors: Sequence[Factor]) -> list[str]:
+    return list(dict.fromkeys(factor.dimension for factor in factors))
+
+
+def _share_cells(parts: Decomposition | None, index: int) -> list[str]:
+    if parts is None:
+        return ["not closed", "–"]
+    share = parts.shares[index]
+    return [
+        share.multiplier.as_factor(),
+        f"×{format_factor(share.order_low)} to ×{format_factor(share.order_high)}",
+    ]
+
+
+def _words(state: Mapping[str, str]) -> str:
+    return " · ".join(f"{dimension} {level}" for dimension, level in state.items())
+
+
+def _spread(values: Sequence[Interval]) -> float:
+    logs = [math.log(value.estimate) for value in values]
+    return max(logs) - min(logs) if logs else 0.0
