@@ -55,6 +55,7 @@ class Contestant:
     None is no proxy. ``max_retries`` is how often a transfer refused for a serialization failure or a
     deadlock is sent again. ``flaws`` are defects of a published benchmark, switched on in the client
     (clients/CONTRACT.md). ``server_killed`` ends the server in the middle of the window.
+    ``initial_balance`` None is that of the workload; a poor bank must refuse many transfers.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Contestant:
     max_retries: int = 0
     flaws: tuple[Mapping[str, Any], ...] = ()
     server_killed: bool = False
+    initial_balance: int | None = None
 
     def __post_init__(self) -> None:
         self.module.require(self.access, self.tier)
@@ -207,6 +209,11 @@ class Scenario:
                 f"{promise}: unequal ({unequal}) and no factor of chapter {self.chapter}; "
                 f"make it equal, or declare it with varies=[{promise!r}]"
             )
+
+    def initial_balance_of(self, contestant: Contestant) -> int:
+        """What each account of this contestant's bank starts with."""
+        own = contestant.initial_balance
+        return self.workload.initial_balance if own is None else own
 
     def durability_of(self, contestant: Contestant) -> Durability:
         """The class that this contestant must prove."""

@@ -209,6 +209,11 @@ class Stack(ABC):
         """The server's own count of committed transfers since it started; a difference is exact
         once all clients have left. None for an engine that keeps no count: the balances alone decide."""
 
+    def metric_transactions(self) -> int | None:
+        """What the server's public metrics say of transactions that succeeded, as published benchmarks read
+        them: not what was committed of the workload. None where there are no such metrics."""
+        return None
+
     @abstractmethod
     def balances(self) -> NDArray[np.int64]:
         """Every account's balance, indexed by account."""

@@ -48,6 +48,7 @@ class _Loaded:
     server_memory_bytes: int
     log_bytes: int
     audit: Audit
+    metric_transactions: int | None
 
     @property
     def client_cpu_s(self) -> float:
@@ -107,9 +108,11 @@ def _load(
     """
     workload = scenario.workload
     table = AliasTable.zipf_cached(workload.accounts, planned.alpha)
-    stack.seed(workload.accounts, workload.initial_balance)
+    initial_balance = scenario.initial_balance_of(contestant)
+    stack.seed(workload.accounts, initial_balance)
     settings, proven = stack.settings(), stack.durability()
     committed_before, log_before = stack.committed_transfers(), stack.log_bytes()
+    metric_before = stack.metric_transactions()
     with _reached(contestant, scenario, stack, deployment) as way:
         server_roots = [process.pid for process in stack.processes()]
         edges = Edges(None if stack.context.choice.endpoint else server_roots, way.roots)
@@ -127,12 +130,14 @@ def _load(
         table=table,
         seed=planned.work_seed,
         amount_max=workload.amount_max,
-        initial_balance=workload.initial_balance,
+        initial_balance=initial_balance,
         replayed_batch=next((f["batch"] for f in contestant.flaws if f["name"] == _REPLAYED), None),
     )
     settings |= way.settings
+    metric = stack.metric_transactions()
     grown = stack.log_bytes() - log_before
-    return _Loaded(settings, proven, report, edges.window_cpu(), backlog, memory_bytes, grown, audit)
+    counted = None if metric is None or metric_before is None else metric - metric_before
+    return _Loaded(settings, proven, report, edges.window_cpu(), backlog, memory_bytes, grown, audit, counted)
 
 
 def _configuration(
@@ -285,6 +290,7 @@ def _describe(loaded: _Loaded) -> dict[str, Any]:
     return {
         **_counts(report),
         "committed": loaded.audit.committed,
+        "metric_transactions": loaded.metric_transactions,
         "mismatched_accounts": loaded.audit.mismatched_accounts,
         "latency_ms": _percentiles(report["service_time_ns"]),
         "service_time_histogram": report["service_time_ns"],

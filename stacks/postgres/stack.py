@@ -277,6 +277,16 @@ class Stack(stacks.Stack):
             raise StackError(f"postgres: {single} row updates are not two for each transfer")
         return int(single // 2 + batched)
 
+    def metric_transactions(self) -> int:
+        """``xact_commit`` of ``pg_stat_database``: every committed transaction of the bank's database, our own
+        reading of it included."""
+        with _stack_errors("read metrics"):
+            self._connection.execute("SELECT pg_stat_clear_snapshot()")
+            row = self._connection.execute(
+                "SELECT xact_commit FROM pg_stat_database WHERE datname = %s", (_DATABASE,)
+            ).fetchone()
+        return int(row[0]) if row else 0
+
     def _foreign_sessions(self) -> int:
         row = self._connection.execute(
             "SELECT count(*) FROM pg_stat_activity WHERE datname = %s AND pid <> pg_backend_pid() "

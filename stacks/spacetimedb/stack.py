@@ -39,6 +39,7 @@ _DEFAULT_PORT = 3000
 _CONFIRMED_READS_SINCE = (1, 4, 0)
 _MEMORY_FILE_SYSTEMS = {"tmpfs", "ramfs"}
 _ROW_COUNTER = re.compile(r"spacetime_num_rows_(inserted|deleted)_total\{(.*)\} (\d+)")
+_TRANSACTION_COUNTER = re.compile(r"spacetime_num_txns_total\{(.*)\} (\d+)")
 _LABEL = re.compile(r'(\w+)="([^"]*)"')
 
 
@@ -287,10 +288,24 @@ class Stack(stacks.Stack):
                 raise StackError(f"spacetimedb: {rows} rows of accounts are not two for each transfer")
             time.sleep(0.01)
 
-    def _rows_written_by_transfer(self) -> dict[str, int]:
-        identity = self._request("describe", "GET", f"/database/{self._address['database']}").json()
+    def metric_transactions(self) -> int:
+        """``spacetime_num_txns_total{committed="true"}`` of the reducer ``transfer``."""
         wanted = {
-            "db": identity["database_identity"]["__identity__"].removeprefix("0x"),
+            "db": self._database_identity(),
+            "reducer": "transfer",
+            "txn_type": "Reducer",
+            "committed": "true",
+        }
+        metrics = self._request("read metrics", "GET", "/metrics").text
+        return sum(
+            int(value)
+            for labels, value in _TRANSACTION_COUNTER.findall(metrics)
+            if wanted.items() <= dict(_LABEL.findall(labels)).items()
+        )
+
+    def _rows_written_by_transfer(self) -> dict[str, int]:
+        wanted = {
+            "db": self._database_identity(),
             "reducer_or_query": "transfer",
             "table_name": "accounts",
             "txn_type": "Reducer",
@@ -302,6 +317,10 @@ class Stack(stacks.Stack):
             if wanted.items() <= dict(_LABEL.findall(labels)).items():
                 rows[kind] += int(value)
         return rows
+
+    def _database_identity(self) -> str:
+        answer = self._request("describe", "GET", f"/database/{self._address['database']}").json()
+        return str(answer["database_identity"]["__identity__"]).removeprefix("0x")
 
     def balances(self) -> NDArray[np.int64]:
         answer = self._request(
