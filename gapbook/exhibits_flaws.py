@@ -1,0 +1,122 @@
+"""Exhibits of flawed counting: what a published benchmark's rule would have printed of our own trials."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Mapping
+from typing import Any
+
+from gapbook import page
+from gapbook.interval import format_count, format_factor
+from gapbook.pictured import Pictured
+from gapbook.scenario import Contestant
+
+__all__ = ["FlawExhibits"]
+
+_COLUMNS = ("flaw", "with it", "without it", "with ÷ without", "our verdict on those trials")
+
+
+class FlawExhibits(Pictured):
+    """Numbers with a defect beside the same trials' numbers without it."""
+
+    def flaws_table(self, alpha: float) -> page.Html:
+        """One row a flaw of each contestant: medians over all its trials, the refused ones included, for a
+        trial that must be refused is often the point."""
+        rows: list[list[str | page.Html]] = []
+        for contestant in self.scenario.contestants:
+            seen = [row for row in self.rows(contestant.name, alpha) if row["goodput_per_s"] is not None]
+            for flaw in (str(flaw["name"]) for flaw in contestant.flaws):
+                pairs = [pair for row in seen if (pair := _numbers(flaw, row)) is not None]
+                if not pairs:
+                    rows.append([f"{contestant.name}: {flaw}", "no trial", "–", "–", _judged(seen)])
+                    continue
+                flawed = statistics.median(pair[0] for pair in pairs)
+                honest = statistics.median(pair[1] for pair in pairs)
+                rows.append(
+                    [
+                        f"{contestant.name}: {flaw}",
+                        _told(flawed, flaw),
+                        _told(honest, flaw),
+                        f"×{format_factor(flawed / honest)}" if honest > 0 and flawed > 0 else "–",
+                        _judged(seen),
+                    ]
+                )
+        return page.values_table(_COLUMNS, rows)
+
+    def metrics_table(self, alpha: float) -> page.Html:
+        """What the server's public metrics counted in whole trials, beside transfers that were committed."""
+        rows: list[list[str | page.Html]] = []
+        for contestant in self.scenario.contestants:
+            for row in self.rows(contestant.name, alpha):
+                if row.get("metric_transactions") is None or row.get("committed") is None:
+                    continue
+                refused = sum(json.loads(row["failed"]).values())
+                rows.append(
+                    [
+                        f"{contestant.name}, block {row['block'] + 1}",
+                        f"{row['metric_transactions']:,}",
+                        f"{row['committed']:,}",
+                        f"{refused:,}",
+                    ]
+                )
+        return page.values_table(
+            ("trial", "by the metrics", "committed transfers", "refused transfers"), rows
+        )
+
+    def batch_table(self, contestant: Contestant, alpha: float) -> page.Html:
+        """How long a round took of a client that reads its clock between rounds, against the window."""
+        rows: list[list[str | page.Html]] = []
+        for row in self.rows(contestant.name, alpha):
+            found = _flawed(row).get("clock-between-batches")
+            if found:
+                rows.append(
+                    [
+                        f"block {row['block'] + 1}",
+                        f"{found['batches']:,} of {found['batch']:,}",
+                        f"{found['mean_batch_latency_s'] or 0:.2f} s",
+                        f"{found['max_batch_latency_s']:.2f} s",
+                        f"{self.scenario.window_s:g} s",
+                    ]
+                )
+        return page.values_table(("trial", "rounds", "mean round", "longest round", "window"), rows)
+
+
+def _flawed(row: Mapping[str, Any]) -> dict[str, Any]:
+    return dict(json.loads(row.get("flawed") or "{}"))
+
+
+def _numbers(flaw: str, row: Mapping[str, Any]) -> tuple[float, float] | None:
+    """The number with the flaw and without it, of one trial; None where the trial has none."""
+    found = _flawed(row).get(flaw)
+    if not found:
+        return None
+    if "distinct_pairs" in found:
+        return float(found["transfers"]), float(found["distinct_pairs"])
+    if "per_second_p99_ns" in found:
+        pair = found["median_of_per_second_p99_ns"], found["p99_ns"]
+        return None if None in pair else (pair[0] / 1e6, pair[1] / 1e6)
+    if found["transactions_per_s"] is None:
+        return None
+    return float(found["transactions_per_s"]), float(row["goodput_per_s"])
+
+
+def _told(value: float, flaw: str) -> str:
+    if flaw == "median-of-per-second-p99":
+        return f"p99 {value:,.1f} ms"
+    if flaw == "replayed-pairs":
+        return f"{value:,.0f} pairs"
+    return f"{format_count(value)}/s"
+
+
+def _judged(rows: list[dict[str, Any]]) -> str:
+    valid = sum(bool(row["valid"]) for row in rows)
+    reasons = sorted(
+        {
+            part.partition(":")[0]
+            for row in rows
+            if not row["valid"]
+            for part in row["refused_because"].split("; ")
+        }
+    )
+    return f"{valid} of {len(rows)} valid" + (f"; refused: {', '.join(reasons)}" if reasons else "")
