@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-__all__ = ["PlannedTrial", "make_plan"]
+__all__ = ["PlannedTrial", "make_plan", "screening_cells"]
 
 _SEED_BITS = 53
 
@@ -43,6 +43,43 @@ def make_plan(
                 number += 1
 
     return tuple(trials())
+
+
+def screening_cells(
+    before: Sequence[str], after: Sequence[str], feasible: Collection[tuple[str, ...]]
+) -> tuple[tuple[str, ...], ...]:
+    """A few of the feasible cells, enough for every factor's effect near both ends of a comparison.
+
+    The two ends, every cell that is one factor away from either, and one ordering through the lattice
+    that needs the fewest cells more: so every factor has an effect and the gap still closes. Interactions
+    are not told apart. Empty when no ordering is feasible.
+    """
+    count = len(before)
+    cells = {
+        place: cell
+        for place in range(1 << count)
+        if (cell := tuple(after[bit] if place >> bit & 1 else before[bit] for bit in range(count)))
+        in feasible
+    }
+    end = (1 << count) - 1
+    near = {0, end, *(1 << bit for bit in range(count)), *(end ^ 1 << bit for bit in range(count))}
+    # For each place that an ordering reaches: the fewest cells beyond `near`, and the place before it.
+    reached = {0: (0, 0)} if 0 in cells else {}
+    for place in sorted(cells):
+        ways = [
+            (reached[under][0], under) for bit in range(count) if (under := place & ~(1 << bit)) in reached
+        ]
+        if place not in reached and ways:
+            fewest, under = min(ways)
+            reached[place] = (fewest + (place not in near), under)
+    if end not in reached:
+        return ()
+    chosen = near & cells.keys()
+    place = end
+    while place:
+        chosen.add(place)
+        place = reached[place][1]
+    return tuple(cells[place] for place in sorted(chosen))
 
 
 def _work_seed(seed: int, block: int) -> int:

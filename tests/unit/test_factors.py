@@ -50,6 +50,108 @@ def test_a_dummy_factor_gets_one_and_symmetric_factors_get_the_same() -> None:
     assert [share.multiplier.estimate for share in parts.shares] == pytest.approx([3, 3, 1])
 
 
+def binary(count: int) -> list[Factor]:
+    return [Factor(f"factor {i}", f"dimension {i}", "0", "1", "stack") for i in range(count)]
+
+
+def test_the_glove_game() -> None:
+    # One left glove, two right ones; a pair is worth 1. By hand: the left one 2/3, each right one 1/6.
+    cells: Cells = {
+        (left, one, other): {0: math.exp(left == "1" and "1" in {one, other})}
+        for left, one, other in product("01", repeat=3)
+    }
+    parts = decompose(binary(3), cells)
+    assert parts is not None
+    logs = [math.log(share.multiplier.estimate) for share in parts.shares]
+    assert logs == pytest.approx([2 / 3, 1 / 6, 1 / 6])
+    assert [math.log(share.order_low) for share in parts.shares] == pytest.approx([0, 0, 0])
+    assert [math.log(share.order_high) for share in parts.shares] == pytest.approx([1, 1, 1])
+
+
+def test_a_precedence_restricted_game_by_hand() -> None:
+    # The second factor can only come after the first (no Rust client for that interface). Of 6 orders
+    # 3 remain: 1 2 3, 1 3 2, 3 1 2. Values: {1} 1, {3} 2, {12} 4, {13} 5, {123} 9.
+    worth = {"000": 0, "100": 1, "001": 2, "110": 4, "101": 5, "111": 9}
+    cells: Cells = {tuple(cell): {0: math.exp(value)} for cell, value in worth.items()}
+    parts = decompose(binary(3), cells)
+    assert parts is not None
+    assert (parts.orderings, parts.orderings_possible) == (3, 6)
+    logs = [math.log(share.multiplier.estimate) for share in parts.shares]
+    # First: 1, 1, 3. Second: 3, 4, 4. Third: 5, 4, 2.
+    assert logs == pytest.approx([5 / 3, 11 / 3, 11 / 3])
+    assert [math.log(share.order_low) for share in parts.shares] == pytest.approx([1, 3, 2])
+    assert [math.log(share.order_high) for share in parts.shares] == pytest.approx([3, 4, 5])
+
+
+def test_an_edge_on_no_whole_path_counts_for_nothing() -> None:
+    # 010 can be reached from the start, but leads nowhere: its step of 50 must not show.
+    worth = {"000": 0, "100": 1, "010": 50, "101": 3, "111": 6}
+    parts = decompose(binary(3), {tuple(cell): {0: math.exp(value)} for cell, value in worth.items()})
+    assert parts is not None
+    assert parts.orderings == 1
+    assert [math.log(share.multiplier.estimate) for share in parts.shares] == pytest.approx([1, 3, 2])
+    assert [math.log(share.order_high) for share in parts.shares] == pytest.approx([1, 3, 2])
+
+
+def test_orderings_of_ten_factors_are_counted_exactly_and_close() -> None:
+    draw = random.Random(0)
+    cells: Cells = {
+        corner: {b: math.exp(draw.gauss(5, 2)) for b in range(4)} for corner in product("01", repeat=10)
+    }
+    whole = decompose(binary(10), cells)
+    assert whole is not None
+    assert whole.orderings == whole.orderings_possible == math.factorial(10)
+    assert whole.closing_error_log < 1e-9
+    # All orderings that start with factor 0 pass this cell.
+    del cells["1", *"0" * 9]
+    without = decompose(binary(10), cells)
+    assert without is not None
+    assert without.orderings == math.factorial(10) - math.factorial(9)
+    assert without.closing_error_log < 1e-9
+
+
+def test_missing_trials_change_nothing_where_factors_and_blocks_multiply() -> None:
+    draw = random.Random(3)
+    effects, luck = [0.5, -0.2, 1.0, 0.1], [0.0, 0.3, -0.2, 0.1, 0.05]
+    cells: Cells = {
+        corner: {
+            b: math.exp(sum(e for e, bit in zip(effects, corner, strict=True) if bit == "1") + luck[b])
+            for b in range(5)
+            if draw.random() > 0.2
+        }
+        for corner in product("01", repeat=4)
+    }
+    parts = decompose(binary(4), cells)
+    assert parts is not None
+    assert parts.trials_missing > 5
+    assert parts.blocks_incomplete == 4
+    for share, effect in zip(parts.shares, effects, strict=True):
+        assert math.log(share.multiplier.estimate) == pytest.approx(effect)
+        assert math.log(share.order_low) == pytest.approx(math.log(share.order_high)) == pytest.approx(effect)
+
+
+def test_the_bootstrap_stands_beside_every_interval() -> None:
+    draw = random.Random(4)
+    cells: Cells = {
+        corner: {b: math.exp(draw.gauss(5, 0.1)) for b in range(6)} for corner in product("01", repeat=2)
+    }
+    parts = decompose(binary(2), cells)
+    assert parts is not None
+    for t, bootstrap in [
+        (parts.gap, parts.gap_bootstrap),
+        *((s.multiplier, s.bootstrap) for s in parts.shares),
+    ]:
+        assert bootstrap is not None
+        assert t.low < bootstrap.low < bootstrap.estimate < bootstrap.high < t.high
+
+
+def test_too_many_factors_and_a_factor_that_changes_nothing_are_refused() -> None:
+    with pytest.raises(ValueError, match="at most 16"):
+        decompose(binary(17), {})
+    with pytest.raises(ValueError, match="two levels"):
+        decompose([Factor("Same", "d", "0", "0", "stack")], {("0",): {0: 1.0}})
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_shares_close_on_any_lattice_and_in_every_block(seed: int) -> None:
     draw = random.Random(seed)

@@ -2,10 +2,12 @@
 
 import math
 
+import numpy as np
 import pytest
 
-from gapbook.estimate import geometric_interval, ratio_interval
-from gapbook.plan import make_plan
+from gapbook.estimate import BlockFit, bootstrap_interval, geometric_interval, ratio_interval
+from gapbook.factors import Factor, decompose
+from gapbook.plan import make_plan, screening_cells
 
 
 def test_every_block_is_complete_and_orders_differ() -> None:
@@ -49,3 +51,63 @@ def test_ratios_are_paired_by_block() -> None:
     assert ratio.estimate == pytest.approx(2.0)
     assert ratio.n == 2
     assert ratio_interval({0: 1.0}, {1: 1.0}) is None
+
+
+BEFORE, AFTER = ("0", "0", "0", "0"), ("1", "1", "1", "1")
+
+
+def test_screening_takes_the_cells_near_both_ends_and_one_ordering() -> None:
+    lattice = {(a, b, c, d) for a in "01" for b in "01" for c in "01" for d in "01"}
+    cells = screening_cells(BEFORE, AFTER, lattice)
+    distances = sorted(cell.count("1") for cell in cells)
+    assert distances == [0, 1, 1, 1, 1, 2, 3, 3, 3, 3, 4]
+    factors = [Factor(f"f{i}", f"d{i}", "0", "1", "stack") for i in range(4)]
+    assert decompose(factors, {cell: {0: 1.0} for cell in cells}) is not None
+
+
+def test_screening_goes_round_cells_that_cannot_be_run() -> None:
+    chain = {BEFORE, ("0", "0", "1", "0"), ("1", "0", "1", "0"), ("1", "0", "1", "1"), AFTER}
+    assert set(screening_cells(BEFORE, AFTER, chain | {("0", "1", "0", "1")})) == chain
+    assert screening_cells(BEFORE, AFTER, chain - {("1", "0", "1", "0")}) == ()
+
+
+def test_missing_trials_are_fitted_as_cell_plus_block() -> None:
+    # Least squares by hand: cell b lacks block 1; block 1 is +2 for a and c, so b's mean there is 5 + 2.
+    fit = BlockFit([{0: 1.0, 1: math.e**2}, {0: math.e**5}, {0: math.e, 1: math.e**3}])
+    assert fit.mean_logs == pytest.approx([1, 6, 2])
+    (ratio, mean) = fit.contrasts(np.array([[-1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]))
+    assert ratio is not None
+    assert ratio.log == pytest.approx(5)
+    assert not ratio.interval.bounded  # without block 0 nothing is known of b
+    assert mean is not None
+    assert mean.log == pytest.approx(2)
+
+
+def test_with_no_trial_missing_a_contrast_is_the_paired_t_interval() -> None:
+    over, under = {0: 10.0, 1: 42.0, 2: 7.0, 3: 9.0}, {0: 5.0, 1: 20.0, 2: 3.0, 3: 4.0}
+    third = {0: 1.0, 1: 90.0, 2: 2.0, 3: 5.0}
+    (contrast,) = BlockFit([over, under, third]).contrasts(np.array([[1.0, -1.0, 0.0]]))
+    expected = ratio_interval(over, under)
+    assert contrast is not None
+    assert expected is not None
+    assert contrast.degrees_of_freedom == pytest.approx(3)
+    for name in ("estimate", "low", "high"):
+        assert getattr(contrast.interval, name) == pytest.approx(getattr(expected, name))
+    assert contrast.factor_by_block == pytest.approx({b: over[b] / under[b] for b in over})
+
+
+def test_blocks_that_no_cell_links_cannot_be_compared() -> None:
+    assert BlockFit([{0: 1.0}, {1: 2.0}]).contrasts(np.array([[1.0, -1.0]])) == [None]
+
+
+def test_the_bootstrap_stays_within_the_values_and_is_repeatable() -> None:
+    values = {0: 1.0, 1: 2.0, 2: 4.0, 3: 8.0, 4: 16.0}
+    found = bootstrap_interval(values, seed=3)
+    assert found is not None
+    assert found == bootstrap_interval(values, seed=3)
+    assert found.estimate == pytest.approx(4)
+    assert 1 < found.low < 4 < found.high < 16
+    t = geometric_interval(list(values.values()))
+    assert t.low < found.low
+    assert found.high < t.high
+    assert bootstrap_interval({0: 1.0}) is None

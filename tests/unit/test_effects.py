@@ -1,0 +1,130 @@
+"""Effects and interactions worked by hand; what was not measured is not tested; crossings are bounded or none."""
+
+import math
+
+import pytest
+
+from gapbook.effects import Effect, crossing, effect_of, interactions, screen
+from gapbook.factors import Cell
+from gapbook.interval import Interval
+
+DIMENSIONS = ("client", "in flight", "alpha")
+CLIENT = ("client", "node", "rust")
+DEPTH = ("in flight", "1", "64")
+ALPHA = ("alpha", "0", "1.5")
+JITTER = (1.0, 1.01, 0.99, 1.02, 0.98)
+
+
+def blocks(value: float) -> dict[int, float]:
+    """Five blocks, all with the same luck: ratios are then exact."""
+    return {block: value * luck for block, luck in enumerate(JITTER)}
+
+
+# Rust is worth 2 at depth 1 and 8 at depth 64 without contention, 2 at depth 1 with it.
+CELLS: dict[Cell, dict[int, float]] = {
+    ("node", "1", "0"): blocks(10),
+    ("rust", "1", "0"): blocks(20),
+    ("node", "64", "0"): blocks(30),
+    ("rust", "64", "0"): blocks(240),
+    ("node", "1", "1.5"): blocks(5),
+    ("rust", "1", "1.5"): blocks(10),
+    ("node", "64", "1.5"): blocks(7),
+}
+
+
+def test_an_effect_is_given_in_every_state_that_was_measured() -> None:
+    effect = effect_of(CELLS, DIMENSIONS, *CLIENT)
+    found = {(state["in flight"], state["alpha"]): value.estimate for state, value in effect.states}
+    assert found == pytest.approx({("1", "0"): 2, ("64", "0"): 8, ("1", "1.5"): 2})
+    assert effect.states_possible == 4
+    assert effect.mean is not None
+    assert effect.mean.estimate == pytest.approx(32 ** (1 / 3))
+
+
+def test_without_a_state_there_is_no_effect() -> None:
+    effect = effect_of({("node", "1", "0"): blocks(1)}, DIMENSIONS, *CLIENT)
+    assert (effect.mean, effect.states) == (None, ())
+
+
+def test_an_interaction_is_a_ratio_of_ratios_over_whole_squares() -> None:
+    found = interactions(CELLS, DIMENSIONS, {"Client": CLIENT, "Pipelining": DEPTH, "Contention": ALPHA})
+    by_pair = {(one.first, one.second): one for one in found}
+    pipelined = by_pair["Client", "Pipelining"]
+    assert pipelined.ratio.estimate == pytest.approx(4)
+    assert pipelined.states == 1
+    assert by_pair["Client", "Contention"].ratio.estimate == pytest.approx(1)
+    assert by_pair["Pipelining", "Contention"].ratio.estimate == pytest.approx((7 / 5) / 3)
+    assert [one.second for one in found] == ["Pipelining", "Contention", "Contention"]
+
+
+def test_the_p_value_is_that_of_the_paired_t_test_and_holm_adjusts_over_all_tested() -> None:
+    # Logs of the client's ratio of ratios: 0, 1, 2: mean 1, s = 1, t = sqrt(3) on 2 degrees of freedom.
+    cells: dict[Cell, dict[int, float]] = {
+        ("node", "1"): {0: 1.0, 1: 1.0, 2: 1.0},
+        ("rust", "1"): {0: 1.0, 1: 1.0, 2: 1.0},
+        ("node", "64"): {0: 1.0, 1: 1.0, 2: 1.0},
+        ("rust", "64"): {0: 1.0, 1: math.e, 2: math.e**2},
+    }
+    (only,) = interactions(cells, ("client", "in flight"), {"Client": CLIENT, "Pipelining": DEPTH})
+    assert only.p == pytest.approx(0.2254, abs=1e-4)
+    assert only.adjusted_p == only.p
+    three_cells: dict[Cell, dict[int, float]] = {("x", *cell): values for cell, values in cells.items()} | {
+        ("y", *cell): {b: v * (1 + 0.3 * b * len(cell[0])) for b, v in values.items()}
+        for cell, values in cells.items()
+    }
+    changes = {"System": ("system", "x", "y"), "Client": CLIENT, "Pipelining": DEPTH}
+    found = sorted(interactions(three_cells, ("system", "client", "in flight"), changes), key=lambda i: i.p)
+    assert len(found) == 3
+    assert found[0].adjusted_p == pytest.approx(min(1, 3 * found[0].p))
+    assert [one.adjusted_p for one in found] == sorted(one.adjusted_p for one in found)
+
+
+def interval(low: float, high: float) -> Interval:
+    return Interval(math.sqrt(low * high), low, high, 5)
+
+
+@pytest.mark.parametrize(
+    ("mean", "states", "expected"),
+    [
+        ((1.2, 1.4), [(1.0, 1.5)], "matters"),
+        ((0.97, 1.03), [(0.95, 1.05)], "negligible"),
+        ((0.97, 1.03), [(0.5, 0.6), (1.7, 1.9)], "matters"),
+        ((0.5, 2.0), [(0.4, 2.5)], "unresolved"),
+        ((0.97, 1.03), [(math.nan, math.nan)], "unresolved"),
+    ],
+)
+def test_only_a_factor_shown_to_be_negligible_everywhere_is_screened_out(
+    mean: tuple[float, float], states: list[tuple[float, float]], expected: str
+) -> None:
+    effect = Effect(interval(*mean), tuple(({}, interval(*state)) for state in states), len(states))
+    assert screen(effect) == expected
+
+
+def test_a_factor_without_any_state_is_unresolved() -> None:
+    assert screen(Effect(None, (), 4)) == "unresolved"
+
+
+def test_a_crossing_by_hand() -> None:
+    # The ratio halves with each doubling: 8 at 2 cores, 4 at 4, so 1 at 16, two doublings beyond 4.
+    at_2 = {0: 8.0, 1: 8.1, 2: 7.9}
+    at_4 = {0: 4.0, 1: 3.95, 2: 4.05}
+    found = crossing([2, 4], [at_2, at_4])
+    assert found is not None
+    assert found.cores == pytest.approx(16, rel=0.01)
+    assert found.doublings_outside == pytest.approx(2, abs=0.02)
+    assert found.per_doubling.estimate == pytest.approx(0.5, rel=0.01)
+    assert found.interval.low < 16 < found.interval.high
+    assert found.misfit == pytest.approx(1)
+
+
+def test_a_crossing_within_the_measured_range_and_a_bend_are_told() -> None:
+    found = crossing([1, 2, 4], [{0: 2.0, 1: 2.02}, {0: 0.9, 1: 0.91}, {0: 0.5, 1: 0.49}])
+    assert found is not None
+    assert found.doublings_outside == 0
+    assert found.misfit > 1.02
+
+
+def test_a_slope_not_told_from_none_has_no_crossing() -> None:
+    assert crossing([2, 4], [{0: 8.0, 1: 8.1, 2: 7.9}, {0: 8.1, 1: 7.9, 2: 8.0}]) is None
+    assert crossing([2], [{0: 8.0, 1: 8.1}]) is None
+    assert crossing([2, 4], [{0: 8.0}, {1: 4.0}]) is None
