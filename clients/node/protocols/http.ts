@@ -1,4 +1,5 @@
-import { Client, type Dispatcher } from "undici";
+import { createRequire } from "node:module";
+import type { Client as UndiciClient, Dispatcher } from "undici";
 import {
   ACKNOWLEDGED,
   type Driver,
@@ -9,6 +10,10 @@ import {
   type Protocol,
 } from "../protocol.ts";
 import type { Transfer } from "../work.ts";
+
+// The one class that is used takes 10 MB, the whole of undici 25.
+const require = createRequire(import.meta.url);
+const Client = require("undici/lib/dispatcher/client.js") as typeof UndiciClient;
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const IDLE_TIMEOUT_MS = 600_000;
@@ -41,7 +46,7 @@ type Settle = (status: number, body: string) => void;
  * node:http with an Agent cost 30, and it can pipeline, which is what in_flight above 1 means in HTTP/1.1.
  */
 class HttpDriver implements Driver {
-  readonly #client: Client;
+  readonly #client: UndiciClient;
   readonly #path: string;
   readonly #pipelined: boolean;
   readonly #onLost: (error: Error) => void;

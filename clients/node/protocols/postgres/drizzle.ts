@@ -1,8 +1,12 @@
-import { eq, inArray } from "drizzle-orm";
-import { drizzle } from "drizzle-orm/node-postgres";
-import { bigint, integer, pgTable } from "drizzle-orm/pg-core";
+import { createRequire } from "node:module";
 import { Refused } from "../../refused.ts";
 import type { PostgresMode } from "../postgres.ts";
+
+// The CommonJS build takes 35 MB where the same modules as ECMAScript modules take 240.
+const require = createRequire(import.meta.url);
+const { eq, inArray } = require("drizzle-orm") as typeof import("drizzle-orm");
+const { drizzle } = require("drizzle-orm/node-postgres") as typeof import("drizzle-orm/node-postgres");
+const { bigint, integer, pgTable } = require("drizzle-orm/pg-core") as typeof import("drizzle-orm/pg-core");
 
 const accounts = pgTable("accounts", {
   id: integer("id").primaryKey(),

@@ -2,7 +2,8 @@ import type { Client } from "pg";
 import { Refused } from "../../refused.ts";
 import type { PostgresMode } from "../postgres.ts";
 
-const NO_ACCOUNT = -1;
+/** Beyond every account that a workload can name. */
+const NO_ACCOUNT = 2 ** 31 - 1;
 
 /**
  * The transaction of ./drizzle.ts without the object-relational mapper: the same five round trips, the

@@ -1,8 +1,12 @@
-import { eq, inArray } from "drizzle-orm";
-import { drizzle } from "drizzle-orm/better-sqlite3";
-import { integer, sqliteTable } from "drizzle-orm/sqlite-core";
+import { createRequire } from "node:module";
 import { Refused } from "../../refused.ts";
 import type { SqliteMode } from "../sqlite.ts";
+
+// The CommonJS build takes 35 MB where the same modules as ECMAScript modules take 240.
+const require = createRequire(import.meta.url);
+const { eq, inArray } = require("drizzle-orm") as typeof import("drizzle-orm");
+const { drizzle } = require("drizzle-orm/better-sqlite3") as typeof import("drizzle-orm/better-sqlite3");
+const { integer, sqliteTable } = require("drizzle-orm/sqlite-core") as typeof import("drizzle-orm/sqlite-core");
 
 const accounts = sqliteTable("accounts", {
   id: integer("id").primaryKey(),
