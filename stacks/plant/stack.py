@@ -1,0 +1,146 @@
+"""The plant: a simulated bank, started from the Rust workspace and asked over its control port."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gapbook import stacks
+from gapbook.clients import rust_binaries_directory
+from gapbook.deployment import Process, log_tail, require_port_free
+from gapbook.errors import SetupError, StackError
+from gapbook.stacks import Durability, Server, ServerChoice
+
+_PROGRAM = "gap-plant"
+_TIMEOUT_S = 30.0
+
+
+class Stack(stacks.Stack):
+    """See :class:`gapbook.stacks.Stack`; what machine is simulated comes with the clients' endpoint."""
+
+    def __init__(self, context: stacks.StackContext) -> None:
+        super().__init__(context)
+        self._process: Process | None = None
+        self._control: socket.socket | None = None
+        self._port = 0
+        self._trials = 0
+
+    # --- before a run -------------------------------------------------------------------------
+    @classmethod
+    def install(cls) -> None:
+        """The plant is built with the Rust clients."""
+
+    @classmethod
+    def locate(cls, choice: ServerChoice) -> Server:
+        if choice.endpoint:
+            raise SetupError("plant: runs only as our own process; name no URL, or a binary of gap-plant")
+        binary = choice.binary or rust_binaries_directory() / _PROGRAM
+        if not binary.is_file():
+            raise SetupError(f"plant: {_PROGRAM} is not built; run: {cls.facts['native']['install_hint']}")
+        return Server(str(binary), _version(binary), stacks.sha256_of(binary))
+
+    # --- life ---------------------------------------------------------------------------------
+    def start(self) -> None:
+        if self._process is not None:
+            return
+        if self.context.choice.port:
+            require_port_free(self.context.choice.port, "plant")
+        self._process = self.deployment.start(
+            [self.locate(self.context.choice).path, "--port", str(self.context.choice.port or 0)],
+            name="plant",
+            stdin=True,
+            stdout=True,
+            processors=self.context.processors,
+        )
+        line = self._process.stdout.readline()
+        try:
+            ready = json.loads(line)
+            self._port = int(ready["port"])
+            self._control = socket.create_connection(("127.0.0.1", int(ready["control_port"])), _TIMEOUT_S)
+        except (ValueError, KeyError, OSError) as error:
+            said = log_tail(self._process.log_path)
+            self.stop()
+            raise StackError(f"plant: not ready: {said}") from error
+
+    def stop(self) -> None:
+        if self._control is not None:
+            self._control.close()
+            self._control = None
+        if self._process is not None:
+            self.deployment.stop(self._process)
+            self._process = None
+
+    def processes(self) -> list[Process]:
+        return [self._process] if self._process else []
+
+    # --- a trial ------------------------------------------------------------------------------
+    def seed(self, accounts: int, initial_balance: int) -> None:
+        self._trials += 1
+        self._ask(f"seed {accounts} {initial_balance} {self._trials}")
+
+    def endpoint(self) -> dict[str, Any]:
+        return {
+            "protocol": "postgres",
+            "host": "127.0.0.1",
+            "port": self._port,
+            "user": "bank",
+            "password": "plant",
+            "database": "plant",
+        }
+
+    def settings(self) -> dict[str, str]:
+        return {"simulated": json.dumps(self._state()["simulated"])}
+
+    def durability(self) -> Durability:
+        return self.context.durability
+
+    def committed_transfers(self) -> int:
+        return int(self._state()["committed"])
+
+    def balances(self) -> NDArray[np.int64]:
+        return np.frombuffer(self._ask("balances", data_follows=True), dtype="<i8").astype(np.int64)
+
+    def log_bytes(self) -> int:
+        return 0
+
+    def server(self) -> Server:
+        return self.locate(self.context.choice)
+
+    def time_factor(self) -> float:
+        """What the planted noise multiplied all times of the latest trial by, once a client has connected."""
+        return float(self._state()["time_factor"])
+
+    # --- inside -------------------------------------------------------------------------------
+    def _state(self) -> dict[str, Any]:
+        state: dict[str, Any] = json.loads(self._ask("state"))
+        return state
+
+    def _ask(self, line: str, *, data_follows: bool = False) -> bytes:
+        """The answer to one line of control: its line, or the bytes that its line counts."""
+        if self._control is None:
+            raise StackError("plant: not started")
+        try:
+            self._control.sendall(line.encode() + b"\n")
+            with self._control.makefile("rb") as reader:
+                answer = reader.readline()
+                data = reader.read(int(answer)) if data_follows else b""
+        except (OSError, ValueError) as error:
+            raise StackError(f"plant: {line}: {error}") from error
+        if not answer.endswith(b"\n") or (data_follows and len(data) != int(answer)):
+            raise StackError(f"plant: {line}: the connection ended within the answer")
+        if answer.startswith(b"error "):
+            raise StackError(f"plant: {line}: {answer.decode().strip()}")
+        return data if data_follows else answer
+
+
+def _version(binary: Path) -> str:
+    printed = subprocess.run([binary, "--version"], capture_output=True, text=True, check=False, timeout=10)
+    if printed.returncode != 0 or not printed.stdout.startswith(_PROGRAM):
+        raise SetupError(f"plant: {binary} is no {_PROGRAM}; name a binary of it")
+    return printed.stdout.strip()
