@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable
 
-from bench import http, postgres, spacetimedb, stored
+from bench import decomposition, http, postgres, spacetimedb, stored
 from bench.pairs import Ratio
 from gapbook.deployment import Deployment
 from gapbook.errors import GapbookError
@@ -20,7 +20,9 @@ _BENCHES: dict[str, Callable[[Deployment, int], list[Ratio]]] = {
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("only", nargs="*", help=f"of: {', '.join(_BENCHES)}, stored; all when none is named")
+    parser.add_argument(
+        "only", nargs="*", help=f"of: {', '.join(_BENCHES)}, decomposition, stored; all when none is named"
+    )
     parser.add_argument(
         "--pairs", type=int, default=5, help="alternating pairs for each comparison (default 5)"
     )
@@ -35,6 +37,9 @@ def main() -> int:
         except GapbookError as error:
             missed = 2
             print(f"{name}: not measured: {error}", file=sys.stderr)
+    if not chosen.only or "decomposition" in chosen.only:
+        for line in decomposition.lines():
+            print(line, flush=True)
     if not chosen.only or "stored" in chosen.only:
         print(*stored.lines(), sep="\n")
     return missed
