@@ -13,6 +13,13 @@ const SLICE_NS = 5e5;
 /** The finest a Node timer gets; an operation released later than intended shows in its response time. */
 const RELEASE_EVERY_NS = 1e6;
 
+/** A request that is out: when it was first sent, when last, and how often again. */
+interface RequestOut {
+  readonly start: number;
+  lastSent: number;
+  retries: number;
+}
+
 /** One connection's part of the load. */
 export class ConnectionLoad {
   readonly number: number;
@@ -20,8 +27,8 @@ export class ConnectionLoad {
   readonly driver: Driver;
   issued = 0;
   lost = false;
-  /** The start of each request that is out, by its index, the oldest first. */
-  readonly out = new Map<number, number>();
+  /** The requests that are out by their index, in the order in which they were last sent. */
+  readonly out = new Map<number, RequestOut>();
   readonly failed: [number, Verdict][] = [];
   readonly inDoubt: number[] = [];
   readonly retried: number[] = [];
@@ -124,27 +131,41 @@ export class Load {
       const transfer = this.#work.draw(connection.number, index);
       const now = this.#clock.now();
       if (now >= this.phases.windowEnd || this.schedule.intended(connection.slot, index) > now) return;
-      connection.out.set(index, now);
+      connection.out.set(index, { start: now, lastSent: now, retries: 0 });
       connection.issued++;
-      connection.driver.send(transfer).then(
+      connection.driver.send(transfer, () => this.#sentAgain(connection, index)).then(
         (outcome) => this.#settle(connection, index, outcome),
         (error) => this.#lose(connection, error),
       );
     }
   }
 
+  #sentAgain(connection: ConnectionLoad, index: number): void {
+    const request = connection.out.get(index);
+    if (request === undefined) return;
+    this.#countRetries(connection, index, request, 1);
+    request.lastSent = this.#clock.now();
+    connection.out.delete(index);
+    connection.out.set(index, request);
+  }
+
+  #countRetries(connection: ConnectionLoad, index: number, request: RequestOut, retries: number): void {
+    if (retries === 0) return;
+    if (request.retries === 0) connection.retried.push(index);
+    request.retries += retries;
+    this.tally.retried += retries;
+  }
+
   #settle(connection: ConnectionLoad, index: number, { verdict, text, retries }: Outcome): void {
-    const start = connection.out.get(index);
-    if (start === undefined) return;
+    const request = connection.out.get(index);
+    if (request === undefined) return;
     const end = this.#clock.now();
+    const { start } = request;
     const intended = this.schedule.isOpen ? this.schedule.intended(connection.slot, index) : start;
     connection.out.delete(index);
     if (verdict !== "acknowledged") connection.failed.push([index, verdict]);
     if (verdict === "error") this.tally.firstError ??= text;
-    if (retries > 0) {
-      connection.retried.push(index);
-      this.tally.retried += retries;
-    }
+    this.#countRetries(connection, index, request, retries);
     this.tally.answered(verdict, { intended, start, end });
     if (end < this.phases.windowEnd) this.#issueAfter(connection, end);
     else if (connection.out.size === 0) this.#keepTime();
@@ -163,7 +184,7 @@ export class Load {
     const now = this.#clock.now();
     connection.lost = true;
     connection.driver.close();
-    for (const [index, start] of connection.out) {
+    for (const [index, { start }] of connection.out) {
       this.tally.unanswered(start, now);
       connection.inDoubt.push(index);
     }
@@ -202,7 +223,7 @@ export class Load {
     for (const connection of this.connections) {
       const [oldest] = connection.out.values();
       if (oldest === undefined) continue;
-      const lateAt = oldest + this.#requestTimeout;
+      const lateAt = oldest.lastSent + this.#requestTimeout;
       if (lateAt > now) this.#nextTimeoutCheck = Math.min(this.#nextTimeoutCheck, lateAt);
       else this.#lose(connection, new Error(`no answer within ${toSeconds(this.#requestTimeout)} s`));
     }

@@ -7,7 +7,7 @@ export interface Outcome {
   readonly verdict: Verdict;
   /** The server's words to an error, otherwise empty. */
   readonly text: string;
-  /** How often the request was sent again before this answer. */
+  /** How often the server says that it sent the request on again. */
   readonly retries: number;
 }
 
@@ -20,10 +20,10 @@ export interface Driver {
   /** Connects, logs in and finds out, untimed, whether a transfer is served. Rejects with what is in the way. */
   open(): Promise<void>;
   /**
-   * One transfer, a transaction of its own. Rejects when its answer is lost and the connection with it;
-   * a Failure ends the client.
+   * One transfer, a transaction of its own; `onSentAgain` is called when it is about to be sent again. Rejects when
+   * its answer is lost and the connection with it; a Failure ends the client.
    */
-  send(transfer: Transfer): Promise<Outcome>;
+  send(transfer: Transfer, onSentAgain: () => void): Promise<Outcome>;
   /** Answers that are still out are of no interest any more. */
   close(): void;
 }

@@ -21,6 +21,7 @@ const KEPT_ERROR_CHARACTERS = 500;
 const OK_BODY = '{"ok":true}';
 const HEADERS = { "content-type": "application/json" };
 const UNSERVED = [404, 405];
+const RETRIES_MAX = 65_535;
 
 export const protocol: Protocol = {
   keys: ["host", "port", "path"],
@@ -143,7 +144,7 @@ export function judge(status: number, body: string): Outcome {
     return refusal;
   }
   const { ok, error, retries = 0 } = (answer ?? {}) as { ok?: unknown; error?: unknown; retries?: unknown };
-  if (typeof retries !== "number" || !Number.isSafeInteger(retries) || retries < 0) return refusal;
+  if (typeof retries !== "number" || !Number.isInteger(retries) || retries < 0 || retries > RETRIES_MAX) return refusal;
   if (status === 200 && ok === true && error === undefined) return { ...ACKNOWLEDGED, retries };
   if (status === 200 && ok === false && error === "insufficient") return { ...INSUFFICIENT, retries };
   return { ...refusal, retries };

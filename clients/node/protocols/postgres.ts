@@ -22,7 +22,7 @@ export type PostgresMode = (client: pg.Client) => Promise<PostgresTransfer>;
 /** A request refused with one of these would have been served at another moment. */
 const RETRYABLE = ["40001", "40P01"];
 const ENDING = ["FATAL", "PANIC"];
-const IDENTIFIER = /^[a-z_][a-z0-9_]{0,62}$/;
+const IDENTIFIER = /^[a-z_]{1,63}$/;
 
 export const protocol: Protocol = {
   keys: ["host", "port", "user", "password", "database", "mode", "function"],
@@ -36,7 +36,7 @@ export const protocol: Protocol = {
       throw endpoint.refused("function", `no function in mode "${mode}"`);
     }
     const name = endpoint.has("function")
-      ? endpoint.text("function", "the name of a function, in lower case", (value) => IDENTIFIER.test(value))
+      ? endpoint.text("function", "the name of a function, of a to z and _", (value) => IDENTIFIER.test(value))
       : "transfer";
     const modes: Record<typeof mode, PostgresMode> = {
       procedure: procedureTransfer(name),
@@ -79,16 +79,14 @@ class PostgresDriver implements Driver {
     this.#transfer = await this.#mode(this.#client);
   }
 
-  async send(transfer: Transfer): Promise<Outcome> {
+  async send(transfer: Transfer, onSentAgain: () => void): Promise<Outcome> {
     for (let retries = 0; ; retries++) {
       try {
-        const said = await this.#transfer(transfer);
-        const outcome = said === "transferred" ? ACKNOWLEDGED : INSUFFICIENT;
-        return retries === 0 ? outcome : { ...outcome, retries };
+        return (await this.#transfer(transfer)) === "transferred" ? ACKNOWLEDGED : INSUFFICIENT;
       } catch (error) {
         const { message, state } = refusalOf(error);
-        if (RETRYABLE.includes(state) && retries < this.#maxRetries) continue;
-        return { ...errorOutcome(message), retries };
+        if (!RETRYABLE.includes(state) || retries === this.#maxRetries) return errorOutcome(message);
+        onSentAgain();
       }
     }
   }

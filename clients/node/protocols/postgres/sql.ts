@@ -7,7 +7,7 @@ const NO_ACCOUNT = 2 ** 31 - 1;
 
 /**
  * The transaction of ./drizzle.ts without the object-relational mapper: the same five round trips, the
- * same order of locks, the statements between BEGIN and COMMIT prepared once for each connection.
+ * same order of locks, all statements prepared once for each connection.
  */
 export const sqlTransfer: PostgresMode = async (client) => {
   await rollingBack(client, async () => {
@@ -15,7 +15,7 @@ export const sqlTransfer: PostgresMode = async (client) => {
     await setBalance(client, NO_ACCOUNT, 0n);
   });
   return async ({ source, destination, amount }) => {
-    await client.query("BEGIN");
+    await run(client, "BEGIN");
     try {
       const rows = await lock(client, source, destination);
       const sourceBalance = balanceOf(rows, source);
@@ -28,7 +28,7 @@ export const sqlTransfer: PostgresMode = async (client) => {
       await commit(client);
       return sourceBalance >= moved ? "transferred" : "insufficient";
     } catch (error) {
-      await client.query("ROLLBACK");
+      await run(client, "ROLLBACK");
       throw error;
     }
   };
@@ -60,15 +60,20 @@ function balanceOf(rows: readonly [number, string][], account: number): bigint {
 
 /** The server answers the COMMIT of a transaction that has failed by rolling it back, which is no error. */
 async function commit(client: Client): Promise<void> {
-  const { command } = await client.query("COMMIT");
+  const command = await run(client, "COMMIT");
   if (command !== "COMMIT") throw new Refused(`COMMIT was answered by ${command}`);
 }
 
 async function rollingBack(client: Client, trial: () => Promise<void>): Promise<void> {
-  await client.query("BEGIN");
+  await run(client, "BEGIN");
   try {
     await trial();
   } finally {
-    await client.query("ROLLBACK");
+    await run(client, "ROLLBACK");
   }
+}
+
+/** Runs a statement that has no parameters; returns what the server says that it did. */
+async function run(client: Client, statement: string): Promise<string> {
+  return (await client.query({ name: statement, text: statement })).command;
 }
