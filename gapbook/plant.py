@@ -72,19 +72,33 @@ class Knobs:
         return cls.parse(load_module_facts("plant").facts["access"][access]["endpoint"]["database"])
 
 
-def true_goodput_of(contestant: Contestant, connections: int) -> float:
-    """The true goodput of a contestant of the system ``plant``, its added round trip included."""
+def true_goodput_of(contestant: Contestant, connections: int, *, window_s: float | None = None) -> float:
+    """The true goodput of a contestant of the system ``plant``, its added round trip included.
+
+    ``window_s`` as in :func:`true_goodput_per_s`.
+    """
     knobs = Knobs.of_access(contestant.access)
     added_us = (contestant.round_trip_ms or 0.0) * 1000
     return true_goodput_per_s(
-        replace(knobs, round_trip_us=knobs.round_trip_us + added_us), connections, contestant.in_flight
+        replace(knobs, round_trip_us=knobs.round_trip_us + added_us),
+        connections,
+        contestant.in_flight,
+        window_s=window_s,
     )
 
 
 def true_goodput_per_s(
-    knobs: Knobs, connections: int, in_flight: int, *, hot_share: float | None = None
+    knobs: Knobs,
+    connections: int,
+    in_flight: int,
+    *,
+    hot_share: float | None = None,
+    window_s: float | None = None,
 ) -> float:
     """Transfers a second of a closed loop against a noiseless plant, after any transient.
+
+    With ``window_s`` what a client reports as goodput, which counts only transfers that begin and end
+    inside the window: those n that are in flight when it begins are left out, n / window_s less.
 
     Exact in closed form
     - without timer, lock and stalls: ``min(lanes / service, n / (service + round trip))`` for n in flight,
@@ -99,19 +113,11 @@ def true_goodput_per_s(
     trip, which lowers an unsaturated goodput by about d / (service + round trip) and leaves a
     saturated one alone.
     """
-    knobs = _with_share(knobs, hot_share)
-    n = connections * in_flight
-    cycle_us = knobs.service_us + knobs.round_trip_us
-    if cycle_us + knobs.lock_us + knobs.commit_timer_us == 0:
-        return math.inf
-    plain = knobs.lock_us == 0 and knobs.stall_us == 0
-    if plain and knobs.commit_timer_us == 0:
-        capacity = knobs.lanes / knobs.service_us if knobs.service_us else math.inf
-        return 1e6 * min(capacity, n / cycle_us)
-    busy_us = math.ceil(n / knobs.lanes) * knobs.service_us
-    if plain and knobs.round_trip_us + busy_us <= knobs.commit_timer_us:
-        return 1e6 * n / knobs.commit_timer_us
-    return _simulate(knobs, connections, in_flight)
+    knobs, n = _with_share(knobs, hot_share), connections * in_flight
+    truth_per_s = _closed_form(knobs, n)
+    if truth_per_s is None:
+        truth_per_s = _simulate(knobs, connections, in_flight)
+    return truth_per_s if window_s is None else max(0.0, truth_per_s - n / window_s)
 
 
 def hot_share(table: AliasTable) -> float:
@@ -129,6 +135,20 @@ def _with_share(knobs: Knobs, share: float | None) -> Knobs:
             "hot_share: needed for a lock that account 0 takes; give the share of transfers that touch it"
         )
     return knobs if knobs.hot is not None else replace(knobs, hot=share)
+
+
+def _closed_form(knobs: Knobs, n: int) -> float | None:
+    """Transfers a second with n in flight; None where no closed form is exact."""
+    if knobs.lock_us or knobs.stall_us:
+        return None
+    cycle_us = knobs.service_us + knobs.round_trip_us
+    if knobs.commit_timer_us == 0:
+        capacity = knobs.lanes / knobs.service_us if knobs.service_us else math.inf
+        return 1e6 * min(capacity, n / cycle_us if cycle_us else math.inf)
+    busy_us = math.ceil(n / knobs.lanes) * knobs.service_us
+    if knobs.round_trip_us + busy_us <= knobs.commit_timer_us:
+        return 1e6 * n / knobs.commit_timer_us
+    return None
 
 
 class _Machine:

@@ -78,6 +78,12 @@ def test_closed_forms_agree_with_the_simulation(knobs: Knobs, connections: int, 
     assert simulated == pytest.approx(closed, rel=0.005)
 
 
+def test_a_window_leaves_out_what_was_in_flight_when_it_began() -> None:
+    timer = Knobs.parse("plant commit_timer_us=500000")
+    assert true_goodput_per_s(timer, 50, 1, window_s=2.0) == 75
+    assert true_goodput_per_s(timer, 50, 1, window_s=0.1) == 0
+
+
 def test_a_plant_without_times_is_bounded_by_nothing() -> None:
     assert true_goodput_per_s(Knobs(), 1, 1) == math.inf
 
@@ -222,6 +228,7 @@ def test_a_commit_timer_passes_each_connection_once(measure: Measure) -> None:
     assert row["truth_per_s"] == 100
     # Whole ticks of 50; one more or less falls into the window.
     assert row["completed_per_s"] in (75, 100, 125)
+    assert row["goodput_per_s"] == row["completed_per_s"] - 25
 
 
 def test_planted_noise_is_told(measure: Measure, plant: Any) -> None:
