@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bench.pairs import Load
-from gapbook.clients import ClientRun, closed_loop, find_client
+from gapbook.clients import ClientRun, configure_load, find_client
 from gapbook.deployment import Deployment
 from gapbook.work import AliasTable
 
@@ -19,7 +19,7 @@ def configuration(
     deployment: Deployment, endpoint: dict[str, Any], *, connections: int, in_flight: int
 ) -> dict[str, Any]:
     """Closed loop over uniform accounts, no warm-up: what is counted is the whole run, start included."""
-    return closed_loop(
+    return configure_load(
         endpoint,
         AliasTable.zipf_cached(ACCOUNTS, 0.0),
         deployment.directory,

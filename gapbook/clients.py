@@ -31,7 +31,7 @@ __all__ = [
     "CONTRACT_VERSION",
     "Client",
     "ClientRun",
-    "closed_loop",
+    "configure_load",
     "discover_clients",
     "find_client",
     "rust_workspace_key",
@@ -157,7 +157,7 @@ def find_client(language: str, protocol: str, access: str | None = None) -> Clie
     raise ParameterError(f"client: none in {language!r} speaks {protocol!r}; there are: {there_are}")
 
 
-def closed_loop(
+def configure_load(
     endpoint: Mapping[str, Any],
     table: AliasTable,
     tables: Path,
@@ -173,8 +173,10 @@ def closed_loop(
     request_timeout_s: float,
     max_retries: int = 0,
     flaws: Sequence[Mapping[str, Any]] = (),
+    rate_per_s: float | None = None,
 ) -> dict[str, Any]:
-    """The configuration of a closed loop of transfers on one thread (clients/CONTRACT.md).
+    """The configuration of a load of transfers on one thread (clients/CONTRACT.md): a closed loop, or an
+    open one that offers ``rate_per_s``.
 
     The alias table is written beneath ``tables``, where the client reads it.
     """
@@ -196,7 +198,7 @@ def closed_loop(
         },
         "connections": connections,
         "in_flight": in_flight,
-        "loop": {"kind": "closed"},
+        "loop": {"kind": "closed"} if rate_per_s is None else {"kind": "open", "rate_per_s": rate_per_s},
         "threads": CLIENT_THREADS,
         "warmup_s": warmup_s,
         "window_s": window_s,

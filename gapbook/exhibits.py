@@ -14,6 +14,7 @@ import polars as pl
 
 from gapbook import charts, page
 from gapbook.claims import Claim, claim
+from gapbook.exhibits_calibration import CalibrationExhibits
 from gapbook.exhibits_flaws import FlawExhibits
 from gapbook.exhibits_kill import KILL_COLUMNS, kill_caption, kill_table
 from gapbook.exhibits_lattice import LatticeExhibits
@@ -27,7 +28,7 @@ from gapbook.scenario import Contestant
 __all__ = ["Exhibits"]
 
 
-class Exhibits(FlawExhibits, LatticeExhibits, LineExhibits):
+class Exhibits(CalibrationExhibits, FlawExhibits, LatticeExhibits, LineExhibits):
     """What a notebook displays. Every number in it is computed from the run's record."""
 
     # --- first screen -------------------------------------------------------------------------

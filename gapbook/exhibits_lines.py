@@ -8,19 +8,13 @@ from collections.abc import Mapping, Sequence
 from gapbook import charts, page
 from gapbook.interval import Interval, format_factor
 from gapbook.pictured import Pictured
+from gapbook.plant import hot_share
 from gapbook.scenario import Contestant
 from gapbook.work import AliasTable
 
-__all__ = ["LineExhibits", "hot_share"]
+__all__ = ["LineExhibits"]
 
 _CEILING_DRAWN_BELOW = 7.0
-
-
-def hot_share(accounts: int, alpha: float) -> float:
-    """The share of transfers that touch the most frequent account, given that both accounts differ."""
-    probability = AliasTable.zipf_cached(accounts, alpha).probabilities()
-    hottest = float(probability.max())
-    return 2 * hottest * (1 - hottest) / (1 - float((probability**2).sum()))
 
 
 class LineExhibits(Pictured):
@@ -93,14 +87,16 @@ class LineExhibits(Pictured):
         highest, lowest = (self.goodput(contestant.name, a) for a in (self.alphas[-1], self.alphas[0]))
         if highest is None or lowest is None:
             return None
-        accounts = self.scenario.workload.accounts
-        bound = highest.estimate * hot_share(accounts, self.alphas[-1])
+        bound = highest.estimate * self._hot_share(self.alphas[-1])
         points = [
             charts.LinePoint(alpha, Interval(rate, rate, rate, 1))
             for alpha in self.alphas
-            if (rate := bound / hot_share(accounts, alpha)) < _CEILING_DRAWN_BELOW * lowest.estimate
+            if (rate := bound / self._hot_share(alpha)) < _CEILING_DRAWN_BELOW * lowest.estimate
         ]
         return charts.Line("other", "hot-key ceiling", tuple(points), is_ceiling=True)
+
+    def _hot_share(self, alpha: float) -> float:
+        return hot_share(AliasTable.zipf_cached(self.scenario.workload.accounts, alpha))
 
     def _contention_title(self, contestants: Sequence[Contestant]) -> str:
         parts = []
@@ -122,7 +118,7 @@ class LineExhibits(Pictured):
         columns = ["α", "touch the hottest account", *(f"{name}: hold at most" for name in contestants)]
         rows: list[list[str | page.Html]] = []
         for alpha in self.alphas:
-            share = hot_share(self.scenario.workload.accounts, alpha)
+            share = self._hot_share(alpha)
             cells = []
             for name in contestants:
                 goodput = self.goodput(name, alpha)

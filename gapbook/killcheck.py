@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from gapbook import warden
-from gapbook.clients import ClientRun, closed_loop
+from gapbook.clients import ClientRun, configure_load
 from gapbook.deployment import Deployment
 from gapbook.errors import ClientError, StackError
 from gapbook.scenario import Contestant, Scenario
@@ -196,7 +196,7 @@ class _Check:
 
     def _configuration(self, endpoint: Mapping[str, Any]) -> dict[str, Any]:
         contestant = self.contestant
-        return closed_loop(
+        return configure_load(
             endpoint,
             self.table,
             self.deployment.directory,

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from gapbook.clients import Client, ClientRun, closed_loop, rust_binaries_directory
+from gapbook.clients import Client, ClientRun, configure_load, rust_binaries_directory
 from gapbook.deployment import Deployment, log_tail
 from gapbook.errors import ParameterError, SetupError, StackError
 from gapbook.paths import CHECKOUT
@@ -72,7 +72,7 @@ def measure_ceiling(
         return None
     table = AliasTable.zipf_cached(_ACCOUNTS, 0.0)
     with null_server(deployment, protocol) as address:
-        configuration = closed_loop(
+        configuration = configure_load(
             {**endpoint, **address},
             table,
             deployment.directory,

@@ -56,6 +56,7 @@ class Contestant:
     deadlock is sent again. ``flaws`` are defects of a published benchmark, switched on in the client
     (clients/CONTRACT.md). ``server_killed`` ends the server in the middle of the window.
     ``initial_balance`` None is that of the workload; a poor bank must refuse many transfers.
+    ``rate_per_s`` is the offered load of an open loop, None is a closed loop.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Contestant:
     flaws: tuple[Mapping[str, Any], ...] = ()
     server_killed: bool = False
     initial_balance: int | None = None
+    rate_per_s: float | None = None
 
     def __post_init__(self) -> None:
         self.module.require(self.access, self.tier)
@@ -124,6 +126,7 @@ class Contestant:
             "isolation": self.isolation or "the server's own",
             "server cores": "all" if self.server_cores is None else str(self.server_cores),
             "round trip": "none added" if self.round_trip_ms is None else f"{self.round_trip_ms:g} ms",
+            "loop": "closed" if self.rate_per_s is None else f"open, {self.rate_per_s:g}/s",
             "counting": ", ".join(str(flaw["name"]) for flaw in self.flaws) or "honest",
         }
 
@@ -146,6 +149,7 @@ class Contestant:
             self.durability or "",
             self.isolation or "",
             cores,
+            "" if self.rate_per_s is None else f"open loop, {self.rate_per_s:,.0f}/s",
             "" if self.round_trip_ms is None else f"round trip + {self.round_trip_ms:g} ms",
         )
         return " · ".join(part for part in parts if part)

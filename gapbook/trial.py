@@ -20,7 +20,7 @@ from gapbook import gates
 from gapbook.accounting import proportional_memory_bytes
 from gapbook.audit import Audit, reconcile
 from gapbook.backlog import Backlog, wait_until_idle
-from gapbook.clients import CLIENT_THREADS, ClientRun, closed_loop
+from gapbook.clients import CLIENT_THREADS, ClientRun, configure_load
 from gapbook.delay import delay_proxy
 from gapbook.deployment import Deployment, Process
 from gapbook.edges import Edges, WindowCpu
@@ -150,7 +150,7 @@ def _configuration(
     tables: Path,
 ) -> dict[str, Any]:
     """What the client is told; see clients/CONTRACT.md."""
-    return closed_loop(
+    return configure_load(
         endpoint,
         table,
         tables,
@@ -165,6 +165,7 @@ def _configuration(
         request_timeout_s=scenario.request_timeout_s,
         max_retries=0 if contestant.module.is_process(contestant.tier) else contestant.max_retries,
         flaws=contestant.flaws,
+        rate_per_s=contestant.rate_per_s,
     )
 
 

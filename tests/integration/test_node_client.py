@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gapbook.audit import Audit, reconcile
-from gapbook.clients import ClientRun, closed_loop, find_client
+from gapbook.clients import ClientRun, configure_load, find_client
 from gapbook.deployment import Deployment, free_port
 from gapbook.errors import ClientError
 from gapbook.stacks import Durability, Stack, StackContext, stack_class
@@ -21,6 +21,8 @@ _AMOUNT_MAX = 1_000
 _CONNECTIONS = 8
 _CLOSED_PORT = free_port()
 _SYNCHRONOUS_NORMAL = "1"
+_ALPHA = 1.5
+_TABLE = AliasTable.zipf(_ACCOUNTS, _ALPHA)
 _WORK: dict[str, Any] = {"seed": 7, "amount_max": _AMOUNT_MAX}
 
 
@@ -41,25 +43,22 @@ def _serializable_postgres(deployment: Deployment) -> Iterator[Stack]:
     stack.stop()
 
 
-def _run(
+def _load(
     stack: Stack,
     tables: Path,
     endpoint: Mapping[str, Any],
     *,
+    on_event: Callable[[dict[str, Any]], None] = lambda _: None,
     in_flight: int = 1,
-    alpha: float = 1.5,
     max_retries: int = 0,
-) -> tuple[dict[str, Any], Audit]:
-    """A short closed loop over a bank seeded anew: the report, and what the audit says of it."""
-    table = AliasTable.zipf(_ACCOUNTS, alpha)
-    stack.seed(_ACCOUNTS, _INITIAL)
-    before = stack.committed_transfers()
-    configuration = closed_loop(
+) -> dict[str, Any]:
+    """The report of a short closed loop."""
+    configuration = configure_load(
         {**stack.endpoint(), **endpoint},
-        table,
+        _TABLE,
         tables,
         **_WORK,
-        alpha=alpha,
+        alpha=_ALPHA,
         connections=_CONNECTIONS,
         in_flight=in_flight,
         warmup_s=0.2,
@@ -68,9 +67,18 @@ def _run(
         request_timeout_s=5.0,
         max_retries=max_retries,
     )
-    events: list[dict[str, Any]] = []
     client = find_client("typescript", stack.endpoint()["protocol"])
-    report = ClientRun(client, configuration, events.append).run(stack.deployment)
+    return ClientRun(client, configuration, on_event).run(stack.deployment)
+
+
+def _run(
+    stack: Stack, tables: Path, endpoint: Mapping[str, Any], **load: Any
+) -> tuple[dict[str, Any], Audit]:
+    """Load a bank seeded anew: the report, and what the audit says of it."""
+    stack.seed(_ACCOUNTS, _INITIAL)
+    before = stack.committed_transfers()
+    events: list[dict[str, Any]] = []
+    report = _load(stack, tables, endpoint, on_event=events.append, **load)
     names = [event.get("event") for event in events]
     assert [names.count(name) for name in ("ready", "window_start", "window_end")] == [1, 1, 1]
     committed = stack.committed_transfers()
@@ -78,7 +86,7 @@ def _run(
         report,
         committed=None if committed is None or before is None else committed - before,
         balances=stack.balances(),
-        table=table,
+        table=_TABLE,
         **_WORK,
         initial_balance=_INITIAL,
     )
@@ -139,6 +147,39 @@ def test_postgres_serialization_failures_are_sent_again(
 def test_spacetimedb(spacetimedb_stack: Stack, tmp_path: Path, in_flight: int) -> None:
     report, audit = _run(spacetimedb_stack, tmp_path, {}, in_flight=in_flight)
     _assert_sound(report, audit, most_out=_CONNECTIONS * in_flight)
+
+
+@pytest.mark.parametrize(
+    ("stack_name", "endpoint", "in_flight"),
+    [
+        ("postgres", {}, 1),
+        ("postgres", {}, 8),
+        ("postgres", {"mode": "sql"}, 1),
+        ("postgres", {"mode": "drizzle"}, 1),
+        ("spacetimedb", {}, 8),
+    ],
+)
+def test_server_that_dies_leaves_its_last_requests_in_doubt(
+    deployment: Deployment, tmp_path: Path, stack_name: str, endpoint: dict[str, Any], in_flight: int
+) -> None:
+    stack = stack_class(stack_name)(StackContext(deployment, Durability("delayed", 500.0)))
+    stack.start()
+
+    def kill(event: dict[str, Any]) -> None:
+        if event.get("event") == "window_start":
+            stack.kill()
+
+    try:
+        stack.seed(_ACCOUNTS, _INITIAL)
+        report = _load(stack, tmp_path, endpoint, on_event=kill, in_flight=in_flight)
+    finally:
+        stack.stop()
+    assert report["lost_connections"] == _CONNECTIONS
+    in_doubt = [len(row["in_doubt"]) for row in report["connections"]]
+    assert 0 < sum(in_doubt) == report["in_doubt"]
+    assert max(in_doubt) <= in_flight
+    assert report["failed"]["error"] == 0, report["first_error"]
+    assert report["attempted"] == report["acknowledged"] + sum(report["failed"].values()) + report["in_doubt"]
 
 
 @pytest.mark.parametrize("mode", ["sql", "drizzle"])

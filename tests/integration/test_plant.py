@@ -14,7 +14,7 @@ import psycopg
 import pytest
 from psycopg import pq
 
-from gapbook.clients import ClientRun, closed_loop, find_client
+from gapbook.clients import ClientRun, configure_load, find_client
 from gapbook.deployment import Deployment
 from gapbook.errors import ClientError, ParameterError, SetupError, StackError
 from gapbook.modules import load_module_facts
@@ -245,7 +245,7 @@ def test_planted_noise_is_told(measure: Measure, plant: Any) -> None:
 
 
 def _run_client(deployment: Deployment, plant: Stack, database: str) -> dict[str, Any]:
-    configuration = closed_loop(
+    configuration = configure_load(
         {**plant.endpoint(), "database": database},
         AliasTable.zipf_cached(1000, 0.0),
         deployment.directory,

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from gapbook.audit import reconcile
-from gapbook.clients import ClientRun, closed_loop, find_client
+from gapbook.clients import ClientRun, configure_load, find_client
 from gapbook.deployment import Deployment
 from gapbook.errors import ClientError, SetupError, StackError
 from gapbook.modules import RunningTier, load_module_facts
@@ -98,7 +98,7 @@ def _started(deployment: Deployment, durability: Durability) -> Iterator[Stack]:
 def _configuration(
     endpoint: dict[str, Any], table: AliasTable, tables: Path, *, window_s: float = 1.0
 ) -> dict[str, Any]:
-    return closed_loop(
+    return configure_load(
         endpoint,
         table,
         tables,

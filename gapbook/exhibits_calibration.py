@@ -1,0 +1,160 @@
+"""Exhibits of calibration: what was measured of plants whose truth is known."""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from collections.abc import Sequence
+
+from gapbook import page
+from gapbook.coverage import Coverage
+from gapbook.factors import Factor, decompose
+from gapbook.interval import Interval, format_count, format_factor
+from gapbook.pictured import Pictured
+from gapbook.plant import true_goodput_of
+from gapbook.scenario import Contestant
+from gapbook.trial import decode_histogram
+
+__all__ = ["CalibrationExhibits", "coverage_table"]
+
+_TAIL_PERCENTILE = 99.0
+
+
+class CalibrationExhibits(Pictured):
+    """Measured beside true, for contestants of the system ``plant``."""
+
+    def truth_table(self, contestants: Sequence[Contestant]) -> page.Html:
+        """Goodput of each plant: the truth, our interval, and whether the interval holds the truth."""
+        rows: list[list[str | page.Html]] = []
+        for contestant in contestants:
+            truth = true_goodput_of(contestant, self.scenario.connections)
+            ours = self.goodput(contestant.name, self.alphas[0])
+            rows.append(
+                [
+                    contestant.name,
+                    f"{format_count(truth)}/s",
+                    f"{ours.as_count()}/s" if ours else "no valid trial",
+                    f"{ours.estimate / truth - 1:+.1%}" if ours else "–",
+                    _holds(ours, truth),
+                ]
+            )
+        return page.values_table(("plant", "truth", "measured", "off by", "interval holds truth"), rows)
+
+    def ratios_table(self, pairs: Sequence[tuple[str, Contestant, Contestant]]) -> page.Html:
+        """Planted ratios beside measured ones: pairs of a name, the plant above and the plant beneath."""
+        rows: list[list[str | page.Html]] = []
+        for name, over, under in pairs:
+            truth = true_goodput_of(over, self.scenario.connections) / true_goodput_of(
+                under, self.scenario.connections
+            )
+            ours = self.ratio(over.name, under.name, self.alphas[0])
+            rows.append(
+                [
+                    name,
+                    f"×{format_factor(truth)}",
+                    ours.as_factor() if ours else "no valid trial",
+                    _holds(ours, truth),
+                ]
+            )
+        return page.values_table(("planted", "truth", "recovered", "interval holds truth"), rows)
+
+    def planted_factors_table(self, factors: Sequence[Factor], lattice: Sequence[Contestant]) -> page.Html:
+        """The decomposition of the measured lattice beside that of the true one."""
+        alpha = self.alphas[0]
+        ours = self.decompose(factors, alpha)
+        truth = decompose(
+            factors,
+            {
+                tuple(contestant.levels()[factor.dimension] for factor in factors): {
+                    0: true_goodput_of(contestant, self.scenario.connections)
+                }
+                for contestant in lattice
+            },
+        )
+        if ours is None or truth is None:
+            return page.banner(
+                "note", "A cell of the planted lattice has no valid trial: nothing to compare."
+            )
+        rows: list[list[str | page.Html]] = [
+            [
+                share.factor.name,
+                f"×{format_factor(true.multiplier.estimate)}",
+                share.multiplier.as_factor(),
+                _holds(share.multiplier, true.multiplier.estimate),
+            ]
+            for share, true in zip(ours.shares, truth.shares, strict=True)
+        ]
+        rows.append(
+            [
+                "whole gap",
+                f"×{format_factor(truth.gap.estimate)}",
+                ours.gap.as_factor(),
+                _holds(ours.gap, truth.gap.estimate),
+            ]
+        )
+        rows.append(["closes in log to", "0", f"{ours.closing_error_log:.1e}", "–"])
+        return page.values_table(("factor", "truth", "recovered", "interval holds truth"), rows)
+
+    def omission_table(self, contestants: Sequence[Contestant]) -> page.Html:
+        """The tail of latency as the waiting client sees it and from the intended start."""
+        rows: list[list[str | page.Html]] = []
+        for contestant in contestants:
+            tails: dict[str, list[float]] = {"service": [], "response": []}
+            for row in self.rows(contestant.name, self.alphas[0]):
+                histograms = self.histograms(int(row["trial"]))
+                for kind, values in tails.items():
+                    if histograms.get(kind):
+                        found = decode_histogram(histograms[kind])
+                        values.append(found.get_value_at_percentile(_TAIL_PERCENTILE) / 1e6)
+            cells = [f"{statistics.median(v):,.1f} ms" if v else "no trial" for v in tails.values()]
+            loop = "closed" if contestant.rate_per_s is None else f"open, {contestant.rate_per_s:,.0f}/s"
+            rows.append([contestant.name, loop, *cells])
+        return page.values_table(("plant", "loop", "p99 service time", "p99 response time"), rows)
+
+    def histograms(self, trial: int) -> dict[str, str]:
+        """The encoded histograms of one trial, by what they time."""
+        found = self.run.histograms.filter(self.run.histograms["trial"] == trial).to_dicts()
+        if not found:
+            return {}
+        return {
+            kind: found[0][f"{kind}_time_histogram"]
+            for kind in ("service", "response")
+            if found[0][f"{kind}_time_histogram"]
+        }
+
+    def labels_table(self, contestants: Sequence[Contestant]) -> page.Html:
+        """What trials of each plant were labelled, and why some were refused."""
+        rows: list[list[str | page.Html]] = []
+        for contestant in contestants:
+            seen = self.rows(contestant.name, self.alphas[0])
+            labels = sorted({label.partition(":")[0] for row in seen for label in json.loads(row["labels"])})
+            valid = sum(bool(row["valid"]) for row in seen)
+            rows.append([contestant.name, f"{valid} of {len(seen)}", ", ".join(labels) or "none"])
+        return page.values_table(("plant", "trials valid", "labels"), rows)
+
+
+def coverage_table(found: Sequence[tuple[str, Coverage]]) -> page.Html:
+    """How often intervals held the truth of virtual plants, by design and quantity."""
+    rows: list[list[str | page.Html]] = []
+    for name, coverage in found:
+        for quantity in coverage.quantities:
+            low, high = quantity.wilson
+            rows.append(
+                [
+                    f"{name}: {quantity.name}",
+                    f"{coverage.blocks}",
+                    f"{quantity.tried:,}",
+                    f"{quantity.covered / quantity.tried:.1%} [{low:.1%}–{high:.1%}]",
+                    f"{quantity.bootstrap_covered / quantity.tried:.1%}",
+                ]
+            )
+    return page.values_table(
+        ("design: quantity", "blocks", "plants", "t interval holds truth", "bootstrap holds truth"), rows
+    )
+
+
+def _holds(ours: Interval | None, truth: float) -> str:
+    if ours is None or not ours.bounded or not math.isfinite(truth):
+        return "–"
+    return "yes" if ours.low <= truth <= ours.high else "no"
