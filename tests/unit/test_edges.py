@@ -32,8 +32,18 @@ def test_one_edge_alone_gives_no_number() -> None:
     assert math.isnan(edges.window_cpu().steal_s)
 
 
-def test_a_server_without_processes_makes_the_rest_unknown() -> None:
+def test_an_engine_inside_its_client_uses_no_cpu_of_its_own() -> None:
     edges = Edges([], [])
+    edges.on_event({"event": "window_start"})
+    spin()
+    edges.on_event({"event": "window_end"})
+    window = edges.window_cpu()
+    assert window.server_s == 0.0
+    assert math.isfinite(window.other_s(0.0))
+
+
+def test_a_server_that_nobody_may_watch_makes_the_rest_unknown() -> None:
+    edges = Edges(None, [])
     edges.on_event({"event": "window_start"})
     edges.on_event({"event": "window_end"})
     assert math.isnan(edges.window_cpu().other_s(0.0))
