@@ -1,0 +1,267 @@
+"""A scenario refuses what is unequal and not declared; a contestant refuses what nobody can run."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from gapbook.chapter import Chapter
+from gapbook.errors import ParameterError
+from gapbook.scenario import Contestant, Scenario, Variant, Workload
+from gapbook.stacks import Durability
+from tests.unit.test_parameters import GOOD
+
+DELAYED = Durability("delayed", 500.0)
+
+
+def postgres(name: str = "postgres", **settings: Any) -> Contestant:
+    return Contestant(
+        **{
+            "name": name,
+            "system": "postgres",
+            "access": "procedure",
+            "tier": "direct",
+            "client": "rust",
+            "in_flight": 1,
+            **settings,
+        }
+    )
+
+
+def spacetimedb(name: str = "spacetimedb", **settings: Any) -> Contestant:
+    return Contestant(name, "spacetimedb", "reducer", "direct", "rust", 1, **settings)
+
+
+def scenario(*contestants: Contestant, **changed: Any) -> Scenario:
+    return Scenario(
+        **{
+            "chapter": "test",
+            "contestants": contestants,
+            "workload": Workload(1000),
+            "alphas": (0.0, 1.5),
+            "connections": 4,
+            "window_s": 0.5,
+            "warmup_s": 0.2,
+            "durability": DELAYED,
+            "seed": 1,
+            **changed,
+        }
+    )
+
+
+# --- promises must be equal -------------------------------------------------------------------
+FLUSHED = postgres("flushed", durability="fsync-per-commit")
+REPEATABLE = postgres("repeatable", isolation="repeatable read")
+STRICT = postgres("strict", isolation="serializable")
+
+
+def test_unequal_durability_is_refused_with_both_contestants_and_levels() -> None:
+    with pytest.raises(ParameterError) as caught:
+        scenario(postgres(), FLUSHED)
+    assert str(caught.value) == (
+        "durability: unequal (postgres has delayed(500 ms), flushed has fsync-per-commit) and no factor of "
+        "chapter test; make it equal, or declare it with varies=['durability']"
+    )
+
+
+def test_unequal_isolation_is_refused_with_both_contestants_and_levels() -> None:
+    with pytest.raises(ParameterError) as caught:
+        scenario(STRICT, REPEATABLE)
+    assert str(caught.value) == (
+        "isolation: unequal (strict has serializable, repeatable has repeatable read) and no factor of "
+        "chapter test; make it equal, or declare it with varies=['isolation']"
+    )
+
+
+def test_isolation_is_equal_where_it_is_equal_in_effect() -> None:
+    """The locks of the module make the default level of the server serializable for these transfers."""
+    assert scenario(postgres(), STRICT, spacetimedb(), postgres("spelled", isolation="read committed"))
+
+
+@pytest.mark.parametrize(("promise", "unequal"), [("durability", FLUSHED), ("isolation", REPEATABLE)])
+def test_a_declared_factor_may_differ_and_no_other_promise(promise: str, unequal: Contestant) -> None:
+    base = postgres()
+    assert scenario(base, unequal, varies=(promise,)).contestants == (base, unequal)
+    other = "durability" if promise == "isolation" else "isolation"
+    with pytest.raises(ParameterError, match=f"^{promise}: unequal"):
+        scenario(base, unequal, varies=(other,))
+
+
+def test_a_promise_spelled_out_is_equal_to_that_of_the_scenario() -> None:
+    assert scenario(postgres(), postgres("same", durability=str(DELAYED)))
+
+
+def test_contestants_left_out_need_not_be_equal() -> None:
+    """Selection may drop the factor, and what is left is still a scenario."""
+    both = scenario(postgres(), FLUSHED, varies=("durability",))
+    assert [c.name for c in both.select(["flushed"]).contestants] == ["flushed"]
+    with pytest.raises(ParameterError, match="'typo' is unknown; allowed: postgres, flushed"):
+        both.select(["typo"])
+
+
+def test_a_durability_that_is_no_class_is_refused() -> None:
+    with pytest.raises(ParameterError, match="durability: 'sometimes' is not a class"):
+        postgres(durability="sometimes")
+
+
+def test_a_name_given_twice_and_no_contestant_are_refused() -> None:
+    with pytest.raises(ParameterError, match="a name is given twice"):
+        scenario(postgres(), postgres())
+    with pytest.raises(ParameterError, match="none is left"):
+        scenario()
+
+
+def test_a_scenario_reads_back_from_json_as_it_was() -> None:
+    whole = scenario(
+        postgres(
+            flaws=({"name": "replayed-pairs", "batch": 100},),
+            durability="none",
+            isolation="serializable",
+            server_cores=1,
+            round_trip_ms=2.5,
+            max_retries=7,
+            initial_balance=10,
+        ),
+        spacetimedb(),
+        varies=("durability", "isolation"),
+    )
+    assert Scenario.from_dict(json.loads(json.dumps(whole.as_dict()))) == whole
+
+
+def test_a_scenario_stored_before_there_were_factors_of_promises_reads_back() -> None:
+    stored = scenario(postgres()).as_dict()
+    del stored["varies"]
+    stored["contestants"] = [
+        {key: row[key] for key in ("name", "system", "access", "tier", "client", "in_flight")}
+        for row in stored["contestants"]
+    ]
+    assert Scenario.from_dict(stored) == scenario(postgres())
+
+
+def test_what_a_contestant_does_not_say_is_that_of_the_scenario() -> None:
+    own = postgres("own", durability="none", initial_balance=3)
+    both = scenario(postgres(), own, varies=("durability",))
+    assert (both.durability_of(postgres()), both.initial_balance_of(postgres())) == (DELAYED, 10_000_000)
+    assert (both.durability_of(own), both.initial_balance_of(own)) == (Durability("none"), 3)
+
+
+# --- variants ---------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("variant", "label"),
+    [
+        (Variant("postgres", str(DELAYED), None, None), "postgres"),
+        (Variant("postgres", "none", None, None), "postgres (none)"),
+        (Variant("postgres", str(DELAYED), "serializable", 1), "postgres (serializable, 1 core)"),
+        (Variant("postgres", str(DELAYED), None, 2), "postgres (2 cores)"),
+        (
+            Variant("postgres", "fsync-per-commit", "serializable", 2),
+            "postgres (fsync-per-commit, serializable, 2 cores)",
+        ),
+    ],
+)
+def test_a_variant_is_labelled_by_what_is_not_as_the_scenario_has_it(variant: Variant, label: str) -> None:
+    assert variant.label(DELAYED) == label
+
+
+def test_contestants_share_a_server_unless_it_must_be_started_otherwise() -> None:
+    server = postgres().variant(DELAYED)
+    same = [postgres(access="sql"), postgres(in_flight=8), postgres(round_trip_ms=1.0, max_retries=3)]
+    other = [FLUSHED, STRICT, postgres(server_cores=1)]
+    assert {one.variant(DELAYED) for one in same} == {server}
+    assert len({one.variant(DELAYED) for one in [*same, *other]}) == 4
+    assert postgres(server_cores=2).variant(DELAYED).processors == [0, 1]
+    assert server.processors is None
+
+
+# --- levels -----------------------------------------------------------------------------------
+def test_levels_name_the_same_thing_alike_for_all_systems() -> None:
+    ours, theirs = postgres().levels(), spacetimedb().levels()
+    assert ours["access"] == theirs["access"] == "one call"
+    assert {key for key in ours if ours[key] != theirs[key]} == {"system"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "dimension", "level"),
+    [
+        ({"access": "sql"}, "access", "SQL statements"),
+        ({"tier": "rpc"}, "tier", "rpc"),
+        ({"client": "typescript"}, "client", "typescript"),
+        ({"in_flight": 8}, "in flight", "8"),
+        ({"durability": "none"}, "durability", "none"),
+        ({"isolation": "serializable"}, "isolation", "serializable"),
+        ({"server_cores": 1}, "server cores", "1"),
+        ({"round_trip_ms": 0.5}, "round trip", "0.5 ms"),
+        ({"flaws": ({"name": "replayed-pairs"},)}, "counting", "replayed-pairs"),
+    ],
+)
+def test_each_setting_is_a_dimension_of_its_own(settings: dict[str, Any], dimension: str, level: str) -> None:
+    base, changed = postgres().levels(), postgres(**settings).levels()
+    assert {key for key in base if base[key] != changed[key]} == {dimension}
+    assert changed[dimension] == level
+
+
+def test_a_contestant_is_told_apart_by_its_detail() -> None:
+    detail = postgres(server_cores=1, isolation="serializable", round_trip_ms=2.0).detail_label
+    for part in ("Rust client", "procedure", "serializable", "server on 1 of all cores", "round trip + 2 ms"):
+        assert part in detail.split(" · ")
+
+
+# --- what nobody can run ----------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("levels", "said"),
+    [
+        # The client has one request out.
+        (("sqlite", "sql", "in-process", "rust"), "rust client for sqlite"),
+        (("postgres", "procedure", "rpc", "python"), "python client for http"),
+    ],
+)
+def test_more_than_one_in_flight_is_refused_where_a_client_has_one(
+    levels: tuple[str, str, str, str], said: str
+) -> None:
+    assert Contestant("one", *levels, 1)
+    with pytest.raises(ParameterError, match=f"in_flight: .*{said}.*allowed: 1"):
+        Contestant("two", *levels, 2)
+
+
+@pytest.mark.parametrize("kind", ["access", "tier"])
+def test_more_than_one_in_flight_is_refused_where_the_module_has_one(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    level = {"access": "procedure", "tier": "direct"}[kind]
+    monkeypatch.setitem(postgres().module.facts[kind][level], "pipelined", False)
+    assert postgres(in_flight=1)
+    with pytest.raises(ParameterError, match=f"in_flight: {kind} '{level}' of postgres .*allowed: 1"):
+        postgres(in_flight=2)
+
+
+def test_levels_that_do_not_exist_are_refused_with_those_that_do() -> None:
+    with pytest.raises(ParameterError, match=r"access: 'reducer' is not one of postgres; allowed: .*sql"):
+        postgres(access="reducer")
+    with pytest.raises(ParameterError, match="'batch' of postgres cannot be reached by tier 'rpc'"):
+        postgres(access="batch", tier="rpc")
+
+
+def test_a_lattice_names_what_cannot_be_run_with_the_reason() -> None:
+    chapter = Chapter("test", GOOD)
+
+    def name(**levels: Any) -> str:
+        return "-".join(str(level) for level in levels.values())
+
+    feasible, infeasible = chapter.lattice(
+        name,
+        "postgres",
+        access=("drizzle", "procedure"),
+        tier=("rpc", "direct"),
+        client=("rust",),
+        in_flight=(1, 8),
+    )
+    reasons = dict(infeasible)
+    assert len(feasible) + len(infeasible) == 8
+    assert {one.name for one in feasible}.isdisjoint(reasons)
+    assert "procedure-direct-rust-8" in {one.name for one in feasible}
+    assert reasons.keys() == {"drizzle-direct-rust-1", "drizzle-direct-rust-8"}
+    assert all("drizzle" in reason for reason in reasons.values())
+    for one in feasible:
+        assert one.name == f"{one.access}-{one.tier}-{one.client}-{one.in_flight}"
