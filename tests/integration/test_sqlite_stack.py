@@ -18,7 +18,7 @@ import pytest
 from gapbook.audit import reconcile
 from gapbook.clients import ClientRun, configure_load, find_client
 from gapbook.deployment import Deployment
-from gapbook.errors import ClientError, SetupError, StackError
+from gapbook.errors import ClientError, ParameterError, SetupError, StackError
 from gapbook.modules import RunningTier, load_module_facts
 from gapbook.stacks import Durability, ServerChoice, Stack, StackContext, stack_class
 from gapbook.toolchain import node_path
@@ -184,6 +184,32 @@ def test_balances_are_those_of_the_transfers_through_the_server(
     finally:
         deployment.stop(tier.process)
     _require_agreement(shared, report, table)
+
+
+def test_updates_that_never_run_are_answered_ok_and_refused_by_the_audit(
+    deployment: Deployment, shared: Stack, tmp_path: Path
+) -> None:
+    table = AliasTable.zipf_cached(1_000, 0.5)
+    shared.seed(1_000, _FUNDS)
+    size_before = shared.log_bytes()
+    tier = _MODULE.start_tier(
+        deployment, tier="rpc", access="drizzle-unexecuted", endpoint=shared.endpoint(), pool_size=5
+    )
+    assert tier is not None
+    try:
+        report = _load(deployment, _configuration(tier.endpoint, table, tmp_path))
+    finally:
+        deployment.stop(tier.process)
+    assert report["acknowledged"] == report["attempted"] > 0
+    assert np.array_equal(shared.balances(), np.full(1_000, _FUNDS))
+    assert shared.log_bytes() == size_before
+    with pytest.raises(AssertionError, match=r"of 1,000 balances differ"):
+        _require_agreement(shared, report, table)
+
+
+def test_updates_that_never_run_are_offered_behind_the_server_only() -> None:
+    with pytest.raises(ParameterError, match="cannot be reached by tier 'in-process'"):
+        _MODULE.require("drizzle-unexecuted", "in-process")
 
 
 def test_a_change_that_no_transfer_explains_is_noticed(

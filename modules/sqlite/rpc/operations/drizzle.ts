@@ -8,13 +8,15 @@ const accounts = sqliteTable("accounts", {
   balance: integer("balance").notNull(),
 });
 
-/**
- * The transfer as an application writes it. "immediate" takes the write lock before anything is read, so that
- * what was read is still true when it is written. On this driver a query without run() or all() is never sent.
- */
-export const createDrizzleOperation: OperationFactory = (client) => {
+interface Query {
+  run(): unknown;
+}
+
+/** The transfer on Drizzle; `send` gets both updates as built, for on this driver nothing is sent before run(). */
+export const drizzleOperation = (send: (query: Query) => void): OperationFactory => (client) => {
   const database = drizzle({ client });
 
+  // "immediate" takes the write lock before anything is read, so that what was read is still true when it is written.
   return ({ from, to, amount }) =>
     database.transaction(
       (tx) => {
@@ -29,10 +31,13 @@ export const createDrizzleOperation: OperationFactory = (client) => {
         if (destination === undefined) throw new Error(`account ${to} does not exist`);
         if (source.balance < amount) return "insufficient";
 
-        tx.update(accounts).set({ balance: source.balance - amount }).where(eq(accounts.id, from)).run();
-        tx.update(accounts).set({ balance: destination.balance + amount }).where(eq(accounts.id, to)).run();
+        send(tx.update(accounts).set({ balance: source.balance - amount }).where(eq(accounts.id, from)));
+        send(tx.update(accounts).set({ balance: destination.balance + amount }).where(eq(accounts.id, to)));
         return "transferred";
       },
       { behavior: "immediate" },
     );
 };
+
+/** The transfer as an application writes it. */
+export const createDrizzleOperation = drizzleOperation((query) => query.run());
