@@ -157,9 +157,17 @@ def _measure(deployment: Deployment, plant: Stack) -> Measure:
     """Runs one trial as a campaign does; the record's row with the truth beside it."""
 
     def measure(
-        access: str, *, tier: str = "direct", connections: int = 50, in_flight: int = 1, window_s: float = 0.6
+        access: str,
+        *,
+        tier: str = "direct",
+        connections: int = 50,
+        in_flight: int = 1,
+        round_trip_ms: float | None = None,
+        window_s: float = 0.6,
     ) -> dict[str, Any]:
-        contestant = Contestant("plant", "plant", access, tier, "rust", in_flight)
+        contestant = Contestant(
+            "plant", "plant", access, tier, "rust", in_flight, round_trip_ms=round_trip_ms
+        )
         scenario = Scenario(
             chapter="plant",
             contestants=(contestant,),
@@ -221,6 +229,13 @@ def test_unsaturated_plants_differ_as_planted(measure: Measure) -> None:
     assert planted == pytest.approx(4)
     ratio = deep["completed_per_s"] / shallow["completed_per_s"]
     assert ratio == pytest.approx(planted, rel=_TOLERANCE_FRAC)
+
+
+def test_a_distance_by_proxy_costs_what_the_plants_own_does(measure: Measure) -> None:
+    own = measure("service-100-far", tier="far", connections=10, in_flight=4)
+    proxied = measure("service-100", connections=10, in_flight=4, round_trip_ms=20.0)
+    assert proxied["truth_per_s"] == own["truth_per_s"]
+    assert proxied["completed_per_s"] == pytest.approx(own["completed_per_s"], rel=_TOLERANCE_FRAC)
 
 
 def test_a_commit_timer_passes_each_connection_once(measure: Measure) -> None:
