@@ -78,3 +78,56 @@ def test_counts_that_differ_or_doubt_are_refused(
 def test_a_missing_account_is_refused(report: dict[str, Any]) -> None:
     audit = reconcile(report, committed=298, balances=served(report["connections"])[:-1], **COMMON)
     assert not audit.agrees
+
+
+# --- engines that keep no count ---------------------------------------------------------------
+def test_without_a_count_of_the_engine_the_balances_decide(report: dict[str, Any]) -> None:
+    balances = served(report["connections"])
+    audit = reconcile(report, committed=None, balances=balances, **COMMON)
+    assert audit.agrees
+    assert audit.explain() == "298 acknowledged (the engine keeps no count); 50 balances agree"
+    balances[3] += 1
+    balances[4] -= 1
+    audit = reconcile(report, committed=None, balances=balances, **COMMON)
+    assert not audit.agrees
+    assert audit.explain() == "2 of 50 balances differ"
+
+
+def test_without_a_count_doubt_is_still_refused(report: dict[str, Any]) -> None:
+    report["in_doubt"] = 1
+    audit = reconcile(report, committed=None, balances=served(report["connections"]), **COMMON)
+    assert not audit.agrees
+    assert audit.explain() == "1 requests in doubt"
+
+
+# --- a client that draws the same transfers again ---------------------------------------------
+def replayed(connections: list[dict[str, Any]], batch: int) -> NDArray[np.int64]:
+    """Balances of a server whose client begins again after each ``batch`` transfers of a connection."""
+    balances = np.full(50, 10_000, dtype=np.int64)
+    for row in connections:
+        left_out = {index for index, _ in row["failed"]} | set(row["in_doubt"])
+        for index in set(range(row["issued"])) - left_out:
+            drawn = draw_transfers(
+                TABLE,
+                seed=11,
+                connection=row["connection"],
+                indices=np.array([index % batch], dtype=np.uint64),
+                amount_max=1000,
+            )
+            balances[drawn.source[0]] -= int(drawn.amount[0])
+            balances[drawn.destination[0]] += int(drawn.amount[0])
+    return balances
+
+
+@pytest.mark.parametrize("batch", [1, 7, 99, 100])
+def test_replayed_transfers_are_audited_as_what_they_are(report: dict[str, Any], batch: int) -> None:
+    balances = replayed(report["connections"], batch)
+    assert reconcile(report, committed=298, balances=balances, replayed_batch=batch, **COMMON).agrees
+    honest = reconcile(report, committed=298, balances=balances, **COMMON)
+    assert not honest.agrees
+    assert honest.mismatched_accounts > 0
+
+
+def test_a_batch_longer_than_the_load_changes_nothing(report: dict[str, Any]) -> None:
+    balances = served(report["connections"])
+    assert reconcile(report, committed=298, balances=balances, replayed_batch=200, **COMMON).agrees
