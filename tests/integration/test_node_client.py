@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from gapbook.audit import Audit, reconcile
@@ -180,6 +181,28 @@ def test_server_that_dies_leaves_its_last_requests_in_doubt(
     assert max(in_doubt) <= in_flight
     assert report["failed"]["error"] == 0, report["first_error"]
     assert report["attempted"] == report["acknowledged"] + sum(report["failed"].values()) + report["in_doubt"]
+
+
+@pytest.mark.parametrize("mode", ["procedure", "sql", "drizzle"])
+def test_session_that_the_server_ends_is_lost_and_not_refused(
+    postgres_stack: Stack, tmp_path: Path, mode: str
+) -> None:
+    postgres_stack.seed(_ACCOUNTS, _INITIAL)
+    login = {key: value for key, value in postgres_stack.endpoint().items() if key != "protocol"}
+    login["dbname"] = login.pop("database")
+
+    def end_sessions(event: dict[str, Any]) -> None:
+        if event.get("event") == "window_start":
+            with psycopg.connect(**login) as connection:
+                connection.execute(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                    "WHERE usename = current_user AND pid <> pg_backend_pid()"
+                )
+
+    report = _load(postgres_stack, tmp_path, {"mode": mode}, on_event=end_sessions)
+    assert report["lost_connections"] == _CONNECTIONS
+    assert report["failed"]["error"] == 0, report["first_error"]
+    assert report["in_doubt"] > 0
 
 
 @pytest.mark.parametrize("mode", ["sql", "drizzle"])
