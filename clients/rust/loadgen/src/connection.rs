@@ -157,7 +157,7 @@ impl<P: Protocol> Connection<P> {
             self.protocol.encode(self.issued, operation, &mut self.out);
             if group > 1 {
                 for index in self.issued + 1..=last {
-                    self.protocol.encode(index, trial.work.draw(self.number, index), &mut self.out);
+                    self.draw_and_encode(trial, index);
                 }
                 now = trial.clock.now();
             }
@@ -204,11 +204,12 @@ impl<P: Protocol> Connection<P> {
 
     /// On a lost connection: as many requests as fit in flight, each of which ends as soon as it is handed over.
     pub fn end_at_once(&mut self, trial: &Trial, tally: &mut Tally) {
-        let Some(flaws) = &mut tally.flaws else { return };
         for index in self.issued..self.issued + trial.in_flight {
-            self.protocol.encode(index, trial.work.draw(self.number, index), &mut self.out);
+            self.draw_and_encode(trial, index);
             self.out.clear();
-            flaws.ended_after_connection(trial.clock.now());
+            if let Some(flaws) = &mut tally.flaws {
+                flaws.ended_after_connection(trial.clock.now());
+            }
         }
     }
 
@@ -219,12 +220,17 @@ impl<P: Protocol> Connection<P> {
         self.sent += 1;
     }
 
+    /// Out of line, for the places where requests do not come one by one.
+    #[inline(never)]
+    fn draw_and_encode(&mut self, trial: &Trial, index: u64) {
+        self.protocol.encode(index, trial.work.draw(self.number, index), &mut self.out);
+    }
+
     /// Sends what was refused behind what is out. Messages that carry several requests are refused as a whole.
     fn send_again(&mut self, trial: &Trial) {
         let last = trial.clock.now();
         while let Some(request) = self.refused.pop_front() {
-            let operation = trial.work.draw(self.number, request.index);
-            self.protocol.encode(request.index, operation, &mut self.out);
+            self.draw_and_encode(trial, request.index);
             self.push(request);
             let resent = self.resent.entry(request.index).or_insert(Resent { times: 0, last });
             *resent = Resent { times: resent.times + 1, last };

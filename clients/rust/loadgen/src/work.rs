@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use crate::config::WorkloadConfig;
 use crate::error::ClientError;
 use crate::hex;
-use crate::philox::philox4x32_10;
+use crate::philox::{philox4x32_10, round_keys, RoundKeys};
 
 const MAGIC: &[u8; 8] = b"GAPALIAS";
 const VERSION: u32 = 1;
@@ -34,7 +34,7 @@ struct Column {
 #[derive(Debug)]
 pub struct Work {
     columns: Vec<Column>,
-    key: [u32; 2],
+    keys: RoundKeys,
     amount_max: u32,
     /// The flaw: after that many operations a connection draws them again.
     replayed_batch: Option<u64>,
@@ -68,23 +68,23 @@ impl Work {
         let columns = parse_columns(&bytes, workload.accounts).map_err(broken)?;
         Ok(Self {
             columns,
-            key: [workload.seed as u32, (workload.seed >> 32) as u32],
+            keys: round_keys([workload.seed as u32, (workload.seed >> 32) as u32]),
             amount_max: workload.amount_max,
             replayed_batch: None,
         })
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn draw(&self, connection: u32, index: u64) -> Operation {
         let index = self.replayed_batch.map_or(index, |batch| index % batch);
-        let block = |d| philox4x32_10([index as u32, (index >> 32) as u32, connection, d], self.key);
+        let block = |d| philox4x32_10([index as u32, (index >> 32) as u32, connection, d], &self.keys);
         let (source, destination) = self.draw_accounts(block);
         let [r0, ..] = block(AMOUNT_BLOCK);
         Operation { source, destination, amount: 1 + scale(r0, self.amount_max) }
     }
 
     /// Both accounts are drawn again when equal: drawing only the destination again would drain the hottest account.
-    #[inline]
+    #[inline(always)]
     fn draw_accounts(&self, block: impl Fn(u32) -> [u32; 4]) -> (u32, u32) {
         let mut source = 0;
         for d in 0..REDRAWS {
@@ -98,7 +98,7 @@ impl Work {
         (source, (source + 1) % self.columns.len() as u32)
     }
 
-    #[inline]
+    #[inline(always)]
     fn pick(&self, u: u32, v: u32) -> u32 {
         let column = scale(u, self.columns.len() as u32);
         let Column { threshold, alias } = self.columns[column as usize];
@@ -154,9 +154,14 @@ mod tests {
     #[test]
     fn replayed_work_begins_again_with_every_batch() {
         let columns = vec![Column { threshold: u32::MAX, alias: 0 }; 1000];
-        let fresh = Work { columns: columns.clone(), key: [7, 0], amount_max: 1000, replayed_batch: None };
-        let replayed =
-            Work { columns, key: [7, 0], amount_max: 1000, replayed_batch: None }.replayed(Some(16));
+        let fresh = Work {
+            columns: columns.clone(),
+            keys: round_keys([7, 0]),
+            amount_max: 1000,
+            replayed_batch: None,
+        };
+        let replayed = Work { columns, keys: round_keys([7, 0]), amount_max: 1000, replayed_batch: None }
+            .replayed(Some(16));
         for index in [0, 15, 16, 17, 1600, 1 << 40] {
             assert_eq!(replayed.draw(3, index), fresh.draw(3, index % 16), "{index}");
         }
