@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import signal
 import sys
@@ -13,7 +14,7 @@ from gap_python.config import PROTOCOLS, parse_config, parse_draw_config
 from gap_python.failure import EXIT_CONFIGURATION, EXIT_INTEGRITY, ClientError, message_of
 from gap_python.identity import DESCRIPTION
 from gap_python.load import Load
-from gap_python.progress import emit
+from gap_python.progress import EventHandler, emit
 from gap_python.report import create_report
 from gap_python.work import Work
 
@@ -22,6 +23,7 @@ _DRAWN_AT_A_TIME = 10_000
 
 def main() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    logging.basicConfig(level=logging.WARNING, handlers=[EventHandler()])
     try:
         _run(sys.argv[1:])
         sys.stdout.flush()

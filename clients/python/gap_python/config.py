@@ -207,8 +207,8 @@ def _parse_postgres(endpoint: Fields) -> PostgresEndpoint:
         mode=mode,
         function=endpoint.text(
             "function",
-            "a name of lower-case letters, digits and _",
-            re.compile(r"[a-z_][a-z0-9_]{0,62}").fullmatch,
+            "1 to 63 letters from a to z and _",
+            re.compile(r"[a-z_]{1,63}").fullmatch,
             default="transfer",
         ),
     )

@@ -31,10 +31,13 @@ class ConnectionLoad:
         self.issued = 0
         self.lost = False
         self.out: dict[int, int] = {}
-        """Start of each request that is out, the oldest first."""
+        """Start of each request that is out."""
+        self.waiting: dict[int, int] = {}
+        """When each of them was sent last, the longest wait first."""
         self.failed: list[tuple[int, str]] = []
         self.in_doubt: list[int] = []
-        self.retried: list[int] = []
+        self.retried: dict[int, None] = {}
+        """Indices of the requests that were sent again, each once, in the order in which that began."""
         self.lanes: list[asyncio.Task[None]] = []
 
 
@@ -127,24 +130,29 @@ class Load:
                 EXIT_INTEGRITY, f"connection {load.number}: operation {index} is not the next one"
             )
         load.issued += 1
-        load.out[index] = start
+        load.out[index] = load.waiting[index] = start
         answer = await load.connection.call(index, transfer)
         retries = 0
         while answer.refused_for_now and retries < self.config.max_retries:
             retries += 1
+            self._count_retries(load, index, 1)
+            del load.waiting[index]
+            load.waiting[index] = self._now()
             answer = await load.connection.call(index, transfer)
         end = self._now()
-        del load.out[index]
-        retries += answer.retries
-        if retries:
-            self.tally.retried += retries
-            load.retried += [index] * retries
+        del load.out[index], load.waiting[index]
+        self._count_retries(load, index, answer.retries)
         if answer.verdict != "acknowledged":
             load.failed.append((index, answer.verdict))
             if answer.verdict == "error" and self.tally.first_error is None:
                 self.tally.first_error = answer.text
         self.tally.answered(answer.verdict, intended if self.config.rate_per_s else start, start, end)
         return True
+
+    def _count_retries(self, load: ConnectionLoad, index: int, retries: int) -> None:
+        if retries:
+            self.tally.retried += retries
+            load.retried[index] = None
 
     def _lose(self, load: ConnectionLoad, reason: str) -> None:
         if load.lost:
@@ -160,6 +168,7 @@ class Load:
             self.tally.unanswered(start, now)
             load.in_doubt.append(index)
         load.out.clear()
+        load.waiting.clear()
         running = asyncio.current_task()
         for lane in load.lanes:
             if lane is not running:
@@ -214,7 +223,7 @@ class Load:
         """Lose connections whose oldest request waits too long; the time at which the next may."""
         earliest = now + self._request_timeout
         for load in self.connections:
-            oldest = next(iter(load.out.values()), math.inf)
+            oldest = next(iter(load.waiting.values()), math.inf)
             late_at = oldest + self._request_timeout
             if late_at <= now:
                 self._lose(load, f"no answer within {self.config.request_timeout_s:g} s")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import sys
 from typing import Any
 
@@ -13,3 +14,10 @@ def emit(event: str, **values: Any) -> None:
     with contextlib.suppress(OSError):
         sys.stderr.write(json.dumps({"event": event, **values}) + "\n")
         sys.stderr.flush()
+
+
+class EventHandler(logging.Handler):
+    """What libraries log: events too, as standard error holds nothing else."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        emit("log", message=record.getMessage())

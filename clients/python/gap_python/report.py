@@ -50,7 +50,7 @@ def create_report(load: Load) -> dict[str, Any]:
                 "issued": connection.issued,
                 "failed": connection.failed,
                 "in_doubt": sorted(connection.in_doubt),
-                "retried": connection.retried,
+                "retried": sorted(connection.retried),
             }
             for connection in load.connections
         ],

@@ -16,6 +16,7 @@ from gap_python.work import Transfer
 
 _HANDSHAKE_TIMEOUT_S = 10.0
 _KEPT_ERROR_CHARACTERS = 500
+_RETRIES_MAX = 65_535
 _OK_BODY = b'{"ok":true}'
 _HEADERS = {"content-type": "application/json"}
 
@@ -69,7 +70,7 @@ def judge(status: int, body: bytes) -> Answer:
     if not isinstance(answer, dict):
         return Answer("error", text)
     retries = answer.get("retries", 0)
-    if type(retries) is not int or retries < 0:
+    if type(retries) is not int or not 0 <= retries <= _RETRIES_MAX:
         return Answer("error", text)
     ok, error = answer.get("ok"), answer.get("error")
     if status == 200 and ok is True and error is None:

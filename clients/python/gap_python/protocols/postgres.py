@@ -17,6 +17,7 @@ from gap_python.work import Transfer
 
 _CONNECT_TIMEOUT_S = 10
 _REFUSED_FOR_NOW = frozenset(["40001", "40P01"])
+_ENDS_SESSION = frozenset(["FATAL", "PANIC"])
 _BINARY = 1
 _PREPARED = b"transfer"
 _INT4_OID = 23
@@ -64,8 +65,8 @@ class _PostgresConnection:
         )
 
     def _judge(self, error: psycopg.Error) -> Answer:
-        """The server's refusal; raises ConnectionLostError when it is not the server that speaks."""
-        if error.sqlstate is None or self._connection.pgconn.status != pq.ConnStatus.OK:
+        """The server's refusal; raises ConnectionLostError when it answers nothing more."""
+        if error.sqlstate is None or error.diag.severity_nonlocalized in _ENDS_SESSION:
             raise ConnectionLostError(message_of(error)) from error
         return _refusal(error.sqlstate, message_of(error))
 
@@ -189,7 +190,7 @@ class PipelineConnection(_PostgresConnection):
         return await answered
 
     def close(self) -> None:
-        if hasattr(self, "_socket") and self._connection.pgconn.status == pq.ConnStatus.OK:
+        if hasattr(self, "_socket"):
             self._loop.remove_reader(self._socket)
             self._loop.remove_writer(self._socket)
         super().close()
@@ -238,7 +239,8 @@ class PipelineConnection(_PostgresConnection):
             )
         else:
             sqlstate = result.error_field(pq.DiagnosticField.SQLSTATE)
-            if sqlstate is None:
+            severity = result.error_field(pq.DiagnosticField.SEVERITY_NONLOCALIZED) or b""
+            if sqlstate is None or severity.decode() in _ENDS_SESSION:
                 raise psycopg.OperationalError(result.get_error_message())
             # A Sync that fails refuses what its call had answered: a commit may still be serialized away.
             self._answer = _refusal(sqlstate.decode(), result.get_error_message().partition("\n")[0])
