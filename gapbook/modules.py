@@ -57,7 +57,7 @@ class Module:
         for kind, level in (("access", access), ("tier", tier)):
             if not self.facts[kind][level].get("pipelined", True):
                 raise ParameterError(
-                    f"in_flight: {kind} {level!r} of {self.system} has one transfer out on each connection; "
+                    f"in_flight: {kind} {level!r} of {self.system} has one transfer out at a time on each connection; "
                     "allowed: 1"
                 )
 
