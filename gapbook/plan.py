@@ -50,9 +50,9 @@ def screening_cells(
 ) -> tuple[tuple[str, ...], ...]:
     """A few of the feasible cells, enough for every factor's effect near both ends of a comparison.
 
-    The two ends, every cell that is one factor away from either, and one ordering through the lattice
-    that needs the fewest cells more: so every factor has an effect and the gap still closes. Interactions
-    are not told apart. Empty when no ordering is feasible.
+    The two ends, every cell that is one factor away from either, and one ordering through the lattice:
+    so every factor has an effect and the gap still closes. Interactions are not told apart. Empty when no
+    ordering is feasible.
     """
     count = len(before)
     cells = {
@@ -63,22 +63,18 @@ def screening_cells(
     }
     end = (1 << count) - 1
     near = {0, end, *(1 << bit for bit in range(count)), *(end ^ 1 << bit for bit in range(count))}
-    # For each place that an ordering reaches: the fewest cells beyond `near`, and the place before it.
-    reached = {0: (0, 0)} if 0 in cells else {}
+    came_from = {0: 0} if 0 in cells else {}
     for place in sorted(cells):
-        ways = [
-            (reached[under][0], under) for bit in range(count) if (under := place & ~(1 << bit)) in reached
-        ]
-        if place not in reached and ways:
-            fewest, under = min(ways)
-            reached[place] = (fewest + (place not in near), under)
-    if end not in reached:
+        unders = [under for bit in range(count) if (under := place & ~(1 << bit)) in came_from]
+        if place not in came_from and unders:
+            came_from[place] = unders[0]
+    if end not in came_from:
         return ()
     chosen = near & cells.keys()
     place = end
     while place:
         chosen.add(place)
-        place = reached[place][1]
+        place = came_from[place]
     return tuple(cells[place] for place in sorted(chosen))
 
 
