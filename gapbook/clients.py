@@ -81,8 +81,8 @@ class Client:
     language: str
     protocols: tuple[str, ...]
     command: tuple[str, ...]
-    access: tuple[str, ...] | None = None
-    """The access levels that it can express; None is any."""
+    access: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """By protocol, the access levels that it can express; any, where a protocol is not named."""
     sequential: tuple[str, ...] = ()
     """Protocols in which its library has one request out on each connection."""
 
@@ -134,7 +134,7 @@ def discover_clients() -> tuple[Client, ...]:
                 facts["language"],
                 tuple(facts["protocols"]),
                 tuple(facts["command"]),
-                tuple(facts["access"]) if "access" in facts else None,
+                facts.get("access", {}),
                 tuple(facts.get("sequential", ())),
             )
         )
@@ -148,10 +148,10 @@ def find_client(language: str, protocol: str, access: str | None = None) -> Clie
     """
     speaking = [c for c in discover_clients() if c.language == language and protocol in c.protocols]
     for client in speaking:
-        if access is None or client.access is None or access in client.access:
+        if access is None or access in client.access.get(protocol, (access,)):
             return client
     if speaking:
-        able = ", ".join(sorted({name for c in speaking for name in c.access or ()}))
+        able = ", ".join(sorted({name for client in speaking for name in client.access[protocol]}))
         raise ParameterError(f"client: {language!r} over {protocol!r} cannot do {access!r}; allowed: {able}")
     there_are = ", ".join(f"{c.language}/{p}" for c in discover_clients() for p in c.protocols)
     raise ParameterError(f"client: none in {language!r} speaks {protocol!r}; there are: {there_are}")
