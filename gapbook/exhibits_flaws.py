@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gapbook import page
@@ -12,9 +12,16 @@ from gapbook.interval import format_count, format_factor
 from gapbook.pictured import Pictured
 from gapbook.scenario import Contestant
 
-__all__ = ["FlawExhibits"]
+__all__ = ["UNWRITTEN_COLUMNS", "FlawExhibits", "unwritten_cells"]
 
 _COLUMNS = ("flaw", "with it", "without it", "with ÷ without", "our verdict on those trials")
+UNWRITTEN_COLUMNS = (
+    "contestant",
+    "counted by answers",
+    "its files grew by",
+    "balances not as acknowledged",
+    "our verdict on those trials",
+)
 
 
 class FlawExhibits(Pictured):
@@ -80,6 +87,32 @@ class FlawExhibits(Pictured):
                     ]
                 )
         return page.values_table(("trial", "rounds", "mean round", "longest round", "window"), rows)
+
+    def unwritten_table(self, contestants: Sequence[Contestant], alpha: float) -> page.Html:
+        """What was answered beside what was written, refused trials included."""
+        accounts = self.scenario.workload.accounts
+        return page.values_table(
+            UNWRITTEN_COLUMNS,
+            [unwritten_cells(c.name, self.rows(c.name, alpha), accounts) for c in contestants],
+        )
+
+
+def unwritten_cells(contestant: str, rows: Sequence[dict[str, Any]], accounts: int) -> list[str]:
+    """The row of a contestant: medians over all its trials that ended with a report."""
+    seen = [row for row in rows if row["goodput_per_s"] is not None]
+    if not seen:
+        return [contestant, "no trial", "–", "–", _judged(seen)]
+    goodput, grown, mismatched = (
+        statistics.median(row[column] for row in seen)
+        for column in ("goodput_per_s", "log_bytes", "mismatched_accounts")
+    )
+    return [
+        contestant,
+        f"{format_count(goodput)}/s",
+        f"{grown:,.0f} bytes",
+        f"{mismatched:,.0f} of {accounts:,}",
+        _judged(seen),
+    ]
 
 
 def _flawed(row: Mapping[str, Any]) -> dict[str, Any]:
