@@ -132,8 +132,11 @@ function asError(event: unknown): Error {
   return new Error(`the WebSocket did not open, or closed${words && ` (${words})`}; is the database published?`);
 }
 
-/** The SDK writes to the console; standard output is for the report. */
+/** The SDK writes to the console; standard output is for the report, and its greetings are for nobody. */
 function keepStandardOutput(): void {
-  const log = (...words: unknown[]) => emit("sdk", { message: String(words[0]) });
+  const log = (...words: unknown[]) => {
+    const message = String(words[0]);
+    if (!message.includes(" INFO%c")) emit("sdk", { message });
+  };
   Object.assign(console, { log, info: log, debug: log, warn: log, error: log });
 }
