@@ -91,6 +91,8 @@ impl Kind {
 pub struct Postgres {
     started: bool,
     statements: Vec<(Vec<u8>, Kind)>,
+    /// Whether all statements are calls of [`Kind::Call`].
+    only_calls: bool,
     portal: Portal,
     transaction: Transaction,
 }
@@ -128,12 +130,15 @@ impl Session for Postgres {
                 out.extend_from_slice(PARSE_COMPLETE);
             }
             b'D' => self.describe(body, out),
+            // Nothing to find out where the one thing prepared is a call with a binary result.
+            b'B' if self.only_calls && body.ends_with(&[0, 1, 0, 1]) => self.portal.binary_results = true,
             b'B' => {
                 let Some(portal) = self.bind(body) else { return Handled::HangUp };
                 self.portal = portal;
             }
             b'S' => self.ready(out),
             b'Q' => {
+                self.only_calls = false;
                 self.portal = Portal { kind: Kind::of(body), ..Portal::default() };
                 self.complete(out);
                 self.ready(out);
@@ -169,6 +174,7 @@ impl Postgres {
             Some((_, known)) => *known = kind,
             None => self.statements.push((name.to_vec(), kind)),
         }
+        self.only_calls = self.statements.iter().all(|(_, kind)| *kind == Kind::Call);
     }
 
     #[inline]
@@ -176,9 +182,9 @@ impl Postgres {
         self.statements.iter().find(|(known, _)| known == name).map_or(Kind::Call, |(_, kind)| *kind)
     }
 
-    /// ParameterDescription of a statement, and RowDescription or NoData.
+    /// ParameterDescription of a statement, whose formats are not yet known, and RowDescription or NoData.
     fn describe(&self, body: &[u8], out: &mut Vec<u8>) {
-        let kind = match split_text(body.get(1..).unwrap_or_default()) {
+        let (kind, binary) = match split_text(body.get(1..).unwrap_or_default()) {
             Some((name, _)) if body[0] == b'S' => {
                 let kind = self.kind_of(name);
                 let parameters = kind.parameters();
@@ -186,9 +192,9 @@ impl Postgres {
                     out.extend_from_slice(&(parameters.len() as u16).to_be_bytes());
                     parameters.iter().for_each(|oid| out.extend_from_slice(&oid.to_be_bytes()));
                 });
-                kind
+                (kind, false)
             }
-            _ => self.portal.kind,
+            _ => (self.portal.kind, self.portal.binary_results),
         };
         let columns = kind.columns();
         if columns.is_empty() {
@@ -201,7 +207,8 @@ impl Postgres {
                 out.extend_from_slice(name.as_bytes());
                 out.extend_from_slice(b"\0\0\0\0\0\0\0");
                 out.extend_from_slice(&oid.to_be_bytes());
-                out.extend_from_slice(b"\0\x04\xff\xff\xff\xff\0\0");
+                out.extend_from_slice(b"\0\x04\xff\xff\xff\xff\0");
+                out.push(u8::from(binary));
             }
         });
     }
@@ -212,9 +219,6 @@ impl Postgres {
         let (_portal, rest) = split_text(body)?;
         let (statement, rest) = split_text(rest)?;
         let kind = self.kind_of(statement);
-        if kind == Kind::Call && rest.ends_with(&[0, 1, 0, 1]) {
-            return Some(Portal { kind, binary_results: true, ..Portal::default() });
-        }
         let (formats, mut rest) = split_count(rest)?;
         let binary = formats > 0 && rest.get(1) == Some(&1);
         rest = rest.get(formats * 2..)?;
@@ -251,15 +255,15 @@ impl Postgres {
         if input.len() < consumed {
             return Handled::Incomplete;
         }
+        if self.only_calls && self.portal.binary_results {
+            return call(consumed, answer, out);
+        }
         // A transfer is asked about once: where its statements first need to know.
         let transfers = match self.portal.kind {
             Kind::Call | Kind::Lock => 1,
             Kind::Batch => self.portal.transfers,
             Kind::Begin | Kind::Update | Kind::Commit | Kind::Rollback => 0,
         };
-        if self.portal.kind == Kind::Call && self.portal.binary_results {
-            return call(consumed, answer, out);
-        }
         let mut statuses = Vec::new();
         let mut times = 1;
         for _ in 0..transfers {
@@ -294,7 +298,8 @@ impl Postgres {
     fn rows(&self, statuses: &[i32], out: &mut Vec<u8>) {
         let binary = self.portal.binary_results;
         match self.portal.kind {
-            Kind::Call => row(out, &[&statuses[0].to_string().into_bytes()]),
+            Kind::Call if binary => row(out, &[&statuses[0].to_be_bytes()]),
+            Kind::Call => row(out, &[statuses[0].to_string().as_bytes()]),
             Kind::Batch if binary => {
                 let mut array = Vec::with_capacity(20 + 8 * statuses.len());
                 for field in [1, 0, INT4_OID, statuses.len() as u32, 1] {
