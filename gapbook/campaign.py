@@ -18,7 +18,7 @@ from typing import Any
 import psutil
 
 from gapbook.deployment import Deployment
-from gapbook.errors import ParameterError, RecordError, StackError
+from gapbook.errors import ClientError, ParameterError, RecordError, StackError
 from gapbook.killcheck import kill_check
 from gapbook.nullserver import measure_ceiling
 from gapbook.paths import CHECKOUT, deployments_directory
@@ -182,20 +182,25 @@ class _Campaign:
     def _ceilings(self, deployment: Deployment) -> dict[str, float | None]:
         """The rate of each load client against a server that does nothing, by client, way and depth.
 
-        None where no such server can stand in: for an engine inside the client.
+        None where no such server can stand in: for an engine inside the client, or for an access level
+        whose statements the null server does not know.
         """
         ceilings: dict[str, float | None] = {}
         for contestant in self.scenario.contestants:
             key = _ceiling_key(contestant)
             if key not in ceilings:
-                ceilings[key] = measure_ceiling(
-                    deployment,
-                    contestant.load_client,
-                    contestant.protocol,
-                    endpoint=_told(contestant),
-                    connections=self.scenario.connections,
-                    in_flight=contestant.in_flight,
-                )
+                try:
+                    ceilings[key] = measure_ceiling(
+                        deployment,
+                        contestant.load_client,
+                        contestant.protocol,
+                        endpoint=_told(contestant),
+                        connections=self.scenario.connections,
+                        in_flight=contestant.in_flight,
+                    )
+                except ClientError as error:
+                    ceilings[key] = None
+                    self.say(f"no ceiling of {key}: {error}")
         return ceilings
 
     def _run_trials(
