@@ -40,6 +40,13 @@ FORMAT_VERSION = 1
 _ID_LENGTH = 12
 _Result = TypeVar("_Result")
 _HISTOGRAM_COLUMNS = ("service_time_histogram", "response_time_histogram")
+# What every reader of a run asks for, though no trial of it may have come so far.
+_MEASURED = {
+    "goodput_per_s": pl.Float64,
+    "acknowledged": pl.Int64,
+    "completed_in_window": pl.Int64,
+    "server_memory_bytes": pl.Int64,
+}
 _STAGED = "finishing-"
 _MANIFEST, _TRIALS, _HISTOGRAMS = "manifest.json", "trials.parquet", "histograms.parquet"
 
@@ -266,7 +273,11 @@ def _frames(rows: Sequence[Mapping[str, Any]]) -> tuple[pl.DataFrame, pl.DataFra
         {"trial": row["trial"], **{column: row.get(column) for column in _HISTOGRAM_COLUMNS}} for row in rows
     ]
     schema = {"trial": pl.Int64, **dict.fromkeys(_HISTOGRAM_COLUMNS, pl.String)}
-    return pl.DataFrame(flat, infer_schema_length=None), pl.DataFrame(histograms, schema=schema)
+    trials = pl.DataFrame(flat, infer_schema_length=None)
+    absent = [
+        pl.lit(None, kind).alias(name) for name, kind in _MEASURED.items() if name not in trials.columns
+    ]
+    return trials.with_columns(absent), pl.DataFrame(histograms, schema=schema)
 
 
 def _canonical(content: Mapping[str, Any]) -> bytes:
