@@ -117,7 +117,7 @@ class LatticeExhibits(Pictured):
                     f"{pair.first} × {pair.second}, α = {alpha:g}",
                     pair.ratio.as_factor(),
                     str(pair.states),
-                    f"{pair.adjusted_p:.2g}",
+                    f"{pair.adjusted_p:.2g}" if math.isfinite(pair.adjusted_p) else "one block",
                 ]
                 for pair in found[:_SHOWN_INTERACTIONS]
             ]
