@@ -1,0 +1,172 @@
+"""Synthetic runs, stored and read back as a measured one is, in the shapes that trouble can give them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from hdrh.histogram import HdrHistogram
+
+from gapbook.plan import PlannedTrial, make_plan
+from gapbook.record import Journal, Run
+from gapbook.scenario import Contestant, Scenario, Workload
+from gapbook.stacks import Durability
+
+CHAPTER = "synthetic"
+DRIZZLE = Contestant("drizzle", "postgres", "drizzle", "direct", "typescript", 1)
+SQL = Contestant("sql", "postgres", "sql", "direct", "typescript", 1)
+PROCEDURE = Contestant("procedure", "postgres", "procedure", "direct", "typescript", 1)
+PROCEDURE_RUST = Contestant("procedure-rust", "postgres", "procedure", "direct", "rust", 1)
+SPACETIMEDB = Contestant("spacetimedb", "spacetimedb", "reducer", "direct", "typescript", 1)
+SPACETIMEDB_RUST = Contestant("spacetimedb-rust", "spacetimedb", "reducer", "direct", "rust", 1)
+REPLAYED = Contestant(
+    "replayed",
+    "spacetimedb",
+    "reducer",
+    "direct",
+    "rust",
+    8,
+    flaws=({"name": "replayed-pairs", "batch": 100}, {"name": "clock-between-batches", "batch": 100}),
+)
+CONTESTANTS = (DRIZZLE, SQL, PROCEDURE, PROCEDURE_RUST, SPACETIMEDB, SPACETIMEDB_RUST, REPLAYED)
+GOODPUT_PER_S = dict(
+    zip((one.name for one in CONTESTANTS), (1e3, 2e3, 8e3, 16e3, 16e3, 48e3, 90e3), strict=True)
+)
+SCENARIO = Scenario(
+    chapter=CHAPTER,
+    contestants=CONTESTANTS,
+    workload=Workload(100),
+    alphas=(0.0, 1.5),
+    connections=8,
+    window_s=2.0,
+    warmup_s=0.5,
+    durability=Durability("delayed", 500.0),
+    seed=7,
+)
+
+
+def broken(planned: PlannedTrial) -> dict[str, Any]:
+    """A trial whose client or server broke: it has no number."""
+    return _head(planned) | {
+        "valid": False,
+        "refused_because": "client gap-postgres: ended with code 4",
+        "labels": [],
+        "gates": [],
+        "took_s": 1.0,
+    }
+
+
+def refused(planned: PlannedTrial) -> dict[str, Any]:
+    """A trial that was measured and then refused by a gate."""
+    row = valid(planned)
+    gates = [{**gate, "passed": False, "value": 0.4} for gate in row["gates"]]
+    return row | {"valid": False, "refused_because": "quiet machine: 40 % by others", "gates": gates}
+
+
+def valid(planned: PlannedTrial, goodput_per_s: float | None = None, **changed: Any) -> dict[str, Any]:
+    """A trial without a fault, a little faster in each block than in the one before."""
+    if goodput_per_s is None:
+        goodput_per_s = GOODPUT_PER_S[planned.contestant] * 1.01**planned.block / (1 + planned.alpha)
+    histogram = HdrHistogram(1_000, 60_000_000_000, 3)
+    for latency_ns in (1_000_000, 2_000_000, 9_000_000):
+        histogram.record_value(latency_ns, 1000)
+    encoded = histogram.encode().decode()
+    gate = {"name": "quiet machine", "passed": True, "value": 0.01, "limit": 0.05, "text": "1 %"}
+    return _head(planned) | {
+        "valid": True,
+        "refused_because": None,
+        "labels": ["client-bound: 93 % of one core"],
+        "gates": [gate],
+        "ceiling_per_s": 1e6,
+        "goodput_per_s": goodput_per_s,
+        "completed_in_window": round(goodput_per_s * 2) + 8,
+        "acknowledged": round(goodput_per_s * 2.5),
+        "committed": round(goodput_per_s * 2.5),
+        "metric_transactions": None,
+        "mismatched_accounts": 0,
+        "failed": {"insufficient": 2},
+        "retried": 3 if planned.contestant == "procedure-rust" else 0,
+        "flawed": {},
+        "latency_ms": [
+            {"percentile": percentile, "latency_ms": percentile / 10, "operations_above": above}
+            for percentile, above in ((50.0, 5000), (99.0, 100), (99.9, 10))
+        ],
+        "service_time_histogram": encoded,
+        "response_time_histogram": encoded,
+        "server_memory_bytes": 2**28,
+        "log_bytes": 1000,
+        "catch_up_s": 0.5,
+        "catch_up_cpu_s": 0.1,
+        "took_s": 4.0,
+        **changed,
+    }
+
+
+def _head(planned: PlannedTrial) -> dict[str, Any]:
+    return {
+        "trial": planned.number,
+        "block": planned.block,
+        "contestant": planned.contestant,
+        "alpha": planned.alpha,
+        "work_seed": planned.work_seed,
+        "started_unix_s": 1.0 + planned.number,
+    }
+
+
+def planned_trials(blocks: int, scenario: Scenario = SCENARIO) -> list[PlannedTrial]:
+    names = [contestant.name for contestant in scenario.contestants]
+    return list(make_plan(names, scenario.alphas, blocks=blocks, seed=scenario.seed))
+
+
+def whole(blocks: int = 3) -> list[dict[str, Any]]:
+    return [valid(planned) for planned in planned_trials(blocks)]
+
+
+def patchy() -> list[dict[str, Any]]:
+    """One cell broke in every trial, one was refused in every trial, and the last block was cut short."""
+    rows = []
+    for planned in planned_trials(3)[:-6]:
+        cell = planned.contestant, planned.alpha
+        make = {("procedure", 1.5): broken, ("drizzle", 1.5): refused, ("replayed", 0.0): refused}
+        rows.append(make.get(cell, valid)(planned))
+    return rows
+
+
+def nothing_came_through() -> list[dict[str, Any]]:
+    return [broken(planned) for planned in planned_trials(2)]
+
+
+def nothing_valid() -> list[dict[str, Any]]:
+    return [refused(planned) for planned in planned_trials(2)]
+
+
+def store(
+    folder: Path, rows: Sequence[Mapping[str, Any]], *, scenario: Scenario = SCENARIO, **facts: Any
+) -> Run:
+    """A finished run of these rows."""
+    system = {"version": "1.0", "sha256": "a" * 64, "settings": {"fsync": "on"}}
+    manifest = {
+        "chapter": scenario.chapter,
+        "scenario": scenario.as_dict(),
+        "blocks": 1 + max(int(row["block"]) for row in rows),
+        "machine": {
+            "processor": "Zen 2",
+            "processors": 2,
+            "memory_bytes": 2**33,
+            "kernel": "Linux 6.1",
+            "file_system": "ext4",
+            "virtual": True,
+        },
+        "systems": {"postgres": system, "spacetimedb": system},
+        "code": {"revision": "0" * 40, "changed": False},
+        "started_unix_s": 1_760_000_000.0,
+        "plan_key": "key",
+        **facts,
+    }
+    journal = Journal(folder, "key")
+    with journal.locked(resume=False):
+        journal.write_plan({"facts": {}})
+        for row in rows:
+            journal.add(row)
+        return journal.finish(manifest)
