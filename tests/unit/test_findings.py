@@ -1,0 +1,152 @@
+"""Findings: chains of factors on one dimension, the cells of a lattice, and its two ends."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gapbook.errors import RecordError
+from gapbook.factors import Factor
+from gapbook.findings import Findings
+from gapbook.scenario import Contestant
+from tests.unit import stored_runs as runs
+from tests.unit.stored_runs import DRIZZLE, PROCEDURE, PROCEDURE_RUST, SPACETIMEDB, SPACETIMEDB_RUST, SQL
+
+ORM = Factor("ORM", "access", "Drizzle", "SQL statements", "wire")
+ROUND_TRIPS = Factor("Round trips", "access", "SQL statements", "one call", "wire")
+CLIENT = Factor("Load client", "client", "typescript", "rust", "stack")
+ENGINE = Factor("Engine residual", "system", "postgres", "spacetimedb", "residual")
+ALL = (ORM, ROUND_TRIPS, CLIENT, ENGINE)
+
+
+def found(folder: Path, contestants: Sequence[Contestant] = runs.CONTESTANTS) -> Findings:
+    """A whole run of these contestants; those without a planted goodput have 5,000/s."""
+    scenario = replace(runs.SCENARIO, contestants=tuple(contestants), varies=("durability",))
+    rows = [
+        runs.valid(planned, runs.GOODPUT_PER_S.get(planned.contestant, 5e3))
+        for planned in runs.planned_trials(2, scenario)
+    ]
+    return Findings(runs.store(folder / runs.CHAPTER, rows, scenario=scenario), runs.CHAPTER)
+
+
+@pytest.fixture(name="lattice", scope="module")
+def _lattice(tmp_path_factory: pytest.TempPathFactory) -> Findings:
+    return found(tmp_path_factory.mktemp("findings"))
+
+
+def test_a_run_of_another_chapter_is_refused(lattice: Findings) -> None:
+    with pytest.raises(RecordError, match="is of chapter synthetic, not of other"):
+        Findings(lattice.run, "other")
+
+
+# --- chains -----------------------------------------------------------------------------------
+def test_factors_of_one_dimension_are_a_chain_whose_product_is_the_gap(lattice: Findings) -> None:
+    parts = lattice.decompose((ORM, ROUND_TRIPS), 0.0)
+    assert parts is not None
+    # No order but one can be climbed: a level is reached from the one before.
+    assert (parts.orderings, parts.orderings_possible) == (1, 2)
+    assert [share.multiplier.estimate for share in parts.shares] == pytest.approx([2.0, 4.0])
+    assert parts.gap.estimate == pytest.approx(8.0)
+    assert (parts.cells_measured, parts.cells_possible) == (3, 4)
+
+
+def test_a_chain_goes_with_other_factors(lattice: Findings) -> None:
+    parts = lattice.decompose(ALL, 0.0)
+    assert parts is not None
+    assert parts.gap.estimate == pytest.approx(48.0)
+    assert math.prod(share.multiplier.estimate for share in parts.shares) == pytest.approx(48.0)
+    # The chain comes first, then client and engine in both orders.
+    assert parts.orderings == 2
+    by_name = {share.factor.name: share.multiplier.estimate for share in parts.shares}
+    assert by_name["ORM"] == pytest.approx(2.0)
+    assert by_name["Load client"] == pytest.approx(math.sqrt(2.0 * 3.0))
+    assert by_name["Engine residual"] == pytest.approx(math.sqrt(2.0 * 3.0))
+
+
+def test_a_chain_may_skip_a_level(lattice: Findings) -> None:
+    parts = lattice.decompose((Factor("Both", "access", "Drizzle", "one call", "wire"),), 0.0)
+    assert parts is not None
+    assert parts.gap.estimate == pytest.approx(8.0)
+
+
+def test_a_broken_chain_is_refused_by_name(lattice: Findings) -> None:
+    with pytest.raises(ValueError, match="factor ORM: starts at Drizzle, but one call was reached"):
+        lattice.decompose((ROUND_TRIPS, ORM), 0.0)
+
+
+def test_without_the_middle_of_a_chain_nothing_closes(tmp_path: Path) -> None:
+    without = found(tmp_path, [DRIZZLE, PROCEDURE])
+    assert without.decompose((ORM, ROUND_TRIPS), 0.0) is None
+
+
+# --- cells ------------------------------------------------------------------------------------
+def test_cells_differ_in_the_named_dimensions_only(lattice: Findings) -> None:
+    assert lattice.cells(["access"], 0.0, DRIZZLE).keys() == {
+        ("Drizzle",),
+        ("SQL statements",),
+        ("one call",),
+    }
+    # Of two systems and two clients, only those of the same access level and depth.
+    cells = lattice.cells(["system", "client"], 0.0, PROCEDURE)
+    assert {cell: values[0] for cell, values in cells.items()} == {
+        ("postgres", "typescript"): 8e3,
+        ("postgres", "rust"): 16e3,
+        ("spacetimedb", "typescript"): 16e3,
+        ("spacetimedb", "rust"): 48e3,
+    }
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(PROCEDURE, name="far", round_trip_ms=1.0),
+        replace(PROCEDURE, name="deep", in_flight=8),
+        replace(PROCEDURE, name="one-core", server_cores=1),
+        replace(PROCEDURE, name="flushed", durability="fsync-per-commit"),
+        replace(PROCEDURE, name="strict", isolation="serializable"),
+    ],
+    ids=lambda other: other.name,
+)
+def test_a_contestant_with_another_setting_is_in_no_cell_of_the_rest(
+    tmp_path: Path, other: Contestant
+) -> None:
+    """It comes last and would replace the cell's values."""
+    with_other = found(tmp_path, [*runs.CONTESTANTS, other])
+    assert with_other.cells(["access"], 0.0, DRIZZLE)[("one call",)][0] == 8e3
+    parts = with_other.decompose(ALL, 0.0)
+    assert parts is not None
+    assert parts.gap.estimate == pytest.approx(48.0)
+
+
+def test_no_contestant_has_no_cells(lattice: Findings) -> None:
+    assert lattice.cells(["access"], 0.0, None) == {}
+
+
+# --- ends -------------------------------------------------------------------------------------
+def test_ends_are_all_before_and_all_after(lattice: Findings) -> None:
+    assert (lattice.end(ALL, "before"), lattice.end(ALL, "after")) == (DRIZZLE, SPACETIMEDB_RUST)
+    assert lattice.end((ROUND_TRIPS, CLIENT), "before") == SQL
+    assert lattice.end((ROUND_TRIPS, CLIENT), "after") == PROCEDURE_RUST
+
+
+def test_the_end_agrees_with_the_start_in_all_other_dimensions(tmp_path: Path) -> None:
+    """Of the two that a factor of the system could start from, the first is taken with its own end."""
+    far = [replace(one, name=f"{one.name}-far", round_trip_ms=1.0) for one in (SPACETIMEDB, PROCEDURE)]
+    both = found(tmp_path, [*far, SPACETIMEDB, PROCEDURE])
+    start, end = both.end((ENGINE,), "before"), both.end((ENGINE,), "after")
+    assert start is not None
+    assert end is not None
+    assert (start.name, end.name) == ("procedure-far", "spacetimedb-far")
+
+
+def test_an_end_that_the_run_does_not_have_is_none(tmp_path: Path) -> None:
+    deeper = replace(SPACETIMEDB, name="deeper", in_flight=8)
+    without = found(tmp_path, [PROCEDURE, deeper])
+    assert without.end((ENGINE,), "before") == PROCEDURE
+    assert without.end((ENGINE,), "after") is None
+    assert without.decompose((ENGINE,), 0.0) is None
+    assert without.end((CLIENT, ENGINE), "after") is None
