@@ -50,7 +50,9 @@ def interaction(
             canvas, title, subtitle, [_key_share(), key_interval("ink"), key_dots("ink", "one state")]
         )
         label_width = (
-            0.0 if canvas.is_phone else min(210.0, max(measure(f.name, sizes.label) for f in factors))
+            0.0
+            if canvas.is_phone
+            else min(210.0, max(measure(f.name, sizes.label, bold=True) for f in factors))
         )
         values = (
             [v.estimate for f in factors for _, v in f.states] + [f.share.estimate for f in factors] + [1.0]
@@ -80,10 +82,11 @@ def _key_share() -> KeyItem:
 def _draw_row(canvas: Canvas, factor: FactorStates, label_width: float) -> None:
     sizes = sizes_of(canvas)
     if canvas.is_phone:
-        canvas.y += sizes.label + 4
-        canvas.text(0, canvas.y, factor.name, size=sizes.label, bold=True)
+        for line in wrap(factor.name, sizes.label, canvas.width, bold=True)[:2]:
+            canvas.y += sizes.label + 4
+            canvas.text(0, canvas.y, line, size=sizes.label, bold=True)
     else:
-        lines = wrap(factor.name, sizes.label, label_width)[:2]
+        lines = wrap(factor.name, sizes.label, label_width, bold=True)[:2]
         for index, line in enumerate(lines):
             canvas.text(0, canvas.y + 16 + 15 * index, line, size=sizes.label, bold=True)
     token = "ink" if factor.family == "residual" else factor.family
