@@ -7,8 +7,12 @@ use sha1::{Digest, Sha1};
 use crate::{Handled, Reply, Session};
 
 const ACCEPT_GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
-const KEY: &[u8] = b"Sec-WebSocket-Key: ";
+const KEY: &[u8] = b"sec-websocket-key: ";
 const MASK_BYTES: usize = 4;
+
+/// The answer to `POST /v1/identity/websocket-token`, with which the TypeScript SDK begins.
+const SHORT_TOKEN: &[u8] =
+    b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 16\r\n\r\n{\"token\":\"null\"}";
 
 const OPCODE_BINARY: u8 = 0x82;
 const OPCODE_CLOSE: u8 = 0x88;
@@ -17,6 +21,8 @@ const OPCODE_PING: u8 = 0x89;
 const CALL_REDUCER: u8 = 0;
 const INSUFFICIENT: &str = "insufficient";
 const BROKEN: &str = "the reducer is broken";
+/// What the real reducer says to it; the TypeScript SDK cannot call without arguments.
+const NOTHING: &str = "amount is 0: transfer at least 1";
 const NO_ARGUMENTS: &str = "invalid arguments for reducer transfer: no arguments";
 
 #[derive(Default)]
@@ -62,7 +68,14 @@ impl Session for SpacetimeDb {
 impl SpacetimeDb {
     fn upgrade(&mut self, input: &[u8], out: &mut Vec<u8>) -> Handled {
         let Some(end) = memmem::find(input, b"\r\n\r\n") else { return Handled::Incomplete };
-        let Some(key) = memmem::find(&input[..end], KEY).map(|at| &input[at + KEY.len()..end]) else {
+        if input.starts_with(b"POST ") {
+            out.extend_from_slice(SHORT_TOKEN);
+            return Handled::Consumed(end + 4);
+        }
+        // Names of headers come in any case.
+        let Some(key) =
+            memmem::find(&input[..end].to_ascii_lowercase(), KEY).map(|at| &input[at + KEY.len()..end])
+        else {
             return Handled::HangUp;
         };
         let key = key.split(|byte| *byte == b'\r').next().unwrap_or(key);
@@ -85,7 +98,8 @@ impl SpacetimeDb {
 }
 
 struct Call {
-    has_arguments: bool,
+    /// Source, destination and amount as they came; absent from a call without arguments.
+    arguments: Option<[u8; ARGUMENTS_BYTES]>,
     request_id: u32,
 }
 
@@ -97,7 +111,7 @@ impl Call {
         let (arguments, rest) = split_bytes(rest)?;
         let [a, b, c, d, _flags] = rest else { return None };
         (*tag == CALL_REDUCER).then(|| Self {
-            has_arguments: !arguments.is_empty(),
+            arguments: arguments.try_into().ok(),
             request_id: u32::from_le_bytes([*a, *b, *c, *d]),
         })
     }
@@ -105,19 +119,23 @@ impl Call {
     /// Whether the connection stays.
     #[inline]
     fn answer(&self, answer: &mut impl FnMut() -> Reply, out: &mut Vec<u8>) -> bool {
-        if !self.has_arguments {
-            failed(NO_ARGUMENTS, out);
+        let Some(arguments) = &self.arguments else {
+            failed(NO_ARGUMENTS, &[0; ARGUMENTS_BYTES], out);
+            return true;
+        };
+        if arguments[AMOUNT_AT..] == [0; 4] {
+            failed(NOTHING, arguments, out);
             return true;
         }
         match answer() {
-            Reply::Committed => committed(self.request_id, out),
-            Reply::Insufficient => failed(INSUFFICIENT, out),
-            Reply::Error => failed(BROKEN, out),
+            Reply::Committed => committed(self.request_id, arguments, out),
+            Reply::Insufficient => failed(INSUFFICIENT, arguments, out),
+            Reply::Error => failed(BROKEN, arguments, out),
             Reply::Silence => {}
             Reply::HangUp => return false,
             Reply::Twice => {
-                committed(self.request_id, out);
-                committed(self.request_id, out);
+                committed(self.request_id, arguments, out);
+                committed(self.request_id, arguments, out);
             }
         }
         true
@@ -147,18 +165,24 @@ const COMMITTED: [u8; 125] = {
     bytes[81] = 12;
     bytes
 };
-const REQUEST_ID_AT: usize = 97;
+const ARGUMENTS_BYTES: usize = 12;
+const AMOUNT_AT: usize = 8;
+const ARGUMENTS_AT: usize = 85;
+const REQUEST_ID_AT: usize = ARGUMENTS_AT + ARGUMENTS_BYTES;
 
 #[inline]
-fn committed(request_id: u32, out: &mut Vec<u8>) {
+fn committed(request_id: u32, arguments: &[u8; ARGUMENTS_BYTES], out: &mut Vec<u8>) {
     let mut answer = COMMITTED;
+    answer[ARGUMENTS_AT..REQUEST_ID_AT].copy_from_slice(arguments);
     answer[REQUEST_ID_AT..REQUEST_ID_AT + 4].copy_from_slice(&request_id.to_le_bytes());
     out.extend_from_slice(&answer);
 }
 
 /// As in 1.2.0, a failure carries no request id.
-fn failed(text: &str, out: &mut Vec<u8>) {
-    let after_status = &COMMITTED[9..];
+fn failed(text: &str, arguments: &[u8; ARGUMENTS_BYTES], out: &mut Vec<u8>) {
+    let mut answer = COMMITTED;
+    answer[ARGUMENTS_AT..REQUEST_ID_AT].copy_from_slice(arguments);
+    let after_status = &answer[9..];
     let message =
         [&[0, 1, 1][..], &(text.len() as u32).to_le_bytes(), text.as_bytes(), after_status].concat();
     frame(&message, out);
