@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -83,8 +84,32 @@ EXHIBITS: dict[str, Callable[[Exhibits], Any]] = {
     ),
     "retries_table": lambda e: e.retries_table(),
     "systems_table": lambda e: e.systems_table(),
+    "unwritten_table": lambda e: e.unwritten_table([DRIZZLE, PROCEDURE], 1.5),
     "waterfall": lambda e: [e.waterfall(FACTORS, alpha) for alpha in e.alphas],
 }
+
+
+# Those that need a plant, a notebook or a folder to write to.
+ELSEWHERE = {
+    "export_picture",
+    "first_screen",
+    "glue",
+    "histograms",
+    "planted_factors_table",
+    "ratios_table",
+    "truth_table",
+}
+
+
+def test_no_exhibit_is_left_out() -> None:
+    public = {
+        name
+        for one in Exhibits.__mro__
+        if one.__module__.startswith("gapbook.exhibits")
+        for name, member in vars(one).items()
+        if inspect.isfunction(member) and not name.startswith("_")
+    }
+    assert public - ELSEWHERE <= EXHIBITS.keys()
 
 
 @pytest.fixture(name="stored", scope="module")
