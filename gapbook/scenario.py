@@ -81,6 +81,11 @@ class Contestant:
         if self.in_flight > 1:
             self.module.require_pipelined(self.access, self.tier)
             client.require_pipelined(self.protocol)
+        levels = self.stack.facts.get("isolation_levels", [self.stack.facts["isolation"]])
+        if self.isolation is not None and self.isolation not in levels:
+            raise ParameterError(
+                f"isolation: {self.isolation!r} is not one of {self.system}; allowed: {', '.join(levels)}"
+            )
         if self.durability is not None:
             Durability.parse(self.durability)
 
