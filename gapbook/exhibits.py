@@ -184,15 +184,23 @@ class Exhibits(CalibrationExhibits, FlawExhibits, LatticeExhibits, LineExhibits)
                     for row in self.rows(name, alpha)
                     if row["valid"]
                 ]
+                ended = [
+                    row["completed_in_window"] / self.scenario.window_s
+                    for row in self.rows(name, alpha)
+                    if row["valid"]
+                ]
                 rows.append(
                     [
                         f"{name}, α = {alpha:g}",
                         f"{goodput.as_count()}/s" if goodput else "no valid trial",
+                        f"{statistics.median(ended):,.0f}/s" if ended else "–",
                         f"{statistics.median(w[50.0] for w in waits):,.1f} ms" if waits else "–",
                         f"{statistics.median(w[99.0] for w in waits):,.1f} ms" if waits else "–",
                     ]
                 )
-        return page.values_table(("contestant", "goodput", "median latency", "p99 latency"), rows)
+        return page.values_table(
+            ("contestant", "goodput", "ended in the window", "median latency", "p99 latency"), rows
+        )
 
     def retries_table(self) -> page.Html:
         """How often transfers were refused for a collision and sent again, where any were."""

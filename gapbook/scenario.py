@@ -131,6 +131,10 @@ class Contestant:
             "isolation": self.isolation or "the server's own",
             "server cores": "all" if self.server_cores is None else str(self.server_cores),
             "round trip": "none added" if self.round_trip_ms is None else f"{self.round_trip_ms:g} ms",
+            "initial balance": "the workload's"
+            if self.initial_balance is None
+            else str(self.initial_balance),
+            "server": "killed" if self.server_killed else "left alone",
             "loop": "closed" if self.rate_per_s is None else f"open, {self.rate_per_s:g}/s",
             "counting": ", ".join(str(flaw["name"]) for flaw in self.flaws) or "honest",
         }
