@@ -28,7 +28,7 @@ class CalibrationExhibits(Pictured):
         """Goodput of each plant: the truth, our interval, and whether the interval holds the truth."""
         rows: list[list[str | page.Html]] = []
         for contestant in contestants:
-            truth = true_goodput_of(contestant, self.scenario.connections)
+            truth = self._truth(contestant)
             ours = self.goodput(contestant.name, self.alphas[0])
             rows.append(
                 [
@@ -39,15 +39,28 @@ class CalibrationExhibits(Pictured):
                     _holds(ours, truth),
                 ]
             )
-        return page.values_table(("plant", "truth", "measured", "off by", "interval holds truth"), rows)
+        return page.values_table(
+            ("plant", "truth in this window", "measured", "off by", "interval holds truth"), rows
+        )
+
+    def _truth(self, contestant: Contestant) -> float:
+        """What a perfect client counts in a window of this run."""
+        return true_goodput_of(contestant, self.scenario.connections, window_s=self.scenario.window_s)
+
+    def windows_table(self, contestant: Contestant, windows_s: Sequence[float]) -> page.Html:
+        """What a perfect client counts of a plant in windows of these lengths, computed, beside its rate."""
+        truth = true_goodput_of(contestant, self.scenario.connections)
+        rows: list[list[str | page.Html]] = []
+        for window_s in windows_s:
+            counted = true_goodput_of(contestant, self.scenario.connections, window_s=window_s)
+            rows.append([f"{window_s:g} s", f"{counted:,.1f}/s", f"{counted / truth - 1:+.0%}"])
+        return page.values_table(("window", f"counted of {format_count(truth)}/s", "off by"), rows)
 
     def ratios_table(self, pairs: Sequence[tuple[str, Contestant, Contestant]]) -> page.Html:
         """Planted ratios beside measured ones: pairs of a name, the plant above and the plant beneath."""
         rows: list[list[str | page.Html]] = []
         for name, over, under in pairs:
-            truth = true_goodput_of(over, self.scenario.connections) / true_goodput_of(
-                under, self.scenario.connections
-            )
+            truth = self._truth(over) / self._truth(under)
             ours = self.ratio(over.name, under.name, self.alphas[0])
             rows.append(
                 [
@@ -67,7 +80,7 @@ class CalibrationExhibits(Pictured):
             factors,
             {
                 tuple(contestant.levels()[factor.dimension] for factor in factors): {
-                    0: true_goodput_of(contestant, self.scenario.connections)
+                    0: self._truth(contestant)
                 }
                 for contestant in lattice
             },
