@@ -29,7 +29,7 @@ from gapbook.errors import GapbookError, ParameterError, RecordError, SetupError
 from gapbook.exhibits import pictures_folder
 from gapbook.notebook import read_text_notebook
 from gapbook.parameters import check_parameters
-from gapbook.paths import CHECKOUT, tool_path
+from gapbook.paths import CHECKOUT, hash_files, tool_path
 from gapbook.prose import require_no_typed_numbers
 from gapbook.record import find_run, published_folder
 
@@ -151,12 +151,35 @@ def _is_published(chapter: str) -> bool:
 
 
 def _execute_published(names: Sequence[str]) -> dict[str, Path]:
-    """These chapters, each from its stored run, and all that measures nothing."""
+    """These chapters, each from its stored run, and all that measures nothing.
+
+    A page depends on notebook, library, facts and stored runs alone: while they are the same, what was
+    executed before is used again.
+    """
     folder = _BUILD / "executed-published"
-    return {
-        **{name: execute_chapter(name, {"source": "published"}, folder=folder) for name in names},
-        **{name: execute_chapter(name, {}, folder=folder) for name in overviews()},
-    }
+    shared = _hash_of_what_pages_depend_on()
+    pages = {}
+    for name, parameters in [*((n, {"source": "published"}) for n in names), *((n, {}) for n in overviews())]:
+        key = f"{shared} {hash_files([CHECKOUT / 'notebooks' / f'{name}.md'], CHECKOUT)}"
+        pages[name], kept = folder / f"{name}.ipynb", folder / f"{name}.key"
+        if not (pages[name].is_file() and kept.is_file() and kept.read_text() == key):
+            kept.unlink(missing_ok=True)
+            execute_chapter(name, parameters, folder=folder)
+            kept.write_text(key)
+    return pages
+
+
+def _hash_of_what_pages_depend_on() -> str:
+    patterns = (
+        "gapbook/**/*.py",
+        "stacks/*/stack.*",
+        "modules/*/module.toml",
+        "clients/**/client.toml",
+        "book/*.toml",
+        "results/*/*/manifest.json",
+    )
+    found = (path for pattern in patterns for path in CHECKOUT.glob(pattern))
+    return hash_files([path for path in found if "node_modules" not in path.parts], CHECKOUT)
 
 
 def _build(name: str, executed: Mapping[str, Path]) -> Path:
