@@ -132,6 +132,8 @@ class Exhibits(CalibrationExhibits, FlawExhibits, LatticeExhibits, LineExhibits)
         scenario = self.scenario
         inputs = [
             page.Input("blocks", "blocks", str(self.blocks)),
+            page.Input("attempts", "attempts", str(self.run.manifest.get("attempts", 1))),
+            page.Input("kills", "kills", str(self.run.manifest.get("kills", 0))),
             page.Input("alpha", "α", ",".join(f"{alpha:g}" for alpha in self.alphas)),
             page.Input("in_flight", "in flight", str(max(c.in_flight for c in scenario.contestants))),
             page.Input("connections", "connections", str(scenario.connections)),

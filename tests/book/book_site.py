@@ -15,14 +15,14 @@ from typing import Any
 import psutil
 from playwright.sync_api import Page
 
-from gapbook.book import chapters
+from gapbook.book import chapters, overviews
 from gapbook.paths import tool_path
 from gapbook.record import Run, load_run
 
 __all__ = ["CHAPTER", "Open", "Site", "Visit", "build", "gapbook", "measure"]
 
 CHAPTER = "both-optimized"
-_SHORT = ("blocks=2", "window_s=0.5", "warmup_s=0.2", "accounts=1000")
+_SHORT = ("blocks=2", "window_s=0.5", "warmup_s=0.2", "accounts=1000", "attempts=1", "kills=0")
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,10 @@ class Site:
 
     @property
     def pages(self) -> list[str]:
-        return ["book/index.html", "book/method.html", *(f"notebooks/{name}.html" for name in chapters())]
+        """Every page there is in this book: a chapter without a published run is left out of it."""
+        pages = ["book/index.html", "book/method.html"]
+        pages += [f"notebooks/{name}.html" for name in (*chapters(), *overviews())]
+        return [page for page in pages if (self.folder / page).is_file()]
 
 
 @dataclass

@@ -18,7 +18,7 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, sync_playwright
 
 from gapbook.paths import CHECKOUT, tool_path
-from gapbook.record import load_run, published_folder
+from gapbook.record import latest_published, published_folder
 from tests.book.book_site import CHAPTER, Open, Site, Visit, build, gapbook, measure
 
 _ARGUMENTS = [
@@ -71,8 +71,7 @@ def published_site(tmp_path_factory: pytest.TempPathFactory) -> Site:
     assert done.returncode == 0, done.stdout + done.stderr
     folder = tmp_path_factory.mktemp("published") / "site"
     shutil.copytree(CHECKOUT / "build" / "published" / "_build" / "html", folder)
-    (linked,) = (folder / "_static" / "runs").iterdir()
-    return Site(folder, load_run(published_folder(CHAPTER) / linked.name))
+    return Site(folder, latest_published(CHAPTER))
 
 
 @pytest.fixture(scope="session", params=["own", "refused", "published"])
