@@ -155,7 +155,7 @@ class Contestant:
             tier,
             access,
             f"{self.in_flight} in flight",
-            self.durability or "",
+            f"durability {self.durability}" if self.durability else "",
             self.isolation or "",
             cores,
             "" if self.rate_per_s is None else f"open loop, {self.rate_per_s:,.0f}/s",
