@@ -282,11 +282,17 @@ class Exhibits(CalibrationExhibits, FlawExhibits, LatticeExhibits, LineExhibits)
             **self.glue_values(),
             "audited": self.audited(),
             "edge_loss": self.edge_loss(),
+            **self._noise_values(),
         }
         for key, value in more.items():
             facts[key] = f"{value.value:,.0f}" if isinstance(value, Claim) else value
         for key, text in facts.items():
             glue(key, _Text(text), display=False)
+
+    def _noise_values(self) -> dict[str, str]:
+        noise = self.trial_noise()
+        spread, explained = (f"{noise[0]:.0%}", f"{noise[1]:.0%}") if noise else ("unknown", "unknown")
+        return {"trial_spread": spread, "spread_explained": explained}
 
     # --- charts -------------------------------------------------------------------------------
     def contestants_chart(self, published: Mapping[tuple[str, float], str]) -> charts.Figure:

@@ -7,6 +7,7 @@ cannot be treated differently.
 from __future__ import annotations
 
 import datetime
+import math
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Literal
@@ -166,6 +167,33 @@ class Findings:
             "file_system": machine["file_system"],
             **{f"{name.partition(' (')[0]}_version": system["version"] for name, system in systems.items()},
         }
+
+    def trial_noise(self) -> tuple[float, float] | None:
+        """How trials of one cell differ: standard deviation of log goodput within cells, and the share of
+        its variance that goes with the processor time which a transfer took (server, tier and client).
+
+        What costs more time for the same work on the same code ran on a slower machine. None without two
+        valid trials of some cell.
+        """
+        spent = (
+            pl.col("server_cpu_s").fill_null(0) + pl.col("tier_cpu_s").fill_null(0) + pl.col("client_cpu_s")
+        )
+        rows = self.run.trials.filter(pl.col("valid") & (pl.col("completed_in_window") > 0)).select(
+            "contestant",
+            "alpha",
+            rate=pl.col("goodput_per_s").log(),
+            cost=(spent / pl.col("completed_in_window")).log(),
+        )
+        within = rows.filter(pl.len().over("contestant", "alpha") > 1).select(
+            (pl.col(name) - pl.col(name).mean().over("contestant", "alpha")).alias(name)
+            for name in ("rate", "cost")
+        )
+        cells = rows.filter(pl.len().over("contestant", "alpha") > 1).select("contestant", "alpha").n_unique()
+        free = within.height - cells
+        if free < 2 or not within["cost"].is_finite().all():
+            return None
+        together = within.select(pl.corr("rate", "cost")).item()
+        return math.sqrt(float((within["rate"] ** 2).sum()) / free), float(together or 0.0) ** 2
 
     def audited(self) -> str:
         """How much was audited over all trials of the run."""
