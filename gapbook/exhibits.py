@@ -75,15 +75,15 @@ class Exhibits(CalibrationExhibits, FlawExhibits, LatticeExhibits, LineExhibits)
                     f"Not answered by this run: {over.name} or {under.name} has no valid trial at α = {alpha:g}."
                 )
             parts.append(f"{page.estimate(ratio.as_factor())} at α = {alpha:g}")
-        ahead = [c.system_label for c in (over, under) if self._acknowledged_ahead(c.name)]
+        ends = [self.alphas[0], self.alphas[-1]]
+        ahead = [c.system_label for c in (over, under) if self.has_label(c.name, "not sustained", ends)]
+        bound = [c.system_label for c in (over, under) if self.has_label(c.name, "client-bound", ends)]
         caveat = f" {' and '.join(ahead)} acknowledged faster than it wrote: not sustained." if ahead else ""
+        caveat += (
+            f" The client is the limit of {' and '.join(bound)}: no statement on the engine." if bound else ""
+        )
         text = html.escape(sentence).replace("{ratios}", ", and ".join(parts)) + html.escape(caveat)
         return page.answer(page.Html(text))
-
-    def _acknowledged_ahead(self, contestant: str) -> bool:
-        """Whether a valid trial of the contestant is labelled *not sustained*."""
-        rows = [row for alpha in self.alphas for row in self.rows(contestant, alpha) if row["valid"]]
-        return any(_short(label) == "not sustained" for row in rows for label in json.loads(row["labels"]))
 
     def buttons(self) -> page.Html:
         folder = f"../_static/runs/{self.run.run_id}"

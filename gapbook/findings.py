@@ -7,6 +7,7 @@ cannot be treated differently.
 from __future__ import annotations
 
 import datetime
+import json
 import math
 from collections.abc import Sequence
 from functools import cached_property
@@ -74,6 +75,17 @@ class Findings:
         kept = self.run.trials.filter((pl.col("contestant") == contestant) & (pl.col("alpha") == alpha))
         return kept.to_dicts()
 
+    def has_label(self, contestant: str, label: str, alphas: Sequence[float]) -> bool:
+        """Whether more than half of the contestant's valid trials carry a label, at any of these alphas."""
+        for alpha in alphas:
+            valid = [row for row in self.rows(contestant, alpha) if row["valid"]]
+            carrying = [
+                row for row in valid if label in {t.partition(":")[0] for t in json.loads(row["labels"])}
+            ]
+            if 2 * len(carrying) > len(valid):
+                return True
+        return False
+
     @cached_property
     def refused(self) -> list[tuple[str, str, str]]:
         """Contestant, trial, and why it is not counted."""
@@ -92,11 +104,23 @@ class Findings:
         """The gap from all ``before`` to all ``after``; None when a needed cell has no valid trial.
 
         Several factors of one dimension are a chain: each starts where the one before ended, and a cell
-        that is past one of them is past all before it.
+        that is past one of them is past all before it. Beyond a residual, a client-bound cell is left out
+        unless it is the end: what its client limits may speak for the client, never for the engine.
         """
         chains = _chains(factors)
+        residuals = {(factor.dimension, factor.after) for factor in factors if factor.family == "residual"}
+        start, end = self.end(factors, "before"), self.end(factors, "after")
+        bound = {
+            tuple(levels[dimension] for dimension in chains)
+            for contestant in self.scenario.contestants
+            if contestant is not end
+            and residuals & (levels := contestant.levels()).items()
+            and self.has_label(contestant.name, "client-bound", [alpha])
+        }
         within: dict[tuple[str, ...], dict[int, float]] = {}
-        for cell, values in self.cells(list(chains), alpha, self.end(factors, "before")).items():
+        for cell, values in self.cells(list(chains), alpha, start).items():
+            if cell in bound:
+                continue
             places = {
                 dimension: chain.index(level)
                 for (dimension, chain), level in zip(chains.items(), cell, strict=True)
