@@ -389,11 +389,11 @@ class Exhibits(CalibrationExhibits, FlawExhibits, LatticeExhibits, LineExhibits)
             blocks=tuple(self.values(contestant.name, alpha).values()),
         )
 
-    def latency_chart(self, alpha: float) -> charts.Figure:
-        """Latency at percentiles of every contestant at one alpha, each trial a line."""
+    def latency_chart(self, alpha: float, contestants: Sequence[Contestant] = ()) -> charts.Figure:
+        """Latency at percentiles of these contestants (all, when none is named) at one alpha, each trial a line."""
         title = f"Latency at α = {alpha:g}: pipelining is paid for in waiting"
         series = []
-        for contestant in self.scenario.contestants:
+        for contestant in contestants or self.scenario.contestants:
             trials = [
                 charts.LatencyTrial(
                     tuple(point["percentile"] for point in points),

@@ -98,6 +98,7 @@ ELSEWHERE = {
     "planted_factors_table",
     "ratios_table",
     "truth_table",
+    "windows_table",
 }
 
 
