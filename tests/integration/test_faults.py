@@ -47,6 +47,7 @@ _PARAMETERS: dict[str, Any] = {
     "warmup_s": 0.2,
     "blocks": 1,
     "attempts": 1,
+    "kills": 0,
     "accounts": 1000,
     "seed": 1,
     "durability": "delayed(500 ms)",
@@ -210,12 +211,13 @@ def test_doctor_names_each_missing_tool_and_how_to_get_it(bare: dict[str, str | 
         "  MISSING  cargo",
         "  MISSING  C compiler",
         "  MISSING  Rust clients",
+        "  MISSING  server of plant",
         "  MISSING  server of spacetimedb",
     ]
     assert "https://rustup.rs" in missing[0]
     assert "apt-get install gcc" in missing[1]
     assert all("make setup" in line for line in missing[2:])
-    assert done.stdout.splitlines()[-1] == "4 missing"
+    assert done.stdout.splitlines()[-1] == "5 missing"
 
 
 def test_setup_without_a_toolchain_names_it_and_builds_nothing(bare: dict[str, str | Path]) -> None:
@@ -504,6 +506,8 @@ class _Running:
             "contestants": "postgres-rust,spacetimedb-rust",
             "alpha": "0.5",
             "blocks": "4",
+            "attempts": "1",
+            "kills": "0",
             "window_s": "0.5",
             "warmup_s": "0.2",
             "accounts": "1000",
