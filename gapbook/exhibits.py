@@ -23,6 +23,7 @@ from gapbook.factors import Decomposition, Factor
 from gapbook.findings import VERDICT_BAND_FRAC
 from gapbook.interval import Interval, format_factor
 from gapbook.paths import CHECKOUT
+from gapbook.record import Run
 from gapbook.scenario import Contestant
 
 __all__ = ["Exhibits"]
@@ -30,6 +31,10 @@ __all__ = ["Exhibits"]
 
 class Exhibits(CalibrationExhibits, FlawExhibits, LatticeExhibits, LineExhibits):
     """What a notebook displays. Every number in it is computed from the run's record."""
+
+    def __init__(self, run: Run, chapter: str) -> None:
+        super().__init__(run, chapter)
+        self._glued: set[str] = set()
 
     # --- first screen -------------------------------------------------------------------------
     def first_screen(
@@ -286,8 +291,11 @@ class Exhibits(CalibrationExhibits, FlawExhibits, LatticeExhibits, LineExhibits)
         }
         for key, value in more.items():
             facts[key] = f"{value.value:,.0f}" if isinstance(value, Claim) else value
+        # A key that is glued twice on one page is an error of the renderer.
         for key, text in facts.items():
-            glue(key, _Text(text), display=False)
+            if key not in self._glued:
+                glue(key, _Text(text), display=False)
+                self._glued.add(key)
 
     def _noise_values(self) -> dict[str, str]:
         noise = self.trial_noise()
