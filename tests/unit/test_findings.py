@@ -23,11 +23,17 @@ ENGINE = Factor("Engine residual", "system", "postgres", "spacetimedb", "residua
 ALL = (ORM, ROUND_TRIPS, CLIENT, ENGINE)
 
 
-def found(folder: Path, contestants: Sequence[Contestant] = runs.CONTESTANTS) -> Findings:
+def found(
+    folder: Path, contestants: Sequence[Contestant] = runs.CONTESTANTS, client_bound: Sequence[str] = ()
+) -> Findings:
     """A whole run of these contestants; those without a planted goodput have 5,000/s."""
     scenario = replace(runs.SCENARIO, contestants=tuple(contestants), varies=("durability",))
     rows = [
-        runs.valid(planned, runs.GOODPUT_PER_S.get(planned.contestant, 5e3))
+        runs.valid(
+            planned,
+            runs.GOODPUT_PER_S.get(planned.contestant, 5e3),
+            labels=["client-bound"] if planned.contestant in client_bound else [],
+        )
         for planned in runs.planned_trials(2, scenario)
     ]
     return Findings(runs.store(folder / runs.CHAPTER, rows, scenario=scenario), runs.CHAPTER)
@@ -41,6 +47,14 @@ def _lattice(tmp_path_factory: pytest.TempPathFactory) -> Findings:
 def test_a_run_of_another_chapter_is_refused(lattice: Findings) -> None:
     with pytest.raises(RecordError, match="is of chapter synthetic, not of other"):
         Findings(lattice.run, "other")
+
+
+def test_what_its_client_limits_says_nothing_of_the_engine(tmp_path: Path, lattice: Findings) -> None:
+    ends = {runs.CONTESTANTS[0].name, runs.CONTESTANTS[-1].name}
+    bound = [c.name for c in runs.CONTESTANTS if c.system == "spacetimedb" and c.name not in ends]
+    whole, parts = lattice.decompose(ALL, 0.0), found(tmp_path, client_bound=bound).decompose(ALL, 0.0)
+    assert whole is not None
+    assert parts is None or parts.orderings < whole.orderings
 
 
 # --- chains -----------------------------------------------------------------------------------
