@@ -37,15 +37,19 @@ async function loadEndpoint(): Promise<void> {
   const config = await parseConfig(readFileSync(STANDARD_INPUT, "utf8"));
   const load = new Load(config);
   await load.run();
-  process.stdout.write(`${JSON.stringify(createReport(config, load))}\n`);
+  await print(`${JSON.stringify(createReport(config, load))}\n`);
 }
 
-function describe(): void {
-  const line = JSON.stringify({ contract: CONTRACT_VERSION, ...description, protocols: protocolNames });
-  process.stdout.write(`${line}\n`);
+/** Resolves when the reader has it all: a pipe takes 64 KB at once, and the process ends after this. */
+function print(text: string): Promise<void> {
+  return new Promise((resolve) => process.stdout.write(text, () => resolve()));
 }
 
-function draw(): void {
+async function describe(): Promise<void> {
+  await print(`${JSON.stringify({ contract: CONTRACT_VERSION, ...description, protocols: protocolNames })}\n`);
+}
+
+async function draw(): Promise<void> {
   const { workload, connection, firstIndex, count } = parseDrawConfig(readFileSync(STANDARD_INPUT, "utf8"));
   const work = new Work(workload);
   let lines = "";
@@ -54,7 +58,7 @@ function draw(): void {
     const { source, destination, amount } = work.draw(connection, index);
     lines += `${index} ${source} ${destination} ${amount}\n`;
     if (place % DRAWN_LINES === DRAWN_LINES - 1 || place === count - 1) {
-      process.stdout.write(lines);
+      await print(lines);
       lines = "";
     }
   }

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { test, type TestContext } from "node:test";
 import { decodeFromCompressedBase64 } from "hdr-histogram-js";
@@ -154,6 +156,16 @@ test("an endpoint that cannot be used ends with code 3", async (context) => {
   assert.equal((await run(configuration(port, { window_s: -1 }))).code, 2);
   const workload = { ...configuration(port).workload, alias_table_sha256: "0".repeat(64) };
   assert.equal((await run(configuration(port, { workload }))).code, 4);
+});
+
+test("what a pipe does not take at once is printed before the end", async (context) => {
+  const { loop, window_s, ...rest } = configuration(1);
+  const draw = { connection: 1, first_index: 0, count: 30_000 };
+  const main = join(import.meta.dirname, "../main.ts");
+  const shell = spawn("sh", ["-c", '"$0" "$1" --draw | (sleep 0.5; cat)', process.execPath, main]);
+  context.after(() => shell.kill());
+  shell.stdin.end(JSON.stringify({ ...rest, draw }));
+  assert.equal((await text(shell.stdout)).trim().split("\n").length, draw.count);
 });
 
 test("draw prints index, source, destination and amount", async () => {
