@@ -94,7 +94,7 @@ def _environment(changed: Mapping[str, str | Path]) -> dict[str, str]:
     }
 
 
-_UNKNOWN_CHAPTER = f"chapter 'nochapter': unknown; allowed: {_CHAPTER}"
+_UNKNOWN_CHAPTER = f"chapter 'nochapter': unknown; allowed: {_CHAPTER}, "
 _REFUSED_INPUT = [
     (["nochapter"], _UNKNOWN_CHAPTER),
     ([_CHAPTER, "-p", "aplha=1"], "parameter aplha: unknown; allowed: source, alpha, "),
@@ -363,7 +363,7 @@ def test_client_that_fails_is_a_refused_trial_with_its_reason(
     program.write_text(f"#!/bin/sh\n{script}\n")
     program.chmod(0o755)
     monkeypatch.setattr(clients, "_GRACE_S", 0.5)
-    contestant = _Faulty("postgres-rust", "postgres", "procedure", "direct", "rust", 1, str(program))
+    contestant = _Faulty("postgres-rust", "postgres", "procedure", "direct", "rust", 1, program=str(program))
     row = _trial(contestant, postgres_stack, deployment)
     assert not row["valid"]
     assert row["refused_because"].startswith(says)

@@ -116,7 +116,7 @@ def test_every_level_has_its_tier_its_client_and_its_truth() -> None:
     reached = [level for tier in _MODULE.facts["tier"].values() for level in tier["access"]]
     assert sorted(reached) == sorted(levels)
     facts = tomllib.loads((CHECKOUT / "clients" / "rust" / "gap-plant" / "client.toml").read_text())
-    assert facts["access"] == levels
+    assert facts["access"] == {_MODULE.protocol("direct", "postgres"): levels}
     for level in levels:
         assert 0 < true_goodput_per_s(Knobs.of_access(level), 50, 1) < math.inf
 
