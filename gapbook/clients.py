@@ -34,6 +34,7 @@ __all__ = [
     "configure_load",
     "discover_clients",
     "find_client",
+    "rust_binary",
     "rust_workspace_key",
 ]
 
@@ -101,10 +102,7 @@ class Client:
             return [str(node_path()), *(str(self.folder / argument) for argument in arguments)]
         if program == "python":
             return [sys.executable, *(str(self.folder / argument) for argument in arguments)]
-        binary = rust_binaries_directory() / program
-        if not binary.is_file():
-            raise SetupError(f"client {program} is not built; run: make setup")
-        return [str(binary), *arguments]
+        return [str(rust_binary(program, "client")), *arguments]
 
 
 def rust_workspace_key() -> str:
@@ -119,6 +117,14 @@ def rust_workspace_key() -> str:
 
 def rust_binaries_directory() -> Path:
     return cache_directory() / "clients" / rust_workspace_key() / "bin"
+
+
+def rust_binary(program: str, kind: str) -> Path:
+    """A program of the Rust workspace; raises SetupError, with its kind and name, when it is not built."""
+    binary = rust_binaries_directory() / program
+    if not binary.is_file():
+        raise SetupError(f"{kind} {program} is not built; run: make setup")
+    return binary
 
 
 @cache

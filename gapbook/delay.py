@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from gapbook.clients import rust_binaries_directory
-from gapbook.deployment import Deployment, Process, log_tail
-from gapbook.errors import SetupError, StackError
+from gapbook.clients import rust_binary
+from gapbook.deployment import Deployment, Process
 
 __all__ = ["delay_proxy"]
 
@@ -29,25 +27,16 @@ def delay_proxy(
     Bytes take half of ``round_trip_ms`` longer each way. Raises SetupError when the proxy is not built and
     StackError when it does not start. A target that refuses shows as a connection closed at once.
     """
-    binary = rust_binaries_directory() / _PROGRAM
-    if not binary.is_file():
-        raise SetupError(f"proxy {_PROGRAM} is not built; run: make setup")
     target = f"{endpoint['host']}:{endpoint['port']}"
     process = deployment.start(
-        [binary, "--target", target, "--round-trip-ms", str(round_trip_ms)],
+        [rust_binary(_PROGRAM, "proxy"), "--target", target, "--round-trip-ms", str(round_trip_ms)],
         name="delay",
         stdin=True,
         stdout=True,
         processors=processors,
     )
     try:
-        line = process.stdout.readline()
-        try:
-            port = int(json.loads(line)["port"])
-        except (ValueError, KeyError) as error:
-            raise StackError(
-                f"delay of {round_trip_ms} ms to {target}: not ready: {log_tail(process.log_path)}"
-            ) from error
+        port = process.announcement(f"delay of {round_trip_ms} ms to {target}")["port"]
         yield process, {**endpoint, "host": "127.0.0.1", "port": port}
     finally:
         deployment.stop(process)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import itertools
+import json
 import os
 import secrets
 import shutil
@@ -13,11 +14,12 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self
+from typing import IO, Any, Self
 
 from gapbook import warden
 from gapbook.errors import SetupError, StackError
@@ -28,6 +30,7 @@ __all__ = ["Deployment", "Process", "free_port", "log_tail", "require_port_free"
 _PREFIX = "gapbook-"
 _OWNER_FILE = "owner"
 _LEAVE_GRACE_S = 6.0
+_ANNOUNCED_WITHIN_S = 30.0
 _IPC_RMID = 0  # see shmctl(2)
 
 
@@ -93,6 +96,24 @@ class Process:
         if self.popen.stderr is None:
             raise ValueError(f"{self.name} was started without a piped standard error")
         return self.popen.stderr
+
+    def announcement(self, what: str) -> dict[str, Any]:
+        """The first line of standard output: JSON with the ``port`` at which the process can be called.
+
+        Raises StackError when it says anything else. One that says nothing is ended after a bound, which
+        makes the read return.
+        """
+        timer = threading.Timer(_ANNOUNCED_WITHIN_S, self.popen.kill)
+        timer.start()
+        try:
+            line = self.stdout.readline()
+        finally:
+            timer.cancel()
+        try:
+            said = json.loads(line)
+            return {**said, "port": int(said["port"])}
+        except (ValueError, KeyError, TypeError) as error:
+            raise StackError(f"{what}: not ready: {log_tail(self.log_path)}") from error
 
     def require_running(self) -> None:
         """Raise StackError, with the end of its log, when the process has ended."""

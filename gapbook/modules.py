@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import json
-import threading
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,14 +14,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gapbook.deployment import Deployment, Process, log_tail
+from gapbook.deployment import Deployment, Process
 from gapbook.errors import ParameterError, StackError
 from gapbook.paths import CHECKOUT, hash_files
 from gapbook.toolchain import node_path
 
 __all__ = ["Module", "RunningTier", "load_module_facts"]
-
-_READY_TIMEOUT_S = 30.0
 
 
 @dataclass(frozen=True)
@@ -110,23 +107,15 @@ class Module:
         }
         process.stdin.write(json.dumps(configuration).encode() + b"\n")
         process.stdin.flush()
-        # A tier that hangs is ended by the timer, which makes the read below return.
-        timer = threading.Timer(_READY_TIMEOUT_S, process.popen.kill)
-        timer.start()
         try:
-            line = process.stdout.readline()
-        finally:
-            timer.cancel()
-        try:
-            ready = json.loads(line)
-            port = int(ready["port"])
-        except (ValueError, KeyError) as error:
+            ready = process.announcement(f"{self.system} {tier} tier ({access})")
+        except StackError:
             deployment.stop(process)
-            raise StackError(
-                f"{self.system} {tier} tier ({access}): not ready: {log_tail(process.log_path)}"
-            ) from error
+            raise
         settings = {key: str(value) for key, value in ready.get("settings", {}).items()}
-        return RunningTier(process, {"protocol": "http", "host": "127.0.0.1", "port": port}, settings)
+        return RunningTier(
+            process, {"protocol": "http", "host": "127.0.0.1", "port": ready["port"]}, settings
+        )
 
 
 @cache

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from gapbook.clients import Client, ClientRun, configure_load, rust_binaries_directory
-from gapbook.deployment import Deployment, log_tail
-from gapbook.errors import ParameterError, SetupError, StackError
+from gapbook.clients import Client, ClientRun, configure_load, rust_binary
+from gapbook.deployment import Deployment
+from gapbook.errors import ParameterError
 from gapbook.paths import CHECKOUT
 from gapbook.work import AliasTable
 
@@ -31,10 +30,9 @@ def _command_and_endpoint(protocol: str) -> tuple[list[str], dict[str, Any]]:
     """The command of the null server of a protocol, and what its endpoint holds besides the address."""
     for facts in _speakers(protocol):
         program, *arguments = (word.replace("{protocol}", protocol) for word in facts["command"])
-        binary = rust_binaries_directory() / program
-        if not binary.is_file():
-            raise SetupError(f"null server {program} is not built; run: make setup")
-        return [str(binary), *arguments], dict(facts.get("endpoint", {}).get(protocol, {}))
+        return [str(rust_binary(program, "null server")), *arguments], dict(
+            facts.get("endpoint", {}).get(protocol, {})
+        )
     raise ParameterError(f"no null server speaks {protocol!r}")
 
 
@@ -44,11 +42,7 @@ def null_server(deployment: Deployment, protocol: str) -> Iterator[dict[str, Any
     command, endpoint = _command_and_endpoint(protocol)
     process = deployment.start(command, name=f"null-{protocol}", stdin=True, stdout=True)
     try:
-        line = process.stdout.readline()
-        try:
-            port = int(json.loads(line)["port"])
-        except (ValueError, KeyError) as error:
-            raise StackError(f"null server {protocol}: not ready: {log_tail(process.log_path)}") from error
+        port = process.announcement(f"null server {protocol}")["port"]
         yield endpoint | {"protocol": protocol, "host": "127.0.0.1", "port": port}
     finally:
         deployment.stop(process)

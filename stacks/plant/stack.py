@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gapbook import stacks
-from gapbook.clients import rust_binaries_directory
+from gapbook.clients import rust_binary
 from gapbook.deployment import Process, log_tail, require_port_free
 from gapbook.errors import SetupError, StackError
 from gapbook.stacks import Durability, Server, ServerChoice
@@ -40,9 +40,7 @@ class Stack(stacks.Stack):
     def locate(cls, choice: ServerChoice) -> Server:
         if choice.endpoint:
             raise SetupError("plant: runs only as our own process; name no URL, or a binary of gap-plant")
-        binary = choice.binary or rust_binaries_directory() / _PROGRAM
-        if not binary.is_file():
-            raise SetupError(f"plant: {_PROGRAM} is not built; run: {cls.facts['native']['install_hint']}")
+        binary = choice.binary or rust_binary(_PROGRAM, "plant:")
         return Server(str(binary), _version(binary), stacks.sha256_of(binary))
 
     # --- life ---------------------------------------------------------------------------------
@@ -58,11 +56,13 @@ class Stack(stacks.Stack):
             stdout=True,
             processors=self.context.processors,
         )
-        line = self._process.stdout.readline()
         try:
-            ready = json.loads(line)
-            self._port = int(ready["port"])
+            ready = self._process.announcement("plant")
+            self._port = ready["port"]
             self._control = socket.create_connection(("127.0.0.1", int(ready["control_port"])), _TIMEOUT_S)
+        except StackError:
+            self.stop()
+            raise
         except (ValueError, KeyError, OSError) as error:
             said = log_tail(self._process.log_path)
             self.stop()
