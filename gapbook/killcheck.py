@@ -11,8 +11,7 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,6 +27,7 @@ from gapbook.errors import ClientError, StackError
 from gapbook.scenario import Contestant, Scenario
 from gapbook.stacks import Durability, Stack
 from gapbook.survivors import IssuedWork, issued_work, surviving_prefixes
+from gapbook.way import reached
 from gapbook.work import AliasTable
 
 __all__ = ["ALPHA", "kill_check", "loss_probability_bound", "oldest_age_s", "verdict_of"]
@@ -165,34 +165,16 @@ class _Check:
     # --- load and kill ------------------------------------------------------------------------
     def _load_until_killed(self) -> dict[str, Any] | None:
         """The client's report; None when it was the client that had to be killed."""
-        with self._called() as (endpoint, tier_pid):
-            configuration = self._configuration(endpoint)
+        with reached(
+            self.contestant, self.stack.endpoint(), self.deployment, pool_size=self.scenario.connections
+        ) as way:
+            configuration = self._configuration(way.endpoint)
             if self.stack.processes():
                 return self._loaded(configuration, self.stack.kill)
-            if tier_pid is not None:
-                return self._loaded(configuration, lambda: _kill_tree(tier_pid))
+            if way.processes:
+                return self._loaded(configuration, lambda: _kill_tree(way.processes[0].pid))
             self._kill_with_client(configuration)
             return None
-
-    @contextmanager
-    def _called(self) -> Iterator[tuple[dict[str, Any], int | None]]:
-        """What the client calls, and the process of the tier if there is one."""
-        contestant, module = self.contestant, self.contestant.module
-        tier = module.start_tier(
-            self.deployment,
-            tier=contestant.tier,
-            access=contestant.access,
-            endpoint=self.stack.endpoint(),
-            pool_size=self.scenario.connections,
-            max_retries=contestant.max_retries,
-        )
-        if tier is None:
-            yield module.client_endpoint(contestant.access, self.stack.endpoint()), None
-            return
-        try:
-            yield tier.endpoint, tier.process.pid
-        finally:
-            self.deployment.stop(tier.process)
 
     def _configuration(self, endpoint: Mapping[str, Any]) -> dict[str, Any]:
         contestant = self.contestant
@@ -209,7 +191,7 @@ class _Check:
             window_s=self.kill_after_s + _AFTER_KILL_S,
             drain_s=_DRAIN_S,
             request_timeout_s=_REQUEST_TIMEOUT_S,
-            max_retries=0 if contestant.module.is_process(contestant.tier) else contestant.max_retries,
+            max_retries=contestant.client_retries,
         )
 
     def _loaded(self, configuration: Mapping[str, Any], kill: Callable[[], None]) -> dict[str, Any]:

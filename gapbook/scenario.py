@@ -106,6 +106,11 @@ class Contestant:
     def load_client(self) -> Client:
         return find_client(self.client, self.protocol, self.access)
 
+    @property
+    def client_retries(self) -> int:
+        """How often the client itself sends a transfer again: where there is a tier, that does it."""
+        return 0 if self.module.is_process(self.tier) else self.max_retries
+
     def variant(self, durability: Durability) -> Variant:
         """The server that this contestant needs, where the scenario's class is ``durability``."""
         return Variant(self.system, self.durability or str(durability), self.isolation, self.server_cores)

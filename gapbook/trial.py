@@ -9,7 +9,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from gapbook.errors import ClientError, StackError
 from gapbook.plan import PlannedTrial
 from gapbook.scenario import Contestant, Scenario
 from gapbook.stacks import Durability, Stack
+from gapbook.way import reached
 from gapbook.work import AliasTable
 
 __all__ = ["PERCENTILES", "decode_histogram", "run_trial"]
@@ -113,15 +114,19 @@ def _load(
     settings, proven = stack.settings(), stack.durability()
     committed_before, log_before = stack.committed_transfers(), stack.log_bytes()
     metric_before = stack.metric_transactions()
-    with _reached(contestant, scenario, stack, deployment) as way:
+    with (
+        _delayed(contestant, stack, deployment) as (stack_endpoint, proxies),
+        reached(contestant, stack_endpoint, deployment, pool_size=scenario.connections) as way,
+    ):
+        between = [process.pid for process in (*proxies, *way.processes)]
         server_roots = [process.pid for process in stack.processes()]
-        edges = Edges(None if stack.context.choice.endpoint else server_roots, way.roots)
+        edges = Edges(None if stack.context.choice.endpoint else server_roots, between)
         configuration = _configuration(planned, scenario, contestant, way.endpoint, table, tables)
         with _killer(stack, contestant, scenario.window_s, edges.on_event) as on_event:
             report = ClientRun(contestant.load_client, configuration, on_event).run(deployment)
         on_report(report)
         backlog = wait_until_idle(stack, (proven.max_ms or 0.0) / 1000)
-        memory_bytes = proportional_memory_bytes([*server_roots, *way.roots])
+        memory_bytes = proportional_memory_bytes([*server_roots, *between])
     committed = stack.committed_transfers()
     audit = reconcile(
         report,
@@ -163,47 +168,10 @@ def _configuration(
         window_s=scenario.window_s,
         drain_s=scenario.drain_s,
         request_timeout_s=scenario.request_timeout_s,
-        max_retries=0 if contestant.module.is_process(contestant.tier) else contestant.max_retries,
+        max_retries=contestant.client_retries,
         flaws=contestant.flaws,
         rate_per_s=contestant.rate_per_s,
     )
-
-
-@dataclass(frozen=True)
-class _Way:
-    """What the client calls, the processes between it and the system, and what they say of themselves."""
-
-    endpoint: dict[str, Any]
-    processes: list[Process] = field(default_factory=list)
-    settings: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def roots(self) -> list[int]:
-        return [process.pid for process in self.processes]
-
-
-@contextmanager
-def _reached(
-    contestant: Contestant, scenario: Scenario, stack: Stack, deployment: Deployment
-) -> Iterator[_Way]:
-    """The way from client to system: an added round trip right before the system, then the tier."""
-    with _delayed(contestant, stack, deployment) as (endpoint, proxies):
-        tier = contestant.module.start_tier(
-            deployment,
-            tier=contestant.tier,
-            access=contestant.access,
-            endpoint=endpoint,
-            pool_size=scenario.connections,
-            max_retries=contestant.max_retries,
-        )
-        if tier is None:
-            yield _Way(contestant.module.client_endpoint(contestant.access, endpoint), proxies)
-            return
-        try:
-            settings = {f"tier: {key}": value for key, value in tier.settings.items()}
-            yield _Way(tier.endpoint, [*proxies, tier.process], settings)
-        finally:
-            deployment.stop(tier.process)
 
 
 @contextmanager
