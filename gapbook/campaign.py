@@ -100,12 +100,11 @@ class _Campaign:
             "servers": {name: choice.without_password() for name, choice in choices.items()},
         }
         key = hashlib.sha256(json.dumps(self.described, sort_keys=True).encode()).hexdigest()[:12]
-        self.key = key
         self.journal = Journal(live_folder(scenario.chapter), key)
 
     def run(self, *, resume: bool) -> Run:
         if resume and not self.journal.trials():
-            finished = find_finished(self.scenario.chapter, self.key)
+            finished = find_finished(self.scenario.chapter, self.journal.plan_key)
             if finished is not None:
                 self.say(f"{self.scenario.chapter}: run {finished.run_id} is finished, nothing to resume")
                 return finished
@@ -132,7 +131,12 @@ class _Campaign:
                 facts["kill_checks"] = self._kill_checks(deployment, stacks)
             facts["finished_unix_s"] = time.time()
             return self.journal.finish(
-                {**self.described, **facts, "chapter": self.scenario.chapter, "plan_key": self.key}
+                {
+                    **self.described,
+                    **facts,
+                    "chapter": self.scenario.chapter,
+                    "plan_key": self.journal.plan_key,
+                }
             )
 
     def _keep(self, facts: dict[str, Any], **now: Mapping[str, Any]) -> None:

@@ -25,6 +25,7 @@ __all__ = [
     "bootstrap_intervals",
     "cell_values",
     "geometric_interval",
+    "paired_ratios",
     "ratio_interval",
     "values_by_contestant",
 ]
@@ -53,8 +54,13 @@ def geometric_interval(values: Sequence[float]) -> Interval:
 
 def ratio_interval(over: Mapping[int, float], under: Mapping[int, float]) -> Interval | None:
     """Ratio of two cells, paired by block; None when no block holds both."""
-    blocks = sorted(over.keys() & under.keys())
-    return geometric_interval([over[block] / under[block] for block in blocks]) if blocks else None
+    ratios = paired_ratios(over, under)
+    return geometric_interval(list(ratios.values())) if ratios else None
+
+
+def paired_ratios(over: Mapping[int, float], under: Mapping[int, float]) -> dict[int, float]:
+    """Ratio of two cells in each block that holds both."""
+    return {block: over[block] / under[block] for block in sorted(over.keys() & under.keys())}
 
 
 def bootstrap_interval(by_block: Mapping[int, float], seed: int = BOOTSTRAP_SEED) -> Interval | None:

@@ -20,7 +20,7 @@ from gapbook.exhibits_kill import KILL_COLUMNS, kill_caption, kill_table
 from gapbook.exhibits_lattice import LatticeExhibits
 from gapbook.exhibits_lines import LineExhibits
 from gapbook.factors import Decomposition, Factor
-from gapbook.findings import VERDICT_BAND_FRAC
+from gapbook.findings import VERDICT_BAND_FRAC, label_names
 from gapbook.interval import Interval, format_factor
 from gapbook.paths import CHECKOUT
 from gapbook.record import Run
@@ -349,9 +349,7 @@ class Exhibits(CalibrationExhibits, FlawExhibits, LatticeExhibits, LineExhibits)
             goodput=goodput,
             trials=trials,
             published=claim(claim_id).value if claim_id else None,
-            flags=tuple(
-                sorted({_short(label) for row in rows if row["valid"] for label in json.loads(row["labels"])})
-            ),
+            flags=tuple(sorted(label_names(row for row in rows if row["valid"]))),
             missing="" if goodput else reasons[0] if reasons else "not run",
         )
 
@@ -480,10 +478,6 @@ def _waterfall_title(parts: Decomposition) -> str:
 
 def _name(contestant: Contestant) -> str:
     return f"{contestant.system_label} ({contestant.detail_label})"
-
-
-def _short(label: str) -> str:
-    return label.partition(":")[0]
 
 
 def _published_ratio(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import statistics
 from collections.abc import Sequence
@@ -10,6 +9,7 @@ from collections.abc import Sequence
 from gapbook import page
 from gapbook.coverage import Coverage
 from gapbook.factors import Factor, decompose
+from gapbook.findings import label_names
 from gapbook.interval import Interval, format_count, format_factor
 from gapbook.pictured import Pictured
 from gapbook.plant import true_goodput_of
@@ -141,7 +141,7 @@ class CalibrationExhibits(Pictured):
         rows: list[list[str | page.Html]] = []
         for contestant in contestants:
             seen = self.rows(contestant.name, self.alphas[0])
-            labels = sorted({label.partition(":")[0] for row in seen for label in json.loads(row["labels"])})
+            labels = sorted(label_names(seen))
             valid = sum(bool(row["valid"]) for row in seen)
             rows.append([contestant.name, f"{valid} of {len(seen)}", ", ".join(labels) or "none"])
         return page.values_table(("plant", "trials valid", "labels"), rows)

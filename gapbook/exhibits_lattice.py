@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from gapbook import charts, page
 from gapbook.effects import Effect, crossing, effect_of, interactions, screen
+from gapbook.estimate import paired_ratios
 from gapbook.factors import Decomposition, Factor
 from gapbook.interval import Interval, format_factor
 from gapbook.pictured import Pictured
@@ -130,7 +131,7 @@ class LatticeExhibits(Pictured):
         rows: list[list[str | page.Html]] = []
         for alpha in self.alphas:
             by_block = {
-                cores: _by_block(self.values(over, alpha), self.values(under, alpha))
+                cores: paired_ratios(self.values(over, alpha), self.values(under, alpha))
                 for cores, (over, under) in sorted(pairs.items())
             }
             for cores, (over, under) in sorted(pairs.items()):
@@ -147,10 +148,6 @@ class LatticeExhibits(Pictured):
         return effect_of(
             self._lattice(factors, alpha), _dimensions(factors), factor.dimension, factor.before, factor.after
         )
-
-
-def _by_block(over: Mapping[int, float], under: Mapping[int, float]) -> dict[int, float]:
-    return {block: over[block] / under[block] for block in over.keys() & under.keys()}
 
 
 def _crossing_words(by_block: Mapping[int, Mapping[int, float]]) -> str:

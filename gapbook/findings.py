@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal
 
@@ -22,7 +22,7 @@ from gapbook.interval import Interval
 from gapbook.record import Run
 from gapbook.scenario import Contestant, Scenario
 
-__all__ = ["VERDICT_BAND_FRAC", "Findings", "Verdict"]
+__all__ = ["VERDICT_BAND_FRAC", "Findings", "Verdict", "label_names"]
 
 Verdict = Literal["confirmed", "refuted", "unresolved"]
 VERDICT_BAND_FRAC = 0.10
@@ -79,9 +79,7 @@ class Findings:
         """Whether more than half of the contestant's valid trials carry a label, at any of these alphas."""
         for alpha in alphas:
             valid = [row for row in self.rows(contestant, alpha) if row["valid"]]
-            carrying = [
-                row for row in valid if label in {t.partition(":")[0] for t in json.loads(row["labels"])}
-            ]
+            carrying = [row for row in valid if label in label_names([row])]
             if 2 * len(carrying) > len(valid):
                 return True
         return False
@@ -208,12 +206,10 @@ class Findings:
             rate=pl.col("goodput_per_s").log(),
             cost=(spent / pl.col("completed_in_window")).log(),
         )
-        within = rows.filter(pl.len().over("contestant", "alpha") > 1).select(
-            (pl.col(name) - pl.col(name).mean().over("contestant", "alpha")).alias(name)
-            for name in ("rate", "cost")
-        )
-        cells = rows.filter(pl.len().over("contestant", "alpha") > 1).select("contestant", "alpha").n_unique()
-        free = within.height - cells
+        cell = ("contestant", "alpha")
+        repeated = rows.filter(pl.len().over(cell) > 1)
+        within = repeated.select(pl.col(name) - pl.col(name).mean().over(cell) for name in ("rate", "cost"))
+        free = within.height - repeated.select(cell).n_unique()
         if free < 2 or not within["cost"].is_finite().all():
             return None
         together = within.select(pl.corr("rate", "cost")).item()
@@ -270,6 +266,11 @@ class Findings:
         if low <= ours.low and ours.high <= high:
             return "confirmed"
         return "refuted" if ours.high < low or ours.low > high else "unresolved"
+
+
+def label_names(rows: Iterable[Mapping[str, Any]]) -> set[str]:
+    """The labels of trials, each without its figures: ``not sustained: 3.0 s to catch up`` is *not sustained*."""
+    return {label.partition(":")[0] for row in rows for label in json.loads(row["labels"])}
 
 
 def _chains(factors: Sequence[Factor]) -> dict[str, list[str]]:
