@@ -140,6 +140,21 @@ class LineExhibits(Pictured):
             text = text.replace(f"{{{name}}}", str(page.estimate(interval.as_factor())))
         return page.answer(page.Html(text))
 
+    def depth_chart(self, *groups: Sequence[Contestant]) -> charts.Figure:
+        """Goodput over the requests in flight: each group is one system at several depths."""
+        alpha = self.alphas[0]
+        best = [(group[0].system_label, self._best(group, alpha)) for group in groups]
+        parts = [f"{label} with {c.in_flight} in flight" for label, c in best if c is not None]
+        return self.lines_chart(
+            {group[0].system_label: [(c.in_flight, c.name) for c in group] for group in groups},
+            x_label="requests in flight on each connection",
+            title=f"Highest goodput: {', '.join(parts)}"
+            if parts
+            else "No depth has a valid trial in this run",
+            alpha=alpha,
+            log_x=True,
+        )
+
     def best_table(self, over: Sequence[Contestant], under: Sequence[Contestant]) -> page.Html:
         """The ratio of two systems, each at the depth at which its own goodput was highest."""
         rows: list[list[str | page.Html]] = []
