@@ -39,6 +39,7 @@ def obtain_run(
     choices: Mapping[str, ServerChoice],
     attempts: int = 1,
     kills: int = 0,
+    trials_per_block: Mapping[str, float] | None = None,
     say: Callable[[str], None] = print,
 ) -> Run:
     """The run behind a chapter: ``live`` measures now, ``resume`` finishes an interrupted live run,
@@ -48,6 +49,7 @@ def obtain_run(
     servers that cannot run. A refused trial is run again at the end of its block, until it was tried
     ``attempts`` times, whatever refused it; every attempt is kept. After the trials the server of each
     contestant is killed ``kills`` times, to see which acknowledged transfers are gone.
+    ``trials_per_block`` is that of :func:`gapbook.plan.make_plan`.
     """
     if source == "published":
         return latest_published(scenario.chapter)
@@ -58,6 +60,7 @@ def obtain_run(
         scenario.alphas,
         blocks=blocks,
         seed=scenario.seed,
+        trials_per_block=trials_per_block,
     )
     for system in choices:
         if system not in {contestant.system for contestant in scenario.contestants}:

@@ -33,7 +33,9 @@ class Chapter:
             if not key.startswith("_") and key not in _SHELL_NAMES and _could_be_parameter(value)
         }
         self.parameters = check_parameters(visible)
-        missing = [key for key in PARAMETERS if key not in self.parameters]
+        missing = [
+            key for key, known in PARAMETERS.items() if known.everywhere and key not in self.parameters
+        ]
         if missing:
             raise ParameterError(f"chapter {name}: its parameters cell does not set {', '.join(missing)}")
 
@@ -68,10 +70,16 @@ class Chapter:
                 infeasible.append((name(**chosen), str(error)))
         return feasible, infeasible
 
-    def measure(self, *contestants: Contestant, varies: Sequence[str] = ()) -> Exhibits:
+    def measure(
+        self,
+        *contestants: Contestant,
+        varies: Sequence[str] = (),
+        trials_per_block: Mapping[str, float] | None = None,
+    ) -> Exhibits:
         """Obtain the run of these contestants (those that the parameters select), live or stored.
 
-        ``varies`` names the promises (``durability``, ``isolation``) that are a factor of the chapter.
+        ``varies`` names the promises (``durability``, ``isolation``) that are a factor of the chapter;
+        ``trials_per_block`` the contestants that have not one trial in each (:func:`gapbook.plan.make_plan`).
         """
         given = self.parameters
         scenario = Scenario(
@@ -93,6 +101,7 @@ class Chapter:
             attempts=given["attempts"],
             choices=_choices(given["servers"]),
             kills=given["kills"],
+            trials_per_block=trials_per_block,
         )
         return Exhibits(run, self.name)
 

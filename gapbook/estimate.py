@@ -230,9 +230,17 @@ def cell_values(trials: pl.DataFrame, contestant: str, alpha: float) -> dict[int
 
 
 def values_by_contestant(trials: pl.DataFrame, alpha: float) -> dict[str, dict[int, float]]:
-    """Goodput by block of the valid trials at one alpha, of every contestant that has any."""
+    """Goodput by block of the valid trials at one alpha, of every contestant that has any.
+
+    A block with several trials of one cell counts as their geometric mean.
+    """
     kept = trials.filter((pl.col("alpha") == alpha) & pl.col("valid"))
+    # Relative to the first trial, so that a single one is its own mean to the last digit.
+    first = pl.col("goodput_per_s").first()
+    means = kept.group_by("contestant", "block", maintain_order=True).agg(
+        first * (pl.col("goodput_per_s") / first).log().mean().exp()
+    )
     found: dict[str, dict[int, float]] = {}
-    for contestant, block, goodput in kept.select("contestant", "block", "goodput_per_s").iter_rows():
+    for contestant, block, goodput in means.iter_rows():
         found.setdefault(contestant, {})[block] = goodput
     return found

@@ -46,8 +46,14 @@ class Findings:
     def blocks(self) -> int:
         return int(self.run.manifest["blocks"])
 
+    def trials_per_block(self, contestant: str) -> float:
+        """How many trials of each alpha the plan has for a contestant, in the mean block."""
+        planned = [name for _, _, name, *_ in self.run.manifest["trials"]].count(contestant)
+        return planned / (self.blocks * len(self.alphas))
+
     def values(self, contestant: str, alpha: float) -> dict[int, float]:
-        """Goodput of the valid trials of one cell, by block; empty when the run has no such cell."""
+        """Goodput of one cell by block, the geometric mean of its valid trials there; empty when the run
+        has no such cell."""
         return cell_values(self.run.trials, contestant, alpha)
 
     def goodput(self, contestant: str, alpha: float) -> Interval | None:

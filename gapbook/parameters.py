@@ -18,12 +18,16 @@ __all__ = ["PARAMETERS", "Parameter", "check_parameters", "parse_assignment"]
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter: how its value is checked, and what is said to be allowed."""
+    """One parameter: how its value is checked, and what is said to be allowed.
+
+    ``everywhere``: every chapter has it.
+    """
 
     name: str
     allowed: str
     check: Callable[[Any], bool]
     help: str
+    everywhere: bool = True
 
 
 def _is_integer(low: int, high: int) -> Callable[[Any], bool]:
@@ -80,8 +84,13 @@ PARAMETERS: Mapping[str, Parameter] = {
         ),
         Parameter("window_s", "seconds from 0.5 to 3600", _is_seconds(0.5, 3600), "measured window"),
         Parameter("warmup_s", "seconds from 0 to 600", _is_seconds(0, 600), "warm-up before the window"),
+        Parameter("blocks", "a whole number from 1 to 1000", _is_integer(1, 1000), "randomised blocks"),
         Parameter(
-            "blocks", "a whole number from 1 to 1000", _is_integer(1, 1000), "randomised complete blocks"
+            "end_trials",
+            "a whole number from 1 to 100",
+            _is_integer(1, 100),
+            "trials of both ends of the gap in each block",
+            everywhere=False,
         ),
         Parameter(
             "attempts", "a whole number from 1 to 5", _is_integer(1, 5), "times that a refused trial is tried"

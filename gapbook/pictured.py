@@ -17,7 +17,7 @@ class Pictured(Findings):
         machine = manifest["machine"]
         return (
             f"Bank transfers, {workload.accounts:,} accounts, {self.scenario.connections} connections, "
-            f"{self.scenario.window_s:g} s windows. {self.blocks} randomised complete blocks; t intervals "
+            f"{self.scenario.window_s:g} s windows. {self.blocks} randomised blocks; t intervals "
             f"over blocks. {machine['processor']}, {machine['processors']} cores shared by server and client."
         )
 

@@ -1,14 +1,17 @@
-"""The plan of a run: randomised complete blocks, drawn from a stored seed.
+"""The plan of a run: randomised blocks, drawn from a stored seed.
 
 Every block holds one trial of each treatment (contestant × alpha) in an order of its own, so that a
 drift of the machine falls on all treatments alike (Abedi and Brecht, RMIT, doi 10.1145/3030207.3030229).
+A treatment that much hangs on may have more trials in each block, and one that little hangs on none in
+some blocks.
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
 import random
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 __all__ = ["PlannedTrial", "make_plan", "screening_cells"]
@@ -28,21 +31,43 @@ class PlannedTrial:
 
 
 def make_plan(
-    contestants: Sequence[str], alphas: Sequence[float], *, blocks: int, seed: int
+    contestants: Sequence[str],
+    alphas: Sequence[float],
+    *,
+    blocks: int,
+    seed: int,
+    trials_per_block: Mapping[str, float] | None = None,
 ) -> tuple[PlannedTrial, ...]:
-    """All trials in the order in which they run."""
+    """All trials in the order in which they run.
+
+    ``trials_per_block`` names contestants that do not have one trial of each alpha in every block: 3 is
+    three in each, 0.5 is one in every other block, from the first on. Raises ValueError when not above 0.
+    """
+    rates = trials_per_block or {}
+    if wrong := [name for name, rate in rates.items() if not 0 < rate < math.inf]:
+        raise ValueError(f"trials_per_block: {', '.join(wrong)} must be a number above 0")
     order = random.Random(seed)
 
     def trials() -> Iterator[PlannedTrial]:
         number = 0
         for block in range(blocks):
-            treatments = [(contestant, alpha) for contestant in contestants for alpha in alphas]
+            treatments = [
+                (contestant, alpha)
+                for contestant in contestants
+                for _ in range(_trials_in(block, rates.get(contestant, 1)))
+                for alpha in alphas
+            ]
             order.shuffle(treatments)
             for contestant, alpha in treatments:
                 yield PlannedTrial(number, block, contestant, alpha, _work_seed(seed, block))
                 number += 1
 
     return tuple(trials())
+
+
+def _trials_in(block: int, rate: float) -> int:
+    """How many trials of one treatment a block holds, such that the first blocks together have the rate."""
+    return math.ceil((block + 1) * rate) - math.ceil(block * rate)
 
 
 def screening_cells(

@@ -45,6 +45,7 @@ EXHIBITS: dict[str, Callable[[Exhibits], Any]] = {
     "catch_up_table": lambda e: e.catch_up_table(),
     "cite_panel": lambda e: e.cite_panel(SPACETIMEDB, DRIZZLE, 1.5),
     "claim_line": lambda e: e.claim_line(CLAIM, "headline"),
+    "depth_chart": lambda e: e.depth_chart([PROCEDURE, PROCEDURE_RUST], [SPACETIMEDB, SPACETIMEDB_RUST]),
     "contention_chart": lambda e: e.contention_chart([DRIZZLE, PROCEDURE, SPACETIMEDB], PROCEDURE),
     "contestants_chart": lambda e: e.contestants_chart({("drizzle", 1.5): CLAIM}),
     "edge_loss": lambda e: e.edge_loss(),
@@ -213,6 +214,13 @@ def test_best_is_chosen_by_goodput_of_each_alpha(stored: dict[str, Run]) -> None
     found = shown(stored, "whole")
     row = cells(EXHIBITS["best_table"](found).html, "0<")
     assert "×3.00" in row
+
+
+def test_the_depth_chart_is_called_by_the_best_depth_of_each(stored: dict[str, Run]) -> None:
+    assert EXHIBITS["depth_chart"](shown(stored, "whole")).title == (
+        "Highest goodput: Postgres with 1 in flight, SpacetimeDB with 1 in flight"
+    )
+    assert "No depth has a valid trial" in EXHIBITS["depth_chart"](shown(stored, "all broken")).title
 
 
 # --- flaws ------------------------------------------------------------------------------------

@@ -1,11 +1,13 @@
 """Plans are complete, randomised and repeatable; intervals are those of the textbook."""
 
 import math
+from collections import Counter
 
 import numpy as np
+import polars as pl
 import pytest
 
-from gapbook.estimate import BlockFit, bootstrap_interval, geometric_interval, ratio_interval
+from gapbook.estimate import BlockFit, bootstrap_interval, cell_values, geometric_interval, ratio_interval
 from gapbook.factors import Factor, decompose
 from gapbook.plan import make_plan, screening_cells
 
@@ -28,6 +30,33 @@ def test_contestants_of_a_block_draw_the_same_work_and_blocks_different_work() -
     seeds = {block: {t.work_seed for t in plan if t.block == block} for block in range(3)}
     assert all(len(found) == 1 for found in seeds.values())
     assert len(set.union(*seeds.values())) == 3
+
+
+def test_what_much_hangs_on_has_more_trials_in_each_block_and_what_is_screened_less() -> None:
+    plan = make_plan(["a", "b", "c"], [0.5, 1.5], blocks=8, seed=1, trials_per_block={"a": 3, "c": 5 / 8})
+    by_block = [Counter((t.contestant, t.alpha) for t in plan if t.block == block) for block in range(8)]
+    assert all(
+        block["a", alpha] == 3 and block["b", alpha] == 1 for block in by_block for alpha in (0.5, 1.5)
+    )
+    assert [block["c", 0.5] for block in by_block] == [1, 1, 0, 1, 1, 0, 1, 0]
+    assert [block["c", 1.5] for block in by_block] == [block["c", 0.5] for block in by_block]
+    with pytest.raises(ValueError, match="trials_per_block: b must be a number above 0"):
+        make_plan(["a", "b"], [0.5], blocks=2, seed=1, trials_per_block={"b": 0})
+
+
+def test_a_block_with_several_trials_of_a_cell_counts_as_their_geometric_mean() -> None:
+    trials = pl.DataFrame(
+        [
+            ("a", 0.5, 0, True, 10.0),
+            ("a", 0.5, 0, True, 40.0),
+            ("a", 0.5, 0, False, 9000.0),
+            ("a", 0.5, 1, True, 7.0),
+            ("a", 1.5, 1, True, 3.0),
+        ],
+        schema=["contestant", "alpha", "block", "valid", "goodput_per_s"],
+        orient="row",
+    )
+    assert cell_values(trials, "a", 0.5) == pytest.approx({0: 20.0, 1: 7.0})
 
 
 def test_interval_by_hand() -> None:
