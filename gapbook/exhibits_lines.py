@@ -147,7 +147,7 @@ class LineExhibits(Pictured):
         parts = [f"{label} with {c.in_flight} in flight" for label, c in best if c is not None]
         return self.lines_chart(
             {group[0].system_label: [(c.in_flight, c.name) for c in group] for group in groups},
-            x_label="in flight, each connection",
+            x_label="in flight a connection",
             title=f"Highest goodput: {', '.join(parts)}"
             if parts
             else "No depth has a valid trial in this run",
