@@ -38,7 +38,7 @@ class Plant:
     1 / ``noise_ratio`` and ``noise_ratio``. ``drift_per_trial`` raises every trial above the one before
     it in its block, and ``autocorrelation`` is that of the noise of successive trials: both act in the
     order in which the trials run, which is drawn for each block when ``randomised`` and else is the same
-    in all.
+    in all. The two ends of the gap have ``end_trials`` trials in each block.
     """
 
     factors: int = 4
@@ -52,6 +52,7 @@ class Plant:
     drift_per_trial: float = 0.0
     autocorrelation: float = 0.0
     randomised: bool = True
+    end_trials: int = 1
 
     def definition(self) -> tuple[Factor, ...]:
         """Its factors, as a decomposition names them."""
@@ -81,16 +82,24 @@ class Plant:
     ) -> pl.DataFrame:
         """Trials as a record holds them, in the order in which they ran."""
         names = {_name(cell): cell for cell in truth}
-        plan = make_plan(list(names), [_ALPHA], blocks=blocks, seed=int(random.integers(2**53)))
+        ends = {_name(("before",) * self.factors), _name(("after",) * self.factors)}
+        plan = make_plan(
+            list(names),
+            [_ALPHA],
+            blocks=blocks,
+            seed=int(random.integers(2**53)),
+            trials_per_block={name: self.end_trials for name in ends},
+        )
         order = [planned.contestant for planned in plan]
-        if not self.randomised:
-            order = list(names) * blocks
         block = np.array([planned.block for planned in plan])
+        in_block = len(plan) // blocks
+        if not self.randomised:
+            order = sorted(order[:in_block], key=list(names).index) * blocks
         spread = math.log(self.noise_ratio)
         noise = dict(
             zip(names, self.trial_noise * np.exp(random.uniform(-spread, spread, len(names))), strict=True)
         )
-        within = np.arange(len(order)) % len(names)
+        within = np.arange(len(order)) % in_block
         logs = (
             np.array([truth[names[name]] for name in order])
             + random.normal(0, self.block_spread, blocks)[block]

@@ -1,5 +1,7 @@
 """Intervals hold the truth as often as they say, and the ways known to break that do break it."""
 
+import math
+
 import pytest
 
 from gapbook.coverage import AA_FACTOR, TOTAL_GAP, Coverage, Plant, QuantityCoverage, measure_coverage
@@ -48,6 +50,15 @@ def test_the_aa_factor_of_a_plant_is_one_in_truth_whatever_the_others_are_at() -
     assert (aa.covered, aa.tried) == (5, 5)
     assert abs(aa.bias_log) < 1e-12
     assert aa.width_log < 1e-9
+
+
+def test_more_trials_of_the_ends_narrow_the_whole_gap_and_its_interval_still_holds() -> None:
+    plain, more = (measure_coverage(Plant(end_trials=n), blocks=5, seeds=1000) for n in (1, 8))
+    plain_gap, more_gap = by_name(plain)[TOTAL_GAP], by_name(more)[TOTAL_GAP]
+    # Trial noise falls with the square root of eight, in expectation.
+    assert more_gap.width_log == pytest.approx(plain_gap.width_log / math.sqrt(8), rel=0.15)
+    for quantity in more.quantities:
+        assert quantity.rate == pytest.approx(0.95, abs=0.02)
 
 
 def test_one_block_has_no_coverage_to_measure() -> None:
