@@ -118,6 +118,9 @@ class Process:
     def require_running(self) -> None:
         """Raise StackError, with the end of its log, when the process has ended."""
         code = self.popen.poll()
+        if code == -signal.SIGKILL:
+            # Nothing in its log is about what came from outside.
+            raise StackError(f"{self.name} ended with code {code}: it was killed")
         if code is not None:
             raise StackError(f"{self.name} ended with code {code}: {log_tail(self.log_path)}")
 

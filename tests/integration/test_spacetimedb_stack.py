@@ -202,7 +202,7 @@ def test_server_that_died_is_reported_and_the_next_seeding_recovers(bank: Stack)
     victim = bank.processes()[0]
     os.kill(victim.pid, signal.SIGKILL)
     victim.popen.wait()
-    with pytest.raises(StackError, match="ended with code -9"):
+    with pytest.raises(StackError, match=r"ended with code -9: it was killed$"):
         bank.log_bytes()
     with pytest.raises(StackError, match="read balances"):
         bank.balances()
