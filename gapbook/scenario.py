@@ -88,6 +88,21 @@ class Contestant:
             )
         if self.durability is not None:
             Durability.parse(self.durability)
+        if self.stack.facts["in_process"]:
+            self._require_no_server()
+
+    def _require_no_server(self) -> None:
+        """Raises ParameterError for a setting that needs a server between the client and the engine."""
+        settings = {
+            "server_cores": self.server_cores is not None,
+            "round_trip_ms": self.round_trip_ms is not None,
+            "server_killed": self.server_killed,
+        }
+        for name in (name for name, is_set in settings.items() if is_set):
+            raise ParameterError(
+                f"{name}: {self.system} runs inside its caller and has no server of its own; "
+                f"leave it out for {self.name}"
+            )
 
     @property
     def stack(self) -> type[Stack]:

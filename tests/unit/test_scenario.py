@@ -148,6 +148,14 @@ def test_what_a_contestant_does_not_say_is_that_of_the_scenario() -> None:
     assert (both.durability_of(own), both.initial_balance_of(own)) == (Durability("none"), 3)
 
 
+@pytest.mark.parametrize(
+    "settings", [{"server_cores": 1}, {"round_trip_ms": 0.5}, {"server_killed": True}], ids=str
+)
+def test_an_engine_inside_its_caller_has_no_server_to_pin_delay_or_kill(settings: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError, match=f"{next(iter(settings))}: sqlite runs inside its caller"):
+        Contestant("embedded", "sqlite", "sql", "in-process", "rust", 1, **settings)
+
+
 # --- variants ---------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("variant", "label"),
