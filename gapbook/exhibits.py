@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from gapbook import charts, page
-from gapbook.claims import Claim, claim
+from gapbook.claims import NOTE, Claim, claim
 from gapbook.exhibits_calibration import CalibrationExhibits
 from gapbook.exhibits_flaws import FlawExhibits
 from gapbook.exhibits_kill import KILL_COLUMNS, kill_caption, kill_table
@@ -110,16 +110,11 @@ class Exhibits(CalibrationExhibits, FlawExhibits, LatticeExhibits, LineExhibits)
         (folder / f"{_PICTURE}.svg").write_text(figure.svg())
         (folder / f"{_PICTURE}.png").write_bytes(figure.png())
 
-    def claim_line(self, claim_id: str, note: str) -> page.Html:
-        """The published claim that the chapter is about, not judged where the servers are not the published ones."""
-        published = claim(claim_id)
-        return page.verdict_line(
-            "unresolved",
-            claim=claim_id,
-            published=f"published ×{published.value:g}, {note}",
-            source=f"{published.source['repository']} #{published.source['number']}",
-            date=str(published.source["date"]),
-        )
+    def claim_line(self, claim_id: str) -> page.Html:
+        """The claim that the chapter is about: published, or our arithmetic on what was."""
+        about = claim(claim_id)
+        kind = "From published figures" if about.kind == NOTE else "Published claim"
+        return page.claim_line(kind, about.says, anchor=claim_id, where=about.citation)
 
     def provenance_line(self) -> page.Html:
         return page.provenance_line(self.provenance_parts())

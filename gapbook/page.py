@@ -23,6 +23,7 @@ __all__ = [
     "answer",
     "banner",
     "cite_panel",
+    "claim_line",
     "download_buttons",
     "estimate",
     "provenance_line",
@@ -30,21 +31,12 @@ __all__ = [
     "register",
     "rerun_panel",
     "values_table",
-    "verdict_line",
 ]
 
-Verdict = Literal["confirmed", "conditions", "refuted", "unmeasurable", "unresolved"]
 BannerKind = Literal["own-run", "incomplete", "stale", "note"]
 
 _NUMBER = re.compile(r"[×−+]?[\d.,]+[kM]?(?:\s?(?:%|/s|ms|s))?(?:\s\[.*\])?$")
 
-_VERDICTS: dict[str, tuple[str, str]] = {
-    "confirmed": ("confirmed", "Confirmed"),
-    "conditions": ("conditions", "Confirmed with conditions"),
-    "refuted": ("refuted", "Refuted"),
-    "unmeasurable": ("unmeasurable", "Not measurable here"),
-    "unresolved": ("unmeasurable", "Not resolved"),
-}
 _ICONS = {
     "confirmed": '<circle cx="8" cy="8" r="7"/><path d="M4.6 8.2l2.3 2.3 4.5-4.7"/>',
     "conditions": '<path class="gb-solid" d="M8 .6L15.4 8 8 15.4.6 8z"/><path d="M8 4.6v4M8 11v.2"/>',
@@ -132,16 +124,12 @@ def answer(sentence: str | Html) -> Html:
     return Html(f'<p class="gb-answer">{_text(sentence)}</p>')
 
 
-def verdict_line(verdict: Verdict, *, claim: str, published: str, source: str, date: str) -> Html:
-    """Icon and word of the verdict, then what is being judged."""
-    if verdict not in _VERDICTS:
-        raise ValueError(f"verdict {verdict!r} is unknown: use one of {', '.join(_VERDICTS)}")
-    token, word = _VERDICTS[verdict]
-    icon = f'<svg class="gb-icon" viewBox="0 0 16 16" aria-hidden="true">{_ICONS[token]}</svg>'
-    about = html.escape(" · ".join(part for part in (claim, published, source, date) if part))
+def claim_line(kind: str, says: str, *, anchor: str, where: str) -> Html:
+    """What was claimed and where; ``anchor`` is its place in the register, which has its verdict."""
+    link = f'<a href="claims.html#{html.escape(anchor)}">verdict</a>'
     return Html(
-        f'<p class="gb-verdict gb-verdict-{token}">{icon}<strong>{word}</strong> '
-        f'<span class="gb-muted">{about}</span></p>'
+        f'<p class="gb-verdict"><strong>{html.escape(kind)}</strong> {html.escape(says)} '
+        f'<span class="gb-muted">{html.escape(where)} · {link}</span></p>'
     )
 
 

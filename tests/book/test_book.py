@@ -57,8 +57,9 @@ def test_every_link_inside_the_book_has_a_target(site: Site, visit: Open) -> Non
                 continue
             target, _, fragment = absolute.removeprefix("file://").partition("#")
             assert Path(target.partition("?")[0]).is_file(), f"{path} links to {written}"
-            if fragment and target.endswith(path):
-                assert page.locator(f'[id="{fragment}"]').count() == 1, f"{path} links to {written}"
+            if fragment:
+                there = Path(target.partition("?")[0]).read_text().count(f'id="{fragment}"')
+                assert there == 1, f"{path} links to {written}"
 
 
 def test_cite_button_leads_to_the_citation_or_to_why_there_is_none(site: Site, visit: Open) -> None:

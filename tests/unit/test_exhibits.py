@@ -44,7 +44,7 @@ EXHIBITS: dict[str, Callable[[Exhibits], Any]] = {
     "buttons": lambda e: e.buttons(),
     "catch_up_table": lambda e: e.catch_up_table(),
     "cite_panel": lambda e: e.cite_panel(SPACETIMEDB, DRIZZLE, 1.5),
-    "claim_line": lambda e: e.claim_line(CLAIM, "headline"),
+    "claim_line": lambda e: e.claim_line(CLAIM),
     "depth_chart": lambda e: e.depth_chart([PROCEDURE, PROCEDURE_RUST], [SPACETIMEDB, SPACETIMEDB_RUST]),
     "contention_chart": lambda e: e.contention_chart([DRIZZLE, PROCEDURE, SPACETIMEDB], PROCEDURE),
     "contestants_chart": lambda e: e.contestants_chart({("drizzle", 1.5): CLAIM}),
@@ -145,7 +145,7 @@ def test_the_first_screen_stands_whatever_is_missing(
     monkeypatch.setattr(exhibits_module, "CHECKOUT", tmp_path)
     found = shown(stored, shape)
     screen = found.first_screen(
-        claim_line=found.claim_line(CLAIM, "headline"),
+        claim_line=found.claim_line(CLAIM),
         answer=found.answer_ratio(SPACETIMEDB, DRIZZLE, "It is {ratios}."),
         picture=found.waterfall(FACTORS, 1.5),
         cite=(SPACETIMEDB, DRIZZLE, 1.5),

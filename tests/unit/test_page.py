@@ -20,7 +20,7 @@ def test_text_is_escaped_and_html_is_kept() -> None:
     parts = [
         page.banner("stale", HOSTILE),
         page.provenance_line([HOSTILE, "12 blocks"]),
-        page.verdict_line("refuted", claim=HOSTILE, published=HOSTILE, source=HOSTILE, date=HOSTILE),
+        page.claim_line(HOSTILE, HOSTILE, anchor=HOSTILE, where=HOSTILE),
         page.cite_panel(plain=HOSTILE, markdown=HOSTILE, bibtex=HOSTILE),
         page.rerun_panel([HOSTILE, "{blocks}"], [Input("blocks", HOSTILE, HOSTILE)], needs=HOSTILE),
         page.download_buttons([Download(HOSTILE, HOSTILE)]),
@@ -76,8 +76,6 @@ def test_no_refused_trial_is_said() -> None:
 
 
 def test_unknown_kinds_are_refused() -> None:
-    with pytest.raises(ValueError, match="verdict 'true' is unknown"):
-        page.verdict_line("true", claim="", published="", source="", date="")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="banner kind 'bad' is unknown"):
         page.banner("bad", "x")  # type: ignore[arg-type]
 
