@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -147,17 +147,21 @@ def discover_clients() -> tuple[Client, ...]:
     return tuple(found)
 
 
-def find_client(language: str, protocol: str, access: str | None = None) -> Client:
+def find_client(
+    language: str, protocol: str, access: str | None = None, *, among: Collection[str] | None = None
+) -> Client:
     """The client of that language that speaks the protocol (and can express the access level).
 
-    Raises ParameterError listing what there is.
+    Raises ParameterError listing what there is, of ``among`` where only these levels are in question:
+    clients of one protocol know the levels of several systems.
     """
     speaking = [c for c in discover_clients() if c.language == language and protocol in c.protocols]
     for client in speaking:
         if access is None or access in client.access.get(protocol, (access,)):
             return client
     if speaking:
-        able = ", ".join(sorted({name for client in speaking for name in client.access[protocol]}))
+        levels = {name for client in speaking for name in client.access[protocol]}
+        able = ", ".join(sorted(levels if among is None else levels & set(among)))
         raise ParameterError(f"client: {language!r} over {protocol!r} cannot do {access!r}; allowed: {able}")
     there_are = ", ".join(f"{c.language}/{p}" for c in discover_clients() for p in c.protocols)
     raise ParameterError(f"client: none in {language!r} speaks {protocol!r}; there are: {there_are}")

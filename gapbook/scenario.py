@@ -77,7 +77,7 @@ class Contestant:
 
     def __post_init__(self) -> None:
         self.module.require(self.access, self.tier)
-        client = find_client(self.client, self.protocol, self.access)
+        client = find_client(self.client, self.protocol, self.access, among=self.module.facts["access"])
         if self.in_flight > 1:
             self.module.require_pipelined(self.access, self.tier)
             client.require_pipelined(self.protocol)

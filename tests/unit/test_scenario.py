@@ -148,6 +148,12 @@ def test_what_a_contestant_does_not_say_is_that_of_the_scenario() -> None:
     assert (both.durability_of(own), both.initial_balance_of(own)) == (Durability("none"), 3)
 
 
+def test_a_level_that_no_client_can_do_names_those_of_the_system_alone() -> None:
+    with pytest.raises(ParameterError, match=r"cannot do 'drizzle'; allowed: batch, .*, sql$") as caught:
+        Contestant("impossible", "postgres", "drizzle", "direct", "rust", 1)
+    assert "service-100" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     "settings", [{"server_cores": 1}, {"round_trip_ms": 0.5}, {"server_killed": True}], ids=str
 )
