@@ -157,7 +157,7 @@ class Exhibits(CalibrationExhibits, FlawExhibits, LatticeExhibits, LineExhibits)
         self, rungs: Sequence[tuple[str, str, str, Mapping[tuple[str, float], str]]]
     ) -> page.Html:
         """Each rung as a ratio of two contestants: as published, as measured, and whether our interval
-        lies inside the band round the published value."""
+        lies inside the band round the published value. Where nothing was published, ours alone."""
         rows: list[list[str | page.Html]] = []
         for name, over, under, published in rungs:
             for alpha in self.alphas:
@@ -166,14 +166,16 @@ class Exhibits(CalibrationExhibits, FlawExhibits, LatticeExhibits, LineExhibits)
                 rows.append(
                     [
                         f"{name}, α = {alpha:g}",
-                        f"×{format_factor(theirs)}" if theirs else "–",
                         ours.as_factor() if ours else "no valid trial",
+                        f"×{format_factor(theirs)}" if theirs else "–",
                         _BAND_WORDS[self.judge_value(ours, theirs)]
                         if theirs and ours and ours.bounded
                         else "–",
                     ]
                 )
-        return page.values_table(("rung", "published", "ours", f"published ±{VERDICT_BAND_FRAC:.0%}"), rows)
+        columns = ("rung", "ours", "published", f"published ±{VERDICT_BAND_FRAC:.0%}")
+        shown = len(columns) if any(published for _, _, _, published in rungs) else 2
+        return page.values_table(columns[:shown], [row[:shown] for row in rows])
 
     def goodput_table(self, *contestants: str) -> page.Html:
         """Goodput of contestants at each alpha, with median and tail of their latency."""

@@ -216,6 +216,12 @@ def test_best_is_chosen_by_goodput_of_each_alpha(stored: dict[str, Run]) -> None
     assert "×3.00" in row
 
 
+def test_a_ladder_of_which_nothing_was_published_shows_ours_alone(stored: dict[str, Run]) -> None:
+    found = shown(stored, "whole")
+    assert "published" in EXHIBITS["ladder_table"](found).html
+    assert "published" not in found.ladder_table([("engine", "spacetimedb", "procedure", {})]).html
+
+
 def test_the_depth_chart_is_called_by_the_best_depth_of_each(stored: dict[str, Run]) -> None:
     assert EXHIBITS["depth_chart"](shown(stored, "whole")).title == (
         "Highest goodput: Postgres with 1 in flight, SpacetimeDB with 1 in flight"
