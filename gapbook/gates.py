@@ -96,7 +96,8 @@ def settings_as_declared(
 
 
 def within_failures(report: Mapping[str, Any]) -> Gate:
-    """Failures of all classes stay under the allowance, and no connection was lost."""
+    """Failures of all classes stay under the allowance, no connection was lost, and something was
+    acknowledged."""
     failed = sum(report["failed"].values())
     frac = failed / report["attempted"] if report["attempted"] else math.inf
     lost = int(report["lost_connections"])
@@ -105,7 +106,10 @@ def within_failures(report: Mapping[str, Any]) -> Gate:
         text += f" (first: {report['first_error']})"
     if lost:
         text += f"; {lost} connections lost"
-    passed = frac <= LIMITS.failures_frac and lost == 0 and report["window"]["acknowledged"] > 0
+    acknowledged = int(report["window"]["acknowledged"])
+    if not acknowledged:
+        text += "; nothing acknowledged within the window"
+    passed = frac <= LIMITS.failures_frac and lost == 0 and acknowledged > 0
     return Gate("failures", passed, frac, LIMITS.failures_frac, text)
 
 

@@ -59,7 +59,9 @@ def test_failures_allow_one_in_a_thousand() -> None:
 
 def test_a_lost_connection_or_an_empty_window_is_refused() -> None:
     assert not gates.within_failures(report(lost_connections=1)).passed
-    assert not gates.within_failures(report(window={"acknowledged": 0})).passed
+    empty = gates.within_failures(report(window={"acknowledged": 0}))
+    assert not empty.passed
+    assert empty.text.endswith("nothing acknowledged within the window")
     assert not gates.within_failures(report(attempted=0)).passed
 
 
