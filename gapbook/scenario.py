@@ -180,6 +180,9 @@ class Contestant:
             cores,
             "" if self.rate_per_s is None else f"open loop, {self.rate_per_s:,.0f}/s",
             "" if self.round_trip_ms is None else f"round trip + {self.round_trip_ms:g} ms",
+            "" if self.initial_balance is None else f"{self.initial_balance:,} in each account",
+            "server killed" if self.server_killed else "",
+            *(str(flaw["name"]) for flaw in self.flaws),
         )
         return " · ".join(part for part in parts if part)
 

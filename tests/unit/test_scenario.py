@@ -223,6 +223,21 @@ def test_a_contestant_is_told_apart_by_its_detail() -> None:
         assert part in detail.split(" · ")
 
 
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"initial_balance": 1000}, "1,000 in each account"),
+        ({"server_killed": True}, "server killed"),
+        ({"flaws": ({"name": "replayed-pairs", "batch": 64},)}, "replayed-pairs"),
+    ],
+)
+def test_contestants_that_differ_in_what_is_done_to_them_are_told_apart(
+    settings: dict[str, Any], said: str
+) -> None:
+    assert said in postgres(**settings).detail_label.split(" · ")
+    assert said not in postgres().detail_label
+
+
 # --- what nobody can run ----------------------------------------------------------------------
 @pytest.mark.parametrize(("language", "protocol"), [("rust", "sqlite"), ("python", "http")])
 def test_more_than_one_in_flight_is_refused_where_a_client_has_one(
