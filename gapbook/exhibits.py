@@ -6,6 +6,7 @@ import html
 import json
 import math
 import statistics
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,8 @@ from gapbook.record import Run
 from gapbook.scenario import Contestant
 
 __all__ = ["Exhibits"]
+
+_REASON_CHARACTERS = 120
 
 
 class Exhibits(CalibrationExhibits, FlawExhibits, LatticeExhibits, LineExhibits):
@@ -81,9 +84,14 @@ class Exhibits(CalibrationExhibits, FlawExhibits, LatticeExhibits, LineExhibits)
                 )
             parts.append(f"{page.estimate(ratio.as_factor())} at α = {alpha:g}")
         ends = [self.alphas[0], self.alphas[-1]]
-        ahead = [c.system_label for c in (over, under) if self.has_label(c.name, "not sustained", ends)]
-        bound = [c.system_label for c in (over, under) if self.has_label(c.name, "client-bound", ends)]
-        caveat = f" {' and '.join(ahead)} acknowledged faster than it wrote: not sustained." if ahead else ""
+        ahead, bound = (
+            list(dict.fromkeys(c.system_label for c in (over, under) if self.has_label(c.name, label, ends)))
+            for label in ("not sustained", "client-bound")
+        )
+        they = "they" if len(ahead) > 1 else "it"
+        caveat = (
+            f" {' and '.join(ahead)} acknowledged faster than {they} wrote: not sustained." if ahead else ""
+        )
         caveat += (
             f" The client is the limit of {' and '.join(bound)}: no statement on the engine." if bound else ""
         )
@@ -347,7 +355,11 @@ class Exhibits(CalibrationExhibits, FlawExhibits, LatticeExhibits, LineExhibits)
             trials=trials,
             published=claim(claim_id).value if claim_id else None,
             flags=tuple(sorted(label_names(row for row in rows if row["valid"]))),
-            missing="" if goodput else reasons[0] if reasons else "not run",
+            missing=""
+            if goodput
+            else textwrap.shorten(reasons[0], _REASON_CHARACTERS, placeholder=" …")
+            if reasons
+            else "not run",
         )
 
     def waterfall(self, factors: Sequence[Factor], alpha: float) -> charts.Figure:
