@@ -349,17 +349,13 @@ class Exhibits(CalibrationExhibits, FlawExhibits, LatticeExhibits, LineExhibits)
             if row["goodput_per_s"]
         )
         goodput = self.goodput(contestant, alpha)
-        reasons = sorted({row["refused_because"] for row in rows if not row["valid"]})
+        reason = min((row["refused_because"] for row in rows if not row["valid"]), default="not run")
         return charts.Cell(
             goodput=goodput,
             trials=trials,
             published=claim(claim_id).value if claim_id else None,
             flags=tuple(sorted(label_names(row for row in rows if row["valid"]))),
-            missing=""
-            if goodput
-            else textwrap.shorten(reasons[0], _REASON_CHARACTERS, placeholder=" …")
-            if reasons
-            else "not run",
+            missing="" if goodput else textwrap.shorten(reason, _REASON_CHARACTERS, placeholder=" …"),
         )
 
     def waterfall(self, factors: Sequence[Factor], alpha: float) -> charts.Figure:

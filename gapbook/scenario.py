@@ -98,9 +98,9 @@ class Contestant:
             "round_trip_ms": self.round_trip_ms is not None,
             "server_killed": self.server_killed,
         }
-        for name in (name for name, is_set in settings.items() if is_set):
+        if needless := [name for name, is_set in settings.items() if is_set]:
             raise ParameterError(
-                f"{name}: {self.system} runs inside its caller and has no server of its own; "
+                f"{', '.join(needless)}: {self.system} runs inside its caller and has no server of its own; "
                 f"leave it out for {self.name}"
             )
 
