@@ -17,7 +17,7 @@ from gapbook.cli import main
 from gapbook.paths import CHECKOUT
 from tests.book.book_site import CHAPTER, Open, Site, gapbook
 
-MOST_BUILD_CPU_S_A_PAGE = 30.0
+MOST_BUILD_CPU_S_A_PAGE = 15.0
 NUMBER = re.compile(r"×\d")
 
 
