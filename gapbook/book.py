@@ -142,8 +142,17 @@ def build_with(chapter: str, executed: Path) -> Path:
 
 
 def _kernel_config(sockets: Path) -> Config:
-    """A kernel behind sockets that only this user can open: no port, and no need of a network."""
-    return Config({"KernelManager": {"transport": "ipc", "connection_file": str(sockets / "kernel.json")}})
+    """A kernel behind sockets that only this user can open: no port, and no need of a network.
+
+    It is ended at once when its last cell has answered: nothing of ours waits for its exit, in which its
+    threads race for their sockets and, rarely, abort with a line about it on standard error (libzmq).
+    """
+    return Config(
+        {
+            "KernelManager": {"transport": "ipc", "connection_file": str(sockets / "kernel.json")},
+            "NotebookClient": {"shutdown_kernel": "immediate"},
+        }
+    )
 
 
 def _is_published(chapter: str) -> bool:

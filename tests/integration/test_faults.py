@@ -19,6 +19,7 @@ import polars as pl
 import pytest
 
 from gapbook import cli, clients, warden
+from gapbook.book import execute_chapter
 from gapbook.campaign import obtain_run
 from gapbook.chapter import Chapter
 from gapbook.clients import Client
@@ -234,6 +235,29 @@ def test_run_without_a_server_names_the_command_that_installs_it(bare: dict[str,
     ended = _command([_BIN / "gapbook", "run", _CHAPTER, "-p", "contestants=spacetimedb-rust"], bare)
     assert (ended.code, len(ended.lines)) == (2, 1), ended
     assert "spacetimedb-standalone is missing; run: make setup" in ended.lines[0]
+
+
+_LAST_WORDS = """# Last words
+
+```{code-cell}
+import atexit
+import os
+
+said = atexit.register(os.write, 2, b"threads race for sockets")
+```
+"""
+
+
+def test_what_a_kernel_says_as_it_exits_reaches_no_reader(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "notebooks").mkdir()
+    header = (CHECKOUT / "notebooks" / f"{_CHAPTER}.md").read_text().split("---\n")[1]
+    (tmp_path / "notebooks" / "last-words.md").write_text(f"---\n{header}---\n\n{_LAST_WORDS}")
+    monkeypatch.setattr("gapbook.book.CHECKOUT", tmp_path)
+    executed = execute_chapter("last-words", {}, folder=tmp_path)
+    assert [cell["execution_count"] for cell in json.loads(executed.read_text())["cells"][1:]] == [1]
+    assert "race" not in capfd.readouterr().err
 
 
 # --- faults inside a trial --------------------------------------------------------------------
