@@ -20,19 +20,21 @@ from gapbook.exhibits_flaws import FlawExhibits
 from gapbook.exhibits_kill import KILL_COLUMNS, kill_caption, kill_table
 from gapbook.exhibits_lattice import LatticeExhibits
 from gapbook.exhibits_lines import LineExhibits
+from gapbook.exhibits_warmth import WarmthExhibits
 from gapbook.factors import Decomposition, Factor
 from gapbook.findings import VERDICT_BAND_FRAC, label_names
 from gapbook.interval import Interval, format_factor
 from gapbook.paths import CHECKOUT
 from gapbook.record import Run
 from gapbook.scenario import Contestant
+from gapbook.warmth import RISE_FRAC
 
 __all__ = ["Exhibits"]
 
 _REASON_CHARACTERS = 120
 
 
-class Exhibits(CalibrationExhibits, FlawExhibits, LatticeExhibits, LineExhibits):
+class Exhibits(CalibrationExhibits, FlawExhibits, LatticeExhibits, LineExhibits, WarmthExhibits):
     """What a notebook displays. Every number in it is computed from the run's record."""
 
     def __init__(self, run: Run, chapter: str) -> None:
@@ -95,6 +97,7 @@ class Exhibits(CalibrationExhibits, FlawExhibits, LatticeExhibits, LineExhibits)
         caveat += (
             f" The client is the limit of {' and '.join(bound)}: no statement on the engine." if bound else ""
         )
+        caveat += self.warmth_caveat(over, under)
         text = html.escape(sentence).replace("{ratios}", ", and ".join(parts)) + html.escape(caveat)
         return page.answer(page.Html(text))
 
@@ -292,6 +295,7 @@ class Exhibits(CalibrationExhibits, FlawExhibits, LatticeExhibits, LineExhibits)
             **self.glue_values(),
             "audited": self.audited(),
             "edge_loss": self.edge_loss(),
+            "rise_limit": f"{RISE_FRAC:.0%}",
             **self._noise_values(),
         }
         for key, value in more.items():
@@ -349,12 +353,15 @@ class Exhibits(CalibrationExhibits, FlawExhibits, LatticeExhibits, LineExhibits)
             if row["goodput_per_s"]
         )
         goodput = self.goodput(contestant, alpha)
+        flags = label_names(row for row in rows if row["valid"])
+        if self.warmth(contestant).reading == "still rising":
+            flags.add("still warming up")
         reason = min((row["refused_because"] for row in rows if not row["valid"]), default="not run")
         return charts.Cell(
             goodput=goodput,
             trials=trials,
             published=claim(claim_id).value if claim_id else None,
-            flags=tuple(sorted(label_names(row for row in rows if row["valid"]))),
+            flags=tuple(sorted(flags)),
             missing="" if goodput else textwrap.shorten(reason, _REASON_CHARACTERS, placeholder=" …"),
         )
 

@@ -37,7 +37,8 @@ class LatticeExhibits(Pictured):
         text = html.escape(sentence)
         for name, values in (("whole", whole), ("residual", residual)):
             text = text.replace(f"{{{name}}}", " and ".join(values))
-        return page.answer(page.Html(text))
+        ends = [end for end in (self.end(factors, "before"), self.end(factors, "after")) if end is not None]
+        return page.answer(page.Html(text + html.escape(self.warmth_caveat(*ends))))
 
     def factors_table(self, factors: Sequence[Factor]) -> page.Html:
         """Each factor's share at each alpha, the gap they multiply to, and the range over orders."""

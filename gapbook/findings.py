@@ -21,6 +21,7 @@ from gapbook.factors import Decomposition, Factor, decompose
 from gapbook.interval import Interval
 from gapbook.record import Run
 from gapbook.scenario import Contestant, Scenario
+from gapbook.warmth import Warmth, warmth_of
 
 __all__ = ["VERDICT_BAND_FRAC", "Findings", "Verdict", "label_names"]
 
@@ -89,6 +90,19 @@ class Findings:
             if 2 * len(carrying) > len(valid):
                 return True
         return False
+
+    def warmth(self, contestant: str) -> Warmth:
+        """Whether a contestant was warm when its windows opened, over all its valid trials."""
+        return self._warmth_of(pl.col("contestant") == contestant)
+
+    @cached_property
+    def everyones_warmth(self) -> Warmth:
+        """The same over all valid trials of the run."""
+        return self._warmth_of(pl.lit(True))
+
+    def _warmth_of(self, which: pl.Expr) -> Warmth:
+        trials = self.run.trials.filter(pl.col("valid") & which)
+        return warmth_of(trials.iter_rows(named=True), self.scenario.warmup_s, self.scenario.window_s)
 
     @cached_property
     def refused(self) -> list[tuple[str, str, str]]:
@@ -220,6 +234,12 @@ class Findings:
             return None
         together = within.select(pl.corr("rate", "cost")).item()
         return math.sqrt(float((within["rate"] ** 2).sum()) / free), float(together or 0.0) ** 2
+
+    def warmth_caveat(self, *contestants: Contestant) -> str:
+        """Which of these were still warming up inside their windows, as a sentence; empty when none was."""
+        rising = [c.system_label for c in contestants if self.warmth(c.name).reading == "still rising"]
+        named = " and ".join(dict.fromkeys(rising))
+        return f" Still warming up inside the window, and so understated: {named}." if named else ""
 
     def audited(self) -> str:
         """How much was audited over all trials of the run."""

@@ -86,6 +86,7 @@ def valid(planned: PlannedTrial, goodput_per_s: float | None = None, **changed: 
         "metric_transactions": None,
         "mismatched_accounts": 0,
         "failed": {"insufficient": 2},
+        "per_second": [round(goodput_per_s)] * 3,
         "retried": 3 if planned.contestant == "procedure-rust" else 0,
         "flawed": {},
         "latency_ms": [

@@ -86,6 +86,7 @@ EXHIBITS: dict[str, Callable[[Exhibits], Any]] = {
     "retries_table": lambda e: e.retries_table(),
     "systems_table": lambda e: e.systems_table(),
     "unwritten_table": lambda e: e.unwritten_table([DRIZZLE, PROCEDURE], 1.5),
+    "warmth_table": lambda e: e.warmth_table(),
     "waterfall": lambda e: [e.waterfall(FACTORS, alpha) for alpha in e.alphas],
 }
 

@@ -1,0 +1,38 @@
+"""Exhibits of warm-up: how each contestant came to the rate that was measured."""
+
+from __future__ import annotations
+
+from gapbook import page
+from gapbook.interval import format_factor
+from gapbook.pictured import Pictured
+
+__all__ = ["WarmthExhibits"]
+
+_COLUMNS = (
+    "contestant",
+    "seconds of warm-up, of the rate measured",
+    "window's second half ÷ first",
+    "reading",
+)
+
+
+class WarmthExhibits(Pictured):
+    """What a reader needs to see that no window was opened on something cold."""
+
+    def warmth_table(self) -> page.Html:
+        """Each contestant's way to its rate, over all valid trials, and all of them together."""
+        scenario = self.scenario
+        if self.everyones_warmth.rise is None:
+            return page.banner(
+                "note",
+                f"Whether contestants were warm is not told by this run: windows of {scenario.window_s:g} s "
+                f"after {scenario.warmup_s:g} s of warm-up hold no two whole seconds. What runs in Node is "
+                "then understated.",
+            )
+        rows: list[list[str | page.Html]] = []
+        named = [(contestant.name, self.warmth(contestant.name)) for contestant in scenario.contestants]
+        for name, warmth in [*named, ("all together", self.everyones_warmth)]:
+            approach = " · ".join(format_factor(rate) for rate in warmth.approach if rate > 0)
+            rise = warmth.rise.as_factor() if warmth.rise else "–"
+            rows.append([name, approach or "–", rise, warmth.reading])
+        return page.values_table(_COLUMNS, rows)

@@ -1,0 +1,106 @@
+"""Warmth: whether windows opened on a rate that still rose, told from all trials of a contestant."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gapbook.exhibits import Exhibits
+from gapbook.warmth import Warmth, warmth_of
+from tests.unit import stored_runs as runs
+
+_WARMUP_S, _WINDOW_S = 3.0, 2.0
+
+
+def _trial(block: int, per_second: Sequence[float]) -> dict[str, Any]:
+    return {"block": block, "per_second": json.dumps(per_second)}
+
+
+def _warmth(*per_second: Sequence[float], warmup_s: float = _WARMUP_S, window_s: float = _WINDOW_S) -> Warmth:
+    return warmth_of([_trial(block, one) for block, one in enumerate(per_second)], warmup_s, window_s)
+
+
+def test_the_way_to_the_rate_is_told_second_by_second() -> None:
+    warmth = _warmth([50, 80, 95, 100, 100, 7], [50, 82, 95, 90, 110, 3], [40, 80, 95, 100, 100])
+    assert warmth.approach == pytest.approx((0.50, 0.80, 0.95))
+
+
+def test_a_rise_inside_the_window_is_the_geometric_mean_over_blocks() -> None:
+    warmth = _warmth([9, 9, 9, 100, 121], [9, 9, 9, 100, 100])
+    assert warmth.rise is not None
+    assert warmth.rise.estimate == pytest.approx(1.1)
+    assert warmth.rise.n == 2
+
+
+def test_trials_of_one_block_are_one_value() -> None:
+    trials = [_trial(0, [9, 9, 9, 100, 121]), _trial(0, [9, 9, 9, 100, 100])]
+    rise = warmth_of(trials, _WARMUP_S, _WINDOW_S).rise
+    assert rise is not None
+    assert rise.estimate == pytest.approx(1.1)
+    assert rise.n == 1
+
+
+@pytest.mark.parametrize(
+    ("second_halves", "reading"),
+    [
+        ((120, 121, 119), "still rising"),
+        ((83, 84, 82), "falling"),
+        ((120, 85, 100), "no trend shown"),
+        # Told apart from one, but not by more than five percent.
+        ((103, 103.1, 102.9), "no trend shown"),
+        ((120,), "not told"),
+    ],
+)
+def test_a_trend_is_said_of_a_whole_interval_only(second_halves: Sequence[float], reading: str) -> None:
+    assert _warmth(*([9, 9, 9, 100, half] for half in second_halves)).reading == reading
+
+
+def test_longer_windows_are_halved_and_the_middle_second_is_in_neither_half() -> None:
+    warmth = _warmth([1, 10, 10, 99, 20, 20], warmup_s=1.0, window_s=5.0)
+    assert warmth.rise is not None
+    assert warmth.rise.estimate == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("warmup_s", [0.5, 0.0])
+def test_a_window_without_two_whole_seconds_tells_nothing(warmup_s: float) -> None:
+    warmth = _warmth([50, 100, 40], [50, 100, 40], warmup_s=warmup_s, window_s=1.9)
+    assert warmth.rise is None
+    assert warmth.reading == "not told"
+
+
+def test_a_trial_that_stopped_or_stood_still_is_left_out() -> None:
+    warmth = _warmth([9, 9, 9, 100, 110], [9, 9, 9, 100], [9, 9, 9, 100, 0])
+    assert warmth.rise is not None
+    assert warmth.rise.n == 1
+
+
+def _exhibits(folder: Path, warmup_s: float, per_second: Sequence[int]) -> Exhibits:
+    scenario = replace(runs.SCENARIO, warmup_s=warmup_s)
+    rows = [
+        runs.valid(planned, per_second=list(per_second))
+        if planned.contestant == "drizzle"
+        else runs.valid(planned, per_second=[100] * 5)
+        for planned in runs.planned_trials(3, scenario)
+    ]
+    return Exhibits(runs.store(folder, rows, scenario=scenario), runs.CHAPTER)
+
+
+def test_the_page_names_who_was_still_warming_up(tmp_path: Path) -> None:
+    found = _exhibits(tmp_path, 3.0, [40, 60, 80, 100, 120])
+    table = found.warmth_table().html
+    assert table.count("still rising") == 1
+    assert "0.364 · 0.545 · 0.727" in table
+    answer = found.answer_ratio(runs.SPACETIMEDB, runs.DRIZZLE, "It is {ratios}.").html
+    assert "Still warming up inside the window, and so understated: Postgres." in answer
+    assert "warming" not in found.answer_ratio(runs.SPACETIMEDB, runs.SQL, "It is {ratios}.").html
+    assert "still warming up" in found.contestants_chart({}).html
+
+
+def test_a_run_that_cannot_tell_says_so(tmp_path: Path) -> None:
+    found = _exhibits(tmp_path, 0.5, [40, 60, 80])
+    assert "not told by this run: windows of 2 s after 0.5 s" in found.warmth_table().html
