@@ -5,6 +5,7 @@ from __future__ import annotations
 from gapbook import page
 from gapbook.interval import format_factor
 from gapbook.pictured import Pictured
+from gapbook.warmth import Warmth
 
 __all__ = ["WarmthExhibits"]
 
@@ -22,12 +23,12 @@ class WarmthExhibits(Pictured):
     def warmth_table(self) -> page.Html:
         """Each contestant's way to its rate, over all valid trials, and all of them together."""
         scenario = self.scenario
-        if self.everyones_warmth.rise is None:
+        if self.everyones_warmth == Warmth((), None):
             return page.banner(
                 "note",
-                f"Whether contestants were warm is not told by this run: windows of {scenario.window_s:g} s "
-                f"after {scenario.warmup_s:g} s of warm-up hold no two whole seconds. What runs in Node is "
-                "then understated.",
+                f"Whether contestants were warm is not told by this run: {scenario.warmup_s:g} s of warm-up and "
+                f"windows of {scenario.window_s:g} s hold too few whole seconds. What runs in Node takes seconds "
+                "to reach its rate, and may be understated here.",
             )
         rows: list[list[str | page.Html]] = []
         named = [(contestant.name, self.warmth(contestant.name)) for contestant in scenario.contestants]

@@ -38,12 +38,14 @@ class Warmth:
 
     @property
     def reading(self) -> Reading:
-        """*Still rising* and *falling* are said of an interval that lies wholly more than 5 % off."""
+        """*Still rising* and *falling* are said of an interval that lies wholly on one side of one, with an
+        estimate more than 5 % off."""
         if self.rise is None or not self.rise.bounded:
             return "not told"
-        if self.rise.low > 1 + RISE_FRAC:
+        if self.rise.low > 1 and self.rise.estimate > 1 + RISE_FRAC:
             return "still rising"
-        return "falling" if self.rise.high < 1 / (1 + RISE_FRAC) else "no trend shown"
+        falls = self.rise.high < 1 and self.rise.estimate < 1 / (1 + RISE_FRAC)
+        return "falling" if falls else "no trend shown"
 
 
 def warmth_of(trials: Iterable[Mapping[str, Any]], warmup_s: float, window_s: float) -> Warmth:

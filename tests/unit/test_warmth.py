@@ -51,6 +51,7 @@ def test_trials_of_one_block_are_one_value() -> None:
         ((120, 121, 119), "still rising"),
         ((83, 84, 82), "falling"),
         ((120, 85, 100), "no trend shown"),
+        ((112, 114, 106), "still rising"),
         # Told apart from one, but not by more than five percent.
         ((103, 103.1, 102.9), "no trend shown"),
         ((120,), "not told"),
@@ -79,8 +80,8 @@ def test_a_trial_that_stopped_or_stood_still_is_left_out() -> None:
     assert warmth.rise.n == 1
 
 
-def _exhibits(folder: Path, warmup_s: float, per_second: Sequence[int]) -> Exhibits:
-    scenario = replace(runs.SCENARIO, warmup_s=warmup_s)
+def _exhibits(folder: Path, warmup_s: float, per_second: Sequence[int], window_s: float = 2.0) -> Exhibits:
+    scenario = replace(runs.SCENARIO, warmup_s=warmup_s, window_s=window_s)
     rows = [
         runs.valid(planned, per_second=list(per_second))
         if planned.contestant == "drizzle"
@@ -102,5 +103,12 @@ def test_the_page_names_who_was_still_warming_up(tmp_path: Path) -> None:
 
 
 def test_a_run_that_cannot_tell_says_so(tmp_path: Path) -> None:
-    found = _exhibits(tmp_path, 0.5, [40, 60, 80])
-    assert "not told by this run: windows of 2 s after 0.5 s" in found.warmth_table().html
+    found = _exhibits(tmp_path, 0.5, [40, 60, 80], window_s=1.0)
+    told = found.warmth_table().html
+    assert "not told by this run: 0.5 s of warm-up and windows of 1 s hold too few whole seconds" in told
+
+
+def test_the_way_is_shown_where_the_window_cannot_be_halved(tmp_path: Path) -> None:
+    found = _exhibits(tmp_path, 1.0, [40, 60, 80], window_s=1.0)
+    assert "0.667" in found.warmth_table().html
+    assert "still rising" not in found.warmth_table().html
