@@ -22,8 +22,8 @@ class WarmthExhibits(Pictured):
 
     def warmth_table(self) -> page.Html:
         """Each contestant's way to its rate, over all valid trials, and all of them together."""
-        scenario = self.scenario
-        if self.everyones_warmth == Warmth((), None):
+        scenario, together = self.scenario, self.warmth()
+        if together == Warmth((), None):
             return page.banner(
                 "note",
                 f"Whether contestants were warm is not told by this run: {scenario.warmup_s:g} s of warm-up and "
@@ -32,7 +32,7 @@ class WarmthExhibits(Pictured):
             )
         rows: list[list[str | page.Html]] = []
         named = [(contestant.name, self.warmth(contestant.name)) for contestant in scenario.contestants]
-        for name, warmth in [*named, ("all together", self.everyones_warmth)]:
+        for name, warmth in [*named, ("all together", together)]:
             approach = " · ".join(format_factor(rate) for rate in warmth.approach if rate > 0)
             rise = warmth.rise.as_factor() if warmth.rise else "–"
             rows.append([name, approach or "–", rise, warmth.reading])

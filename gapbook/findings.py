@@ -91,17 +91,12 @@ class Findings:
                 return True
         return False
 
-    def warmth(self, contestant: str) -> Warmth:
-        """Whether a contestant was warm when its windows opened, over all its valid trials."""
-        return self._warmth_of(pl.col("contestant") == contestant)
-
-    @cached_property
-    def everyones_warmth(self) -> Warmth:
-        """The same over all valid trials of the run."""
-        return self._warmth_of(pl.lit(True))
-
-    def _warmth_of(self, which: pl.Expr) -> Warmth:
-        trials = self.run.trials.filter(pl.col("valid") & which)
+    def warmth(self, contestant: str | None = None) -> Warmth:
+        """Whether a contestant was warm when its windows opened, over all its valid trials; all contestants
+        together when none is named."""
+        trials = self.run.trials.filter("valid")
+        if contestant is not None:
+            trials = trials.filter(pl.col("contestant") == contestant)
         return warmth_of(trials.iter_rows(named=True), self.scenario.warmup_s, self.scenario.window_s)
 
     @cached_property

@@ -20,6 +20,7 @@ __all__ = [
     "littles_law",
     "noise",
     "reconciled",
+    "seconds_inside",
     "settings_as_declared",
     "steady",
     "within_failures",
@@ -113,13 +114,17 @@ def within_failures(report: Mapping[str, Any]) -> Gate:
     return Gate("failures", passed, frac, LIMITS.failures_frac, text)
 
 
+def seconds_inside(warmup_s: float, window_s: float) -> slice:
+    """Where the whole seconds inside the window are in a count by second since the load began."""
+    return slice(math.ceil(warmup_s), math.floor(warmup_s + window_s))
+
+
 def steady(per_second: Sequence[int], warmup_s: float, window_s: float) -> Gate:
     """The window has no trend: the fitted change over the window is small, or not significant.
 
     Ordinary least squares over the whole seconds inside the window; not assessed under five of them.
     """
-    first, last = math.ceil(warmup_s), math.floor(warmup_s + window_s)
-    series = np.asarray(per_second[first:last], dtype=np.float64)
+    series = np.asarray(per_second[seconds_inside(warmup_s, window_s)], dtype=np.float64)
     if len(series) < LIMITS.trend_min_seconds or series.mean() == 0:
         return Gate("steady", True, math.nan, LIMITS.trend_frac, f"not assessed: {len(series)} whole seconds")
     if np.ptp(series) == 0:

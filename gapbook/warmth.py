@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from gapbook.estimate import geometric_interval
+from gapbook.gates import seconds_inside
 from gapbook.interval import Interval
 
 __all__ = ["RISE_FRAC", "Reading", "Warmth", "warmth_of"]
@@ -53,14 +54,14 @@ def warmth_of(trials: Iterable[Mapping[str, Any]], warmup_s: float, window_s: fl
 
     Counted are whole seconds since the load began; one that the window's edge cuts belongs to neither.
     """
-    first, last = math.ceil(warmup_s), math.floor(warmup_s + window_s)
-    half = (last - first) // 2
+    window = seconds_inside(warmup_s, window_s)
+    half = (window.stop - window.start) // 2
     approaches: list[list[float]] = []
     rises: dict[int, list[float]] = {}
     for row in trials:
-        series = np.asarray(json.loads(row["per_second"])[:last], dtype=np.float64)
-        inside = series[first:last]
-        if len(inside) < max(1, last - first) or inside.min() <= 0:
+        series = np.asarray(json.loads(row["per_second"]), dtype=np.float64)
+        inside = series[window]
+        if len(inside) < max(1, window.stop - window.start) or inside.min() <= 0:
             continue
         approaches.append(list(series[: math.floor(warmup_s)] / inside.mean()))
         if half:
