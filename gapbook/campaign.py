@@ -12,19 +12,20 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import psutil
 
+from gapbook.ceilings import Ceilings, ceiling_key, median_ceilings
 from gapbook.deployment import Deployment
-from gapbook.errors import ClientError, ParameterError, RecordError, StackError
+from gapbook.errors import ParameterError, RecordError, StackError
 from gapbook.killcheck import kill_check
-from gapbook.nullserver import measure_ceiling
 from gapbook.paths import CHECKOUT, deployments_directory
 from gapbook.plan import PlannedTrial, make_plan
 from gapbook.record import Journal, Run, find_finished, find_run, latest_published, live_folder
-from gapbook.scenario import Contestant, Scenario, Variant
+from gapbook.scenario import Scenario, Variant
 from gapbook.stacks import ServerChoice, Stack, StackContext
 from gapbook.trial import run_trial
 
@@ -39,6 +40,7 @@ def obtain_run(
     choices: Mapping[str, ServerChoice],
     attempts: int = 1,
     kills: int = 0,
+    sessions: int = 1,
     trials_per_block: Mapping[str, float] | None = None,
     say: Callable[[str], None] = print,
 ) -> Run:
@@ -47,14 +49,17 @@ def obtain_run(
 
     Raises RecordError for a run that is missing or cannot be trusted, SetupError or StackError for
     servers that cannot run. A refused trial is run again at the end of its block, until it was tried
-    ``attempts`` times, whatever refused it; every attempt is kept. After the trials the server of each
-    contestant is killed ``kills`` times, to see which acknowledged transfers are gone.
+    ``attempts`` times, whatever refused it; every attempt is kept. The blocks are spread evenly over
+    ``sessions``, each with servers deployed anew. After the trials the server of each contestant is
+    killed ``kills`` times, to see which acknowledged transfers are gone.
     ``trials_per_block`` is that of :func:`gapbook.plan.make_plan`.
     """
     if source == "published":
         return latest_published(scenario.chapter)
     if source not in {"live", "resume"}:
         return find_run(scenario.chapter, source)
+    if sessions > blocks:
+        raise ParameterError(f"sessions: {sessions} of {blocks} blocks; allowed: at most one for each block")
     plan = make_plan(
         [contestant.name for contestant in scenario.contestants],
         scenario.alphas,
@@ -74,7 +79,7 @@ def obtain_run(
     for contestant in scenario.contestants:
         contestant.stack.locate(choices.get(contestant.system, ServerChoice()))
         contestant.load_client.resolved_command()
-    return _Campaign(scenario, plan, choices, attempts, kills, say).run(resume=source == "resume")
+    return _Campaign(scenario, plan, choices, attempts, kills, sessions, say).run(resume=source == "resume")
 
 
 class _Campaign:
@@ -85,6 +90,7 @@ class _Campaign:
         choices: Mapping[str, ServerChoice],
         attempts: int,
         kills: int,
+        sessions: int,
         say: Callable[[str], None],
     ) -> None:
         self.scenario = scenario
@@ -92,6 +98,7 @@ class _Campaign:
         self.choices = choices
         self.attempts = attempts
         self.kills = kills
+        self.sessions = sessions
         self.blocks = 1 + max(planned.block for planned in plan)
         self.say = say
         self.described = {
@@ -99,6 +106,7 @@ class _Campaign:
             "blocks": self.blocks,
             "attempts": attempts,
             "kills": kills,
+            "sessions": sessions,
             "trials": [list(vars(planned).values()) for planned in plan],
             "servers": {name: choice.without_password() for name, choice in choices.items()},
         }
@@ -117,21 +125,11 @@ class _Campaign:
                 facts["resumed_unix_s"] = [*facts.get("resumed_unix_s", []), time.time()]
             else:
                 facts = {"started_unix_s": time.time(), "machine": _machine(), "code": _code_version()}
-            self.journal.write_plan({**self.described, "facts": facts})
-            with _disk_errors(), Deployment() as deployment, self._started_stacks(deployment) as stacks:
-                self._keep(
-                    facts,
-                    systems={
-                        variant.label(self.scenario.durability): _describe(stack)
-                        for variant, stack in stacks.items()
-                    },
-                    modules={c.system: c.module.source_hash() for c in self.scenario.contestants},
-                )
-                if "ceilings_per_s" not in facts:
-                    facts["ceilings_per_s"] = self._ceilings(deployment)
-                self.journal.write_plan({**self.described, "facts": facts})
-                self._run_trials(deployment, stacks, facts["ceilings_per_s"])
-                facts["kill_checks"] = self._kill_checks(deployment, stacks)
+            self._write_down(facts)
+            for session in range(self.sessions):
+                if not self._finished_session(session, facts):
+                    self._run_session(session, facts)
+            facts["ceilings_per_s"] = median_ceilings(facts["ceilings"])
             facts["finished_unix_s"] = time.time()
             return self.journal.finish(
                 {
@@ -141,6 +139,48 @@ class _Campaign:
                     "plan_key": self.journal.plan_key,
                 }
             )
+
+    def _blocks_of(self, session: int) -> range:
+        """The blocks of a session: all of them spread evenly, in order."""
+        return range(session * self.blocks // self.sessions, (session + 1) * self.blocks // self.sessions)
+
+    def _finished_session(self, session: int, facts: Mapping[str, Any]) -> bool:
+        """Whether every trial of a session, and every kill after the last, was done before."""
+        if session == self.sessions - 1 and "kill_checks" not in facts:
+            return False
+        done = self.journal.trials()
+        return not any(
+            self._left(block, attempt, done)
+            for block in self._blocks_of(session)
+            for attempt in range(self.attempts)
+        )
+
+    def _run_session(self, session: int, facts: dict[str, Any]) -> None:
+        """Deploy every server anew and run the blocks of one session; the last one ends with the kills."""
+        with _disk_errors(), Deployment() as deployment, self._started_stacks(deployment) as stacks:
+            facts.setdefault("deployments", []).append({"session": session, "started_unix_s": time.time()})
+            self._keep(
+                facts,
+                systems={
+                    variant.label(self.scenario.durability): _describe(stack)
+                    for variant, stack in stacks.items()
+                },
+                modules={c.system: c.module.source_hash() for c in self.scenario.contestants},
+            )
+            self._write_down(facts)
+            ceilings = Ceilings(
+                self.scenario,
+                deployment,
+                facts.setdefault("ceilings", []),
+                keep=lambda: self._write_down(facts),
+                say=self.say,
+            )
+            self._run_trials(session, deployment, stacks, ceilings)
+            if session == self.sessions - 1:
+                facts["kill_checks"] = self._kill_checks(deployment, stacks)
+
+    def _write_down(self, facts: Mapping[str, Any]) -> None:
+        self.journal.write_plan({**self.described, "facts": facts})
 
     def _keep(self, facts: dict[str, Any], **now: Mapping[str, Any]) -> None:
         """Write down what is measured; raises RecordError when it is not what was measured before."""
@@ -186,63 +226,47 @@ class _Campaign:
             for stack in stacks.values():
                 stack.stop()
 
-    def _ceilings(self, deployment: Deployment) -> dict[str, float | None]:
-        """The rate of each load client against a server that does nothing, by client, way and depth.
-
-        None where no such server can stand in: for an engine inside the client, or for an access level
-        whose statements the null server does not know.
-        """
-        ceilings: dict[str, float | None] = {}
-        for contestant in self.scenario.contestants:
-            key = _ceiling_key(contestant)
-            if key not in ceilings:
-                try:
-                    ceilings[key] = measure_ceiling(
-                        deployment,
-                        contestant.load_client,
-                        contestant.protocol,
-                        endpoint=_told(contestant),
-                        connections=self.scenario.connections,
-                        in_flight=contestant.in_flight,
-                    )
-                except ClientError as error:
-                    ceilings[key] = None
-                    self.say(f"no ceiling of {key}: {error}")
-        return ceilings
+    def _left(self, block: int, attempt: int, done: Mapping[int, Mapping[str, Any]]) -> list[PlannedTrial]:
+        """What a block still has to run at an attempt: its planned trials, later only those refused before."""
+        numbered = (
+            replace(planned, number=planned.number + attempt * len(self.plan))
+            for planned in self.plan
+            if planned.block == block
+        )
+        left = [planned for planned in numbered if planned.number not in done]
+        if attempt == 0:
+            return left
+        earlier = {planned.number: done.get(planned.number - len(self.plan)) for planned in left}
+        return [planned for planned in left if (row := earlier[planned.number]) and not row["valid"]]
 
     def _run_trials(
-        self, deployment: Deployment, stacks: Mapping[Variant, Stack], ceilings: Mapping[str, float | None]
+        self, session: int, deployment: Deployment, stacks: Mapping[Variant, Stack], ceilings: Ceilings
     ) -> None:
         """Block by block: the planned trials, then those refused, again, in the same order."""
         done = self.journal.trials()
         started, ran = time.monotonic(), 0
-        for block in range(self.blocks):
-            planned_trials = [planned for planned in self.plan if planned.block == block]
-            for attempt in range(self.attempts):
-                for planned in planned_trials:
-                    numbered = replace(planned, number=planned.number + attempt * len(self.plan))
-                    earlier = done.get(numbered.number - len(self.plan))
-                    if numbered.number in done or (attempt and (earlier is None or earlier["valid"])):
-                        continue
-                    contestant = self.scenario.contestant(planned.contestant)
-                    row = run_trial(
-                        numbered,
-                        self.scenario,
-                        stacks[contestant.variant(self.scenario.durability)],
-                        deployment=deployment,
-                        tables=deployment.directory,
-                        ceiling_per_s=ceilings[_ceiling_key(contestant)],
-                    )
-                    self.journal.add(row)
-                    done[numbered.number] = row
-                    ran += 1
-                    elapsed_s = time.monotonic() - started
-                    left_s = elapsed_s / ran * sum(p.number not in done for p in self.plan)
-                    self.say(
-                        f"trial {planned.number + 1}/{len(self.plan)}{' again' * attempt}, block {block + 1}, "
-                        f"{planned.contestant}, alpha {planned.alpha:g}: {_outcome(row)} "
-                        f"({elapsed_s:.0f} s, about {left_s:.0f} s left)"
-                    )
+        for block, attempt in product(self._blocks_of(session), range(self.attempts)):
+            for planned in self._left(block, attempt, done):
+                contestant = self.scenario.contestant(planned.contestant)
+                row = run_trial(
+                    planned,
+                    self.scenario,
+                    stacks[contestant.variant(self.scenario.durability)],
+                    deployment=deployment,
+                    tables=deployment.directory,
+                    ceiling_per_s=ceilings.of_block(block)[ceiling_key(contestant)],
+                )
+                row["session"] = session
+                self.journal.add(row)
+                done[planned.number] = row
+                ran += 1
+                elapsed_s = time.monotonic() - started
+                left_s = elapsed_s / ran * sum(p.number not in done for p in self.plan)
+                self.say(
+                    f"trial {planned.number % len(self.plan) + 1}/{len(self.plan)}{' again' * attempt}, "
+                    f"block {block + 1}, {planned.contestant}, alpha {planned.alpha:g}: {_outcome(row)} "
+                    f"({elapsed_s:.0f} s, about {left_s:.0f} s left)"
+                )
 
 
 def _outcome(row: Mapping[str, Any]) -> str:
@@ -261,18 +285,6 @@ def _disk_errors() -> Iterator[None]:
             f"run: {reason}; servers write to {deployments_directory()} (set GAPBOOK_DATA to name another "
             "folder); trials finished so far are kept, use source=resume"
         ) from error
-
-
-def _told(contestant: Contestant) -> dict[str, Any]:
-    """What the client is told besides the address: nothing where it calls a tier."""
-    if contestant.module.is_process(contestant.tier):
-        return {}
-    return contestant.module.client_endpoint(contestant.access, {})
-
-
-def _ceiling_key(contestant: Contestant) -> str:
-    told = "".join(f"/{key}={value}" for key, value in sorted(_told(contestant).items()))
-    return f"{contestant.client}/{contestant.protocol}{told}/{contestant.in_flight}"
 
 
 def _describe(stack: Stack) -> dict[str, Any]:

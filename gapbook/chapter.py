@@ -101,6 +101,7 @@ class Chapter:
             attempts=given["attempts"],
             choices=_choices(given["servers"]),
             kills=given["kills"],
+            sessions=given.get("sessions", 1),
             trials_per_block=trials_per_block,
         )
         return Exhibits(run, self.name)

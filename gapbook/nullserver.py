@@ -16,8 +16,7 @@ from gapbook.work import AliasTable
 __all__ = ["measure_ceiling", "null_server"]
 
 _ACCOUNTS = 1000
-_WARMUP_S = 0.3
-_WINDOW_S = 1.0
+_WINDOW_S = 2.0
 
 
 def _speakers(protocol: str) -> list[dict[str, Any]]:
@@ -56,8 +55,10 @@ def measure_ceiling(
     endpoint: Mapping[str, Any],
     connections: int,
     in_flight: int,
+    warmup_s: float,
 ) -> float | None:
-    """Requests a second of a client against the null server of its protocol, on the same cores as a trial.
+    """Requests a second of a client against the null server of its protocol, on the same cores as a trial
+    and after the same warm-up.
 
     ``endpoint`` is what the client is told besides the address. None when no null server speaks the
     protocol.
@@ -75,7 +76,7 @@ def measure_ceiling(
             amount_max=1000,
             connections=connections,
             in_flight=in_flight,
-            warmup_s=_WARMUP_S,
+            warmup_s=warmup_s,
             window_s=_WINDOW_S,
             drain_s=5.0,
             request_timeout_s=5.0,

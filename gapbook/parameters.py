@@ -86,6 +86,13 @@ PARAMETERS: Mapping[str, Parameter] = {
         Parameter("warmup_s", "seconds from 0 to 600", _is_seconds(0, 600), "warm-up before the window"),
         Parameter("blocks", "a whole number from 1 to 1000", _is_integer(1, 1000), "randomised blocks"),
         Parameter(
+            "sessions",
+            "a whole number from 1 to 100",
+            _is_integer(1, 100),
+            "fresh deployments over which the blocks are spread",
+            everywhere=False,
+        ),
+        Parameter(
             "end_trials",
             "a whole number from 1 to 100",
             _is_integer(1, 100),

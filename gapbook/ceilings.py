@@ -1,0 +1,89 @@
+"""Ceilings: what each load client does against a server that does nothing, measured in every block.
+
+A ceiling is loaded like a trial: the same connections, depth and warm-up, in the same block, so that a
+slow hour of the machine, or code that is not compiled yet, lowers both alike.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from gapbook.deployment import Deployment
+from gapbook.errors import ClientError
+from gapbook.nullserver import measure_ceiling
+from gapbook.scenario import Contestant, Scenario
+
+__all__ = ["Ceilings", "ceiling_key", "median_ceilings"]
+
+
+class Ceilings:
+    """The ceilings of a run: ``kept`` holds those measured so far, and ``keep`` writes them down.
+
+    A row of ``kept`` has ``block``, ``key`` (client, protocol, what it is told, depth) and
+    ``rate_per_s``: requests a second, or None where no such server can stand in: for an engine inside
+    the client, or for an access level whose statements the null server does not know.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        deployment: Deployment,
+        kept: list[dict[str, Any]],
+        *,
+        keep: Callable[[], None],
+        say: Callable[[str], None],
+    ) -> None:
+        self.scenario = scenario
+        self.deployment = deployment
+        self.kept = kept
+        self.keep = keep
+        self.say = say
+
+    def of_block(self, block: int) -> dict[str, float | None]:
+        """The ceilings of one block by key, measured now unless they are kept already."""
+        known = {row["key"]: row["rate_per_s"] for row in self.kept if row["block"] == block}
+        for contestant in self.scenario.contestants:
+            key = ceiling_key(contestant)
+            if key not in known:
+                known[key] = self._measured(contestant, key)
+                self.kept.append({"block": block, "key": key, "rate_per_s": known[key]})
+                self.keep()
+        return known
+
+    def _measured(self, contestant: Contestant, key: str) -> float | None:
+        try:
+            return measure_ceiling(
+                self.deployment,
+                contestant.load_client,
+                contestant.protocol,
+                endpoint=_told(contestant),
+                connections=self.scenario.connections,
+                in_flight=contestant.in_flight,
+                warmup_s=self.scenario.warmup_s,
+            )
+        except ClientError as error:
+            self.say(f"no ceiling of {key}: {error}")
+            return None
+
+
+def median_ceilings(kept: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
+    """The median over blocks of each ceiling; None where no block has one."""
+    rates: dict[str, list[float]] = {}
+    for row in kept:
+        rates.setdefault(row["key"], []).extend([] if row["rate_per_s"] is None else [row["rate_per_s"]])
+    return {key: statistics.median(found) if found else None for key, found in rates.items()}
+
+
+def ceiling_key(contestant: Contestant) -> str:
+    """``rust/postgres/mode=procedure/64``: contestants of one key have one ceiling."""
+    told = "".join(f"/{key}={value}" for key, value in sorted(_told(contestant).items()))
+    return f"{contestant.client}/{contestant.protocol}{told}/{contestant.in_flight}"
+
+
+def _told(contestant: Contestant) -> dict[str, Any]:
+    """What the client is told besides the address: nothing where it calls a tier."""
+    if contestant.module.is_process(contestant.tier):
+        return {}
+    return contestant.module.client_endpoint(contestant.access, {})
