@@ -20,6 +20,7 @@ from gapbook.exhibits_flaws import FlawExhibits
 from gapbook.exhibits_kill import KILL_COLUMNS, kill_caption, kill_table
 from gapbook.exhibits_lattice import LatticeExhibits
 from gapbook.exhibits_lines import LineExhibits
+from gapbook.exhibits_sessions import SessionExhibits
 from gapbook.exhibits_warmth import WarmthExhibits
 from gapbook.factors import Decomposition, Factor
 from gapbook.findings import VERDICT_BAND_FRAC, label_names
@@ -34,7 +35,9 @@ __all__ = ["Exhibits"]
 _REASON_CHARACTERS = 120
 
 
-class Exhibits(CalibrationExhibits, FlawExhibits, LatticeExhibits, LineExhibits, WarmthExhibits):
+class Exhibits(
+    CalibrationExhibits, FlawExhibits, LatticeExhibits, LineExhibits, SessionExhibits, WarmthExhibits
+):
     """What a notebook displays. Every number in it is computed from the run's record."""
 
     def __init__(self, run: Run, chapter: str) -> None:

@@ -93,11 +93,14 @@ class Findings:
 
     def warmth(self, contestant: str | None = None) -> Warmth:
         """Whether a contestant was warm when its windows opened, over all its valid trials; all contestants
-        together when none is named."""
-        trials = self.run.trials.filter("valid")
-        if contestant is not None:
-            trials = trials.filter(pl.col("contestant") == contestant)
-        return warmth_of(trials.iter_rows(named=True), self.scenario.warmup_s, self.scenario.window_s)
+        of the scenario's window together when none is named."""
+        if contestant is None:
+            names = [c.name for c in self.scenario.contestants if c.window_s is None]
+            window_s = self.scenario.window_s
+        else:
+            names, window_s = [contestant], self.scenario.window_of(self.scenario.contestant(contestant))
+        trials = self.run.trials.filter(pl.col("valid") & pl.col("contestant").is_in(names))
+        return warmth_of(trials.iter_rows(named=True), self.scenario.warmup_s, window_s)
 
     @cached_property
     def refused(self) -> list[tuple[str, str, str]]:

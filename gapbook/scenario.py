@@ -56,7 +56,8 @@ class Contestant:
     deadlock is sent again. ``flaws`` are defects of a published benchmark, switched on in the client
     (clients/CONTRACT.md). ``server_killed`` ends the server in the middle of the window.
     ``initial_balance`` None is that of the workload; a poor bank must refuse many transfers.
-    ``rate_per_s`` is the offered load of an open loop, None is a closed loop.
+    ``rate_per_s`` is the offered load of an open loop, None is a closed loop. ``window_s`` None is the
+    window of the scenario.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Contestant:
     server_killed: bool = False
     initial_balance: int | None = None
     rate_per_s: float | None = None
+    window_s: float | None = None
 
     def __post_init__(self) -> None:
         self.module.require(self.access, self.tier)
@@ -156,6 +158,7 @@ class Contestant:
             else str(self.initial_balance),
             "server": "killed" if self.server_killed else "left alone",
             "loop": "closed" if self.rate_per_s is None else f"open, {self.rate_per_s:g}/s",
+            "window": "the scenario's" if self.window_s is None else f"{self.window_s:g} s",
             "counting": ", ".join(str(flaw["name"]) for flaw in self.flaws) or "honest",
         }
 
@@ -182,6 +185,7 @@ class Contestant:
             "" if self.round_trip_ms is None else f"round trip + {self.round_trip_ms:g} ms",
             "" if self.initial_balance is None else f"{self.initial_balance:,} in each account",
             "server killed" if self.server_killed else "",
+            "" if self.window_s is None else f"{self.window_s:g} s window",
             *(str(flaw["name"]) for flaw in self.flaws),
         )
         return " · ".join(part for part in parts if part)
@@ -250,6 +254,10 @@ class Scenario:
         """What each account of this contestant's bank starts with."""
         own = contestant.initial_balance
         return self.workload.initial_balance if own is None else own
+
+    def window_of(self, contestant: Contestant) -> float:
+        """For how many seconds this contestant is measured in each of its trials."""
+        return self.window_s if contestant.window_s is None else contestant.window_s
 
     def durability_of(self, contestant: Contestant) -> Durability:
         """The class that this contestant must prove."""

@@ -122,7 +122,7 @@ def _load(
         server_roots = [process.pid for process in stack.processes()]
         edges = Edges(None if stack.context.choice.endpoint else server_roots, between)
         configuration = _configuration(planned, scenario, contestant, way.endpoint, table, tables)
-        with _killer(stack, contestant, scenario.window_s, edges.on_event) as on_event:
+        with _killer(stack, contestant, scenario.window_of(contestant), edges.on_event) as on_event:
             report = ClientRun(contestant.load_client, configuration, on_event).run(deployment)
         on_report(report)
         backlog = wait_until_idle(stack, (proven.max_ms or 0.0) / 1000)
@@ -165,7 +165,7 @@ def _configuration(
         connections=scenario.connections,
         in_flight=contestant.in_flight,
         warmup_s=scenario.warmup_s,
-        window_s=scenario.window_s,
+        window_s=scenario.window_of(contestant),
         drain_s=scenario.drain_s,
         request_timeout_s=scenario.request_timeout_s,
         max_retries=contestant.client_retries,
@@ -284,6 +284,7 @@ def _counts(report: dict[str, Any]) -> dict[str, Any]:
     """What the client counted: by our rule, and by each rule of its flaws."""
     window = report["window"]
     return {
+        "window_s": report["window_s"],
         "goodput_per_s": window["goodput_per_s"],
         "completed_in_window": window["completed"],
         "mean_in_flight": window["mean_in_flight"],

@@ -83,6 +83,10 @@ EXHIBITS: dict[str, Callable[[Exhibits], Any]] = {
     "residual_by_cores_table": lambda e: e.residual_by_cores_table(
         {1: ("spacetimedb", "procedure"), 2: ("spacetimedb-rust", "procedure-rust")}
     ),
+    "long_windows_table": lambda e: e.long_windows_table([(PROCEDURE, PROCEDURE_RUST)]),
+    "processor_table": lambda e: e.processor_table(),
+    "comparisons_table": lambda e: e.comparisons_table([("engine", SPACETIMEDB, PROCEDURE)]),
+    "sessions_table": lambda e: e.sessions_table([("engine", SPACETIMEDB, PROCEDURE)]),
     "retries_table": lambda e: e.retries_table(),
     "systems_table": lambda e: e.systems_table(),
     "unwritten_table": lambda e: e.unwritten_table([DRIZZLE, PROCEDURE], 1.5),
