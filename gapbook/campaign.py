@@ -42,6 +42,7 @@ def obtain_run(
     kills: int = 0,
     sessions: int = 1,
     trials_per_block: Mapping[str, float] | None = None,
+    parameters: Mapping[str, Any] | None = None,
     say: Callable[[str], None] = print,
 ) -> Run:
     """The run behind a chapter: ``live`` measures now, ``resume`` finishes an interrupted live run,
@@ -52,7 +53,8 @@ def obtain_run(
     ``attempts`` times, whatever refused it; every attempt is kept. The blocks are spread evenly over
     ``sessions``, each with servers deployed anew. After the trials the server of each contestant is
     killed ``kills`` times, to see which acknowledged transfers are gone.
-    ``trials_per_block`` is that of :func:`gapbook.plan.make_plan`.
+    ``trials_per_block`` is that of :func:`gapbook.plan.make_plan`. ``parameters`` are those of the chapter
+    as they were given, kept in the manifest so that a page can print the command that repeats its run.
     """
     if source == "published":
         return latest_published(scenario.chapter)
@@ -79,7 +81,9 @@ def obtain_run(
     for contestant in scenario.contestants:
         contestant.stack.locate(choices.get(contestant.system, ServerChoice()))
         contestant.load_client.resolved_command()
-    return _Campaign(scenario, plan, choices, attempts, kills, sessions, say).run(resume=source == "resume")
+    return _Campaign(scenario, plan, choices, attempts, kills, sessions, say, parameters).run(
+        resume=source == "resume"
+    )
 
 
 class _Campaign:
@@ -92,6 +96,7 @@ class _Campaign:
         kills: int,
         sessions: int,
         say: Callable[[str], None],
+        parameters: Mapping[str, Any] | None = None,
     ) -> None:
         self.scenario = scenario
         self.plan = plan
@@ -101,6 +106,7 @@ class _Campaign:
         self.sessions = sessions
         self.blocks = 1 + max(planned.block for planned in plan)
         self.say = say
+        self.given = {} if parameters is None else {"parameters": dict(parameters)}
         self.described = {
             "scenario": scenario.as_dict(),
             "blocks": self.blocks,
@@ -124,7 +130,12 @@ class _Campaign:
                 facts = self.journal.plan()["facts"]
                 facts["resumed_unix_s"] = [*facts.get("resumed_unix_s", []), time.time()]
             else:
-                facts = {"started_unix_s": time.time(), "machine": _machine(), "code": _code_version()}
+                facts = {
+                    "started_unix_s": time.time(),
+                    "machine": _machine(),
+                    "code": _code_version(),
+                    **self.given,
+                }
             self._write_down(facts)
             for session in range(self.sessions):
                 if not self._finished_session(session, facts):

@@ -10,6 +10,8 @@ from gapbook.campaign import obtain_run
 from gapbook.errors import GapbookError, ParameterError
 from gapbook.exhibits import Exhibits
 from gapbook.parameters import PARAMETERS, check_parameters
+from gapbook.plan import make_plan
+from gapbook.record import Run
 from gapbook.scenario import Contestant, Scenario, Workload
 from gapbook.stacks import Durability, ServerChoice
 
@@ -103,8 +105,9 @@ class Chapter:
             kills=given["kills"],
             sessions=given.get("sessions", 1),
             trials_per_block=trials_per_block,
+            parameters=_recorded(given),
         )
-        return Exhibits(run, self.name)
+        return Exhibits(run, self.name, _stated(run, scenario, given, trials_per_block))
 
 
 _SHELL_NAMES = frozenset({"In", "Out", "exit", "quit", "get_ipython", "open"})
@@ -124,6 +127,38 @@ def _as_list(value: Any) -> list[Any]:
 def _names(value: str | Sequence[str]) -> list[str]:
     names = [name.strip() for name in value.split(",")] if isinstance(value, str) else list(value)
     return [] if names == ["all"] else [name for name in names if name]
+
+
+def _recorded(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters as a manifest keeps them: where trials came from is no part of a run, and no password
+    of a server is written down."""
+    kept = {name: list(v) if isinstance(v, tuple) else v for name, v in given.items() if name != "source"}
+    servers = []
+    for part in filter(None, (part.strip() for part in given["servers"].split(","))):
+        system, _, named = part.partition("=")
+        servers.append(f"{system}={ServerChoice.parse(named).without_password()}" if "://" in named else part)
+    return {**kept, "servers": ",".join(servers)}
+
+
+def _stated(
+    run: Run, scenario: Scenario, given: Mapping[str, Any], trials_per_block: Mapping[str, float] | None
+) -> dict[str, Any]:
+    """The chapter's own parameters that say who is measured and how often, where they make just the
+    contestants and trials of this run: what did not record its parameters can then be repeated all the same."""
+    stored = Scenario.from_dict(run.manifest["scenario"])
+    if stored.contestants != scenario.contestants:
+        return {}
+    plan = make_plan(
+        [contestant.name for contestant in scenario.contestants],
+        stored.alphas,
+        blocks=run.manifest["blocks"],
+        seed=stored.seed,
+        trials_per_block=trials_per_block,
+    )
+    if [list(vars(planned).values()) for planned in plan] != run.manifest["trials"]:
+        return {}
+    told = {name: given[name] for name in ("contestants", "in_flight", "end_trials") if name in given}
+    return told | ({"sessions": run.manifest.get("sessions", 1)} if "sessions" in given else {})
 
 
 def _choices(text: str) -> dict[str, ServerChoice]:

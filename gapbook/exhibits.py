@@ -20,6 +20,7 @@ from gapbook.exhibits_flaws import FlawExhibits
 from gapbook.exhibits_kill import KILL_COLUMNS, kill_caption, kill_table
 from gapbook.exhibits_lattice import LatticeExhibits
 from gapbook.exhibits_lines import LineExhibits
+from gapbook.exhibits_rerun import RerunExhibits
 from gapbook.exhibits_sessions import SessionExhibits
 from gapbook.exhibits_warmth import WarmthExhibits
 from gapbook.factors import Decomposition, Factor
@@ -36,12 +37,18 @@ _REASON_CHARACTERS = 120
 
 
 class Exhibits(
-    CalibrationExhibits, FlawExhibits, LatticeExhibits, LineExhibits, SessionExhibits, WarmthExhibits
+    CalibrationExhibits,
+    FlawExhibits,
+    LatticeExhibits,
+    LineExhibits,
+    RerunExhibits,
+    SessionExhibits,
+    WarmthExhibits,
 ):
     """What a notebook displays. Every number in it is computed from the run's record."""
 
-    def __init__(self, run: Run, chapter: str) -> None:
-        super().__init__(run, chapter)
+    def __init__(self, run: Run, chapter: str, stated: Mapping[str, Any] | None = None) -> None:
+        super().__init__(run, chapter, stated)
         self._glued: set[str] = set()
 
     # --- first screen -------------------------------------------------------------------------
@@ -140,31 +147,6 @@ class Exhibits(
             return page.Html(f'<div id="cite">{note}</div>')
         statement = f"{_name(over)} ÷ {_name(under)}, goodput at α = {alpha:g}"
         return page.cite_panel(**self.citation(statement, ratio))
-
-    def rerun_panel(self) -> page.Html:
-        """The command that repeats this chapter with the reader's parameters."""
-        scenario = self.scenario
-        inputs = [
-            page.Input("blocks", "blocks", str(self.blocks)),
-            page.Input("attempts", "attempts", str(self.run.manifest.get("attempts", 1))),
-            page.Input("kills", "kills", str(self.run.manifest.get("kills", 0))),
-            page.Input("alpha", "α", ",".join(f"{alpha:g}" for alpha in self.alphas)),
-            page.Input("in_flight", "in flight", str(max(c.in_flight for c in scenario.contestants))),
-            page.Input("connections", "connections", str(scenario.connections)),
-            page.Input("accounts", "accounts", str(scenario.workload.accounts)),
-            page.Input("warmup_s", "warm-up, s", f"{scenario.warmup_s:g}"),
-            page.Input("window_s", "window, s", f"{scenario.window_s:g}"),
-            page.Input("durability", "durability", str(scenario.durability)),
-        ]
-        command = ["gapbook", "run", scenario.chapter]
-        for field in inputs:
-            command += ["-p", f"{field.name}={{{field.name}}}"]
-        took_s = float(self.run.trials["took_s"].sum())
-        memory = self.run.trials["server_memory_bytes"].max()
-        needs = f"about {took_s / 60:.0f} min" + (
-            f" · {int(memory) / 2**30:.1f} GiB" if isinstance(memory, int) else ""
-        )
-        return page.rerun_panel(command, inputs, needs=needs)
 
     # --- tables -------------------------------------------------------------------------------
     def ladder_table(

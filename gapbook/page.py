@@ -175,12 +175,12 @@ def cite_panel(*, plain: str, markdown: str, bibtex: str, anchor: str = "cite") 
 
 
 def rerun_panel(
-    command: Sequence[str], inputs: Sequence[Input], *, needs: str = "", anchor: str = "rerun"
+    command: Sequence[str], inputs: Sequence[Input], *, needs: str = "", note: str = "", anchor: str = "rerun"
 ) -> Html:
     """The command that repeats this chapter; without a script it shows the default values.
 
     ``command`` is a list of words; ``{name}`` inside a word stands for the input of that name. ``needs`` says
-    what the run takes: ``about 14 min · 8 GB``.
+    what the run takes: ``about 14 min · 8 GB``; ``note`` what the command cannot say.
     """
     names = {field.name for field in inputs}
     used = {name for word in command for name in re.findall(r"\{(\w+)\}", word)}
@@ -190,10 +190,11 @@ def rerun_panel(
     words = [re.sub(r"\{(\w+)\}", lambda match: defaults[match.group(1)], word) for word in command]
     template = html.escape(json.dumps(list(command)))
     fields = "".join(_input(field, anchor) for field in inputs)
+    told = f'<p class="gb-note">{html.escape(note)}</p>' if note else ""
     return Html(
         f'<section class="gb-panel gb-rerun" id="{html.escape(anchor)}" aria-label="Re-run this">'
         f'<p class="gb-panel-title">Re-run this</p><p class="gb-needs">{html.escape(needs)}</p>'
-        f'<div class="gb-inputs">{fields}</div>'
+        f'<div class="gb-inputs">{fields}</div>{told}'
         f'<button type="button" class="gb-button gb-copy" hidden>copy</button>'
         f'<pre class="gb-code gb-command" tabindex="0" data-template="{template}">'
         f"{html.escape(shlex.join(words))}</pre></section>"

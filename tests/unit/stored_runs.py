@@ -163,6 +163,9 @@ def store(
         "code": {"revision": "0" * 40, "changed": False},
         "started_unix_s": 1_760_000_000.0,
         "plan_key": "key",
+        "trials": [
+            [row["trial"], row["block"], row["contestant"], row["alpha"], row["work_seed"]] for row in rows
+        ],
         **facts,
     }
     journal = Journal(folder, "key")

@@ -101,6 +101,7 @@ ELSEWHERE = {
     "first_screen",
     "glue",
     "histograms",
+    "parameters",
     "planted_factors_table",
     "ratios_table",
     "truth_table",

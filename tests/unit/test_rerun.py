@@ -1,0 +1,138 @@
+"""The command that a page prints repeats the run that it stands beside."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import jupytext
+import pytest
+
+from gapbook import campaign
+from gapbook.book import chapters
+from gapbook.clients import Client
+from gapbook.exhibits import Exhibits
+from gapbook.exhibits_rerun import assigned
+from gapbook.parameters import check_parameters, parse_assignment
+from gapbook.paths import CHECKOUT
+from gapbook.record import published_folder
+from gapbook.scenario import Scenario
+from gapbook.stacks import discover_stacks
+from tests.unit import stored_runs as runs
+
+
+def cells(chapter: str) -> Iterator[tuple[str, bool]]:
+    """The code of a chapter's cells up to the one that measures, and which of them sets the parameters."""
+    for cell in jupytext.read(CHECKOUT / "notebooks" / f"{chapter}.md").cells:
+        if cell.cell_type == "code":
+            yield cell.source, "parameters" in cell.metadata.get("tags", [])
+            if "chapter.measure(" in cell.source:
+                return
+
+
+def execute(chapter: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The names of a chapter that was executed with these parameters, until it has measured."""
+    names: dict[str, Any] = {}
+    for source, is_parameters in cells(chapter):
+        exec(compile(source, chapter, "exec"), names)
+        if is_parameters:
+            names.update(given)
+    return names
+
+
+def printed(found: Exhibits) -> dict[str, Any]:
+    """The parameters of the command on the page, as the command line reads them."""
+    panel = found.rerun_panel().html
+    command = re.search(r"<pre[^>]*gb-command[^>]*>(.*?)</pre>", panel, re.DOTALL)
+    assert command is not None
+    words = shlex.split(html.unescape(command[1]))
+    assert words[:2] == ["gapbook", "run"]
+    return dict(parse_assignment(word) for word in words[4::2])
+
+
+class _PlannedError(Exception):
+    """Carries the campaign that would have run."""
+
+
+@pytest.fixture(name="no_server")
+def _no_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is started: what would have run is raised."""
+
+    def run(self: Any, *, resume: bool) -> None:
+        del resume
+        raise _PlannedError(self)
+
+    monkeypatch.setattr(campaign._Campaign, "run", run)
+    monkeypatch.setattr(Client, "resolved_command", lambda self: [])
+    for stack in discover_stacks().values():
+        monkeypatch.setattr(stack, "locate", lambda choice: None)
+    monkeypatch.setattr(Exhibits, "glue", lambda self, **more: None)
+
+
+@pytest.mark.usefixtures("no_server")
+@pytest.mark.parametrize("chapter", chapters())
+def test_printed_command_has_the_plan_of_its_run(chapter: str) -> None:
+    if not any(published_folder(chapter).glob("*/manifest.json")):
+        pytest.skip(f"{chapter} has no published run")
+    found = execute(chapter, {"source": "published"})["found"]
+    if found.parameters()[1]:
+        pytest.skip(f"run {found.run.run_id} was stored without all of its parameters, and its page says so")
+    with pytest.raises(_PlannedError) as caught:
+        execute(chapter, {**printed(found), "source": "live"})
+    described = json.loads(json.dumps(caught.value.args[0].described))
+    manifest = found.run.manifest
+    # What a scenario holds today: settings that came later have their defaults in a stored one.
+    scenario = json.loads(json.dumps(Scenario.from_dict(manifest["scenario"]).as_dict()))
+    stored = {"attempts": 1, "kills": 0, "sessions": 1} | {
+        key: manifest[key] for key in described if key in manifest
+    }
+    assert described == {**stored, "scenario": scenario}
+
+
+def test_parameters_that_were_kept_are_printed_as_they_were_given(tmp_path: Path) -> None:
+    given = {
+        "alpha": [0.5, 1.5],
+        "connections": 50,
+        "in_flight": 64,
+        "window_s": 2.0,
+        "warmup_s": 3,
+        "blocks": 7,
+        "end_trials": 3,
+        "attempts": 2,
+        "accounts": 100_000,
+        "seed": 2**53 - 1,
+        "durability": "delayed(500 ms)",
+        "kills": 1,
+        "contestants": "drizzle,procedure",
+        "servers": "",
+    }
+    run = runs.store(tmp_path / runs.CHAPTER, runs.whole(), parameters=given)
+    said = printed(Exhibits(run, runs.CHAPTER))
+    assert check_parameters(said) == {name: value for name, value in given.items() if name != "servers"}
+
+
+def test_a_run_that_did_not_keep_its_parameters_says_what_is_unknown(tmp_path: Path) -> None:
+    run = runs.store(tmp_path / runs.CHAPTER, runs.whole())
+    found = Exhibits(run, runs.CHAPTER)
+    said = printed(found)
+    assert "in_flight" not in said
+    assert said["seed"] == runs.SCENARIO.seed
+    assert said["contestants"].split(",") == [one.name for one in runs.SCENARIO.contestants]
+    assert "did not record in_flight" in found.rerun_panel().html
+    assert (
+        "did not record"
+        not in Exhibits(run, runs.CHAPTER, {"in_flight": 8, "end_trials": 1}).rerun_panel().html
+    )
+
+
+@pytest.mark.parametrize(
+    "assignment", ["alpha=0.1,1e-07,2", "alpha=0.3", "window_s=1.0", "seed=9007199254740991", "servers="]
+)
+def test_a_value_is_written_as_it_is_read(assignment: str) -> None:
+    name, value = parse_assignment(assignment)
+    assert parse_assignment(f"{name}={assigned(value)}") == (name, value)
