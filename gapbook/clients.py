@@ -55,6 +55,7 @@ _REPORT_KEYS = frozenset(
         "window",
         "connections",
         "per_second",
+        "per_100ms",
         "service_time_ns",
         "response_time_ns",
         "peak_memory_bytes",

@@ -236,7 +236,7 @@ def _judge(
     ]
     refused = [f"{gate.name}: {gate.text}" for gate in judged if not gate.passed]
     labels = gates.labels(
-        goodput_per_s=window["goodput_per_s"],
+        goodput_per_s=window["acknowledged"] / report["window_s"],
         ceiling_per_s=ceiling_per_s,
         client_cpu_s=loaded.client_cpu_s,
         client_threads=CLIENT_THREADS,
@@ -285,7 +285,8 @@ def _counts(report: dict[str, Any]) -> dict[str, Any]:
     window = report["window"]
     return {
         "window_s": report["window_s"],
-        "goodput_per_s": window["goodput_per_s"],
+        "goodput_per_s": window["acknowledged"] / report["window_s"],
+        "acknowledged_in_window": window["acknowledged"],
         "completed_in_window": window["completed"],
         "mean_in_flight": window["mean_in_flight"],
         "mean_service_time_s": window["mean_service_time_s"],
@@ -296,6 +297,7 @@ def _counts(report: dict[str, Any]) -> dict[str, Any]:
         "in_doubt": report["in_doubt"],
         "lost_connections": report["lost_connections"],
         "per_second": report["per_second"],
+        "per_100ms": report["per_100ms"],
         "flawed": report.get("flawed", {}),
     }
 

@@ -16,9 +16,20 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["AliasTable", "Transfers", "draw_transfers", "philox4x32"]
+__all__ = [
+    "REDRAWS",
+    "REDRAW_BOTH",
+    "REDRAW_DESTINATION",
+    "AliasTable",
+    "Transfers",
+    "draw_transfers",
+    "philox4x32",
+]
 
 U32 = NDArray[np.uint32]
+REDRAW_BOTH, REDRAW_DESTINATION = "both", "destination"
+REDRAWS = (REDRAW_BOTH, REDRAW_DESTINATION)
+"""What is drawn again when source and destination of a transfer are the same account."""
 
 _MULTIPLIER_0, _MULTIPLIER_1 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 _WEYL_0, _WEYL_1 = 0x9E3779B9, 0xBB67AE85
@@ -128,9 +139,18 @@ class Transfers:
 
 
 def draw_transfers(
-    table: AliasTable, *, seed: int, connection: int, indices: NDArray[np.uint64], amount_max: int
+    table: AliasTable,
+    *,
+    seed: int,
+    connection: int,
+    indices: NDArray[np.uint64],
+    amount_max: int,
+    redraw: str = REDRAW_BOTH,
 ) -> Transfers:
-    """The transfers of one connection at the given operation indices."""
+    """The transfers of one connection at the given operation indices.
+
+    ``redraw`` says what is drawn again when source and destination are the same account.
+    """
     key = (seed & 0xFFFFFFFF, seed >> 32)
     index_low = (indices & _LOW_32).astype(np.uint32)
     index_high = (indices >> _SHIFT_32).astype(np.uint32)
@@ -148,7 +168,9 @@ def draw_transfers(
         if len(equal) == 0:
             break
         r0, r1, r2, r3 = block(equal, draw)
-        source[equal], destination[equal] = table.pick(r0, r1), table.pick(r2, r3)
+        if draw == 0 or redraw == REDRAW_BOTH:
+            source[equal] = table.pick(r0, r1)
+        destination[equal] = table.pick(r2, r3)
         equal = equal[source[equal] == destination[equal]]
     destination[equal] = (source[equal] + np.uint32(1)) % np.uint32(table.accounts)
     amount_draw = block(everything, _AMOUNT_BLOCK)[0].astype(np.uint64)

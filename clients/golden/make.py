@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gapbook.work import AliasTable, draw_transfers
+from gapbook.work import REDRAW_BOTH, AliasTable, draw_transfers
 
 HERE = Path(__file__).parent
 OPERATIONS = 1000
@@ -16,6 +16,8 @@ CASES = (
     {"alpha": 0.5, "accounts": 1000, "seed": 42, "connection": 7, "first_index": 0},
     {"alpha": 1.5, "accounts": 1000, "seed": 2**53 - 1, "connection": 49, "first_index": 2**32 - 500},
     {"alpha": 20.0, "accounts": 2, "seed": 0, "connection": 1, "first_index": 0},
+    {"alpha": 1.5, "accounts": 1000, "seed": 42, "connection": 3, "first_index": 0, "redraw": "destination"},
+    {"alpha": 20.0, "accounts": 2, "seed": 0, "connection": 1, "first_index": 0, "redraw": "destination"},
 )
 AMOUNT_MAX = 1000
 
@@ -33,6 +35,7 @@ def main() -> None:
             connection=int(case["connection"]),
             indices=np.arange(first, first + OPERATIONS, dtype=np.uint64),
             amount_max=AMOUNT_MAX,
+            redraw=str(case.get("redraw", REDRAW_BOTH)),
         )
         columns = (drawn.source.tolist(), drawn.destination.tolist(), drawn.amount.tolist())
         vector = {
@@ -42,7 +45,8 @@ def main() -> None:
             "alias_table_sha256": sha256,
             "operations": list(zip(*columns, strict=True)),
         }
-        name = f"alpha-{case['alpha']}.json"
+        suffix = f"-redraw-{case['redraw']}" if "redraw" in case else ""
+        name = f"alpha-{case['alpha']}{suffix}.json"
         (HERE / name).write_text(json.dumps(vector, separators=(",", ":")) + "\n")
 
 

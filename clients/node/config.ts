@@ -17,7 +17,7 @@ const RATE_MIN_PER_S = 1e-6;
 const RATE_MAX_PER_S = 1e9;
 const ALPHA_MAX = 1e3;
 
-const WORKLOAD_KEYS = ["name", "seed", "accounts", "alpha", "amount_max", "alias_table", "alias_table_sha256"];
+const WORKLOAD_KEYS = ["name", "seed", "accounts", "alpha", "amount_max", "redraw", "alias_table", "alias_table_sha256"];
 const LOAD_KEYS = [
   "contract",
   "endpoint",
@@ -34,10 +34,14 @@ const LOAD_KEYS = [
   "threads",
 ];
 
+export type Redraw = "both" | "destination";
+
 export interface Workload {
   readonly seed: number;
   readonly accounts: number;
   readonly amountMax: number;
+  /** What is drawn again when source and destination are the same account. */
+  readonly redraw: Redraw;
   readonly aliasTable: string;
   readonly aliasTableSha256: string;
 }
@@ -126,11 +130,17 @@ function parseWorkload(root: Fields): Workload {
     seed: workload.integer("seed", 0, Number.MAX_SAFE_INTEGER),
     accounts: workload.integer("accounts", 2, ACCOUNTS_MAX),
     amountMax: workload.integer("amount_max", 1, INT4_MAX),
+    redraw: parseRedraw(workload),
     aliasTable: workload.text("alias_table"),
     aliasTableSha256: workload.text("alias_table_sha256", "64 hexadecimal digits", (value) =>
       /^[0-9a-f]{64}$/.test(value),
     ),
   };
+}
+
+function parseRedraw(workload: Fields): Redraw {
+  if (!workload.has("redraw")) return "both";
+  return workload.text("redraw", '"both" or "destination"', (value) => value === "both" || value === "destination") as Redraw;
 }
 
 function parseRate(loop: Fields): number | null {

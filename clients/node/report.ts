@@ -42,6 +42,7 @@ export function createReport(config: Config, load: Load): object {
       retried,
     })),
     per_second: tally.perSecond,
+    per_100ms: tally.per100ms,
     service_time_ns: serviceTimeNs,
     response_time_ns: load.schedule.isOpen ? encodeIntoCompressedBase64(tally.responseTime) : serviceTimeNs,
     cpu_user_s: cpu.user / 1e6,

@@ -1,8 +1,10 @@
 import { build, type Histogram } from "hdr-histogram-js";
-import { type Phases, toSeconds } from "./schedule.ts";
+import type { Phases } from "./schedule.ts";
 
 const LOWEST_NS = 1_000;
 const HIGHEST_NS = 600_000_000_000;
+const BIN_NS = 100_000_000;
+const BINS_PER_SECOND = 10;
 
 export type Verdict = "acknowledged" | "insufficient" | "error";
 
@@ -28,7 +30,8 @@ export class Tally {
   windowOutNs = 0;
   /** Sum of the service times of the requests that end inside the window. */
   windowServiceNs = 0;
-  readonly perSecond: number[] = [];
+  /** Acknowledgements by tenth of a second since the clock started. */
+  readonly per100ms: number[] = [];
   readonly serviceTime: Histogram = createHistogram();
   readonly responseTime: Histogram = createHistogram();
   readonly #phases: Phases;
@@ -51,8 +54,8 @@ export class Tally {
     }
     this[verdict]++;
     if (verdict !== "acknowledged") return;
-    this.#countSecond(end);
-    if (endsInside && this.#phases.contains(start)) {
+    this.#countBin(end);
+    if (endsInside) {
       this.windowAcknowledged++;
       this.serviceTime.recordValue(bounded(serviceNs));
       this.responseTime.recordValue(bounded(end - intended));
@@ -65,10 +68,17 @@ export class Tally {
     this.windowOutNs += this.#phases.overlap(start, end);
   }
 
-  #countSecond(end: number): void {
-    const second = Math.floor(toSeconds(end));
-    while (this.perSecond.length <= second) this.perSecond.push(0);
-    this.perSecond[second]!++;
+  /** Acknowledgements by whole second since the clock started. */
+  get perSecond(): number[] {
+    const seconds = new Array<number>(Math.ceil(this.per100ms.length / BINS_PER_SECOND)).fill(0);
+    for (const [bin, count] of this.per100ms.entries()) seconds[Math.floor(bin / BINS_PER_SECOND)]! += count;
+    return seconds;
+  }
+
+  #countBin(end: number): void {
+    const bin = Math.floor(end / BIN_NS);
+    while (this.per100ms.length <= bin) this.per100ms.push(0);
+    this.per100ms[bin]!++;
   }
 }
 

@@ -22,6 +22,7 @@ export interface Transfer {
 export class Work {
   readonly #accounts: number;
   readonly #amountMax: number;
+  readonly #redrawsSource: boolean;
   readonly #key0: number;
   readonly #key1: number;
   readonly #threshold: Uint32Array;
@@ -32,6 +33,7 @@ export class Work {
   constructor(workload: Workload) {
     this.#accounts = workload.accounts;
     this.#amountMax = workload.amountMax;
+    this.#redrawsSource = workload.redraw === "both";
     this.#key0 = workload.seed % TWO_TO_32;
     this.#key1 = Math.floor(workload.seed / TWO_TO_32);
     const table = readTable(workload);
@@ -46,11 +48,11 @@ export class Work {
   draw(connection: number, index: number): Transfer {
     let source = 0;
     let destination = 0;
-    // Both are drawn again when equal: drawing only the destination again would drain the hottest account.
+    // When the accounts are equal, both or the destination alone are drawn again.
     for (let redraw = 0; redraw < REDRAWS && source === destination; redraw++) {
       this.#drawBlock(connection, index, redraw);
       const [r0, r1, r2, r3] = this.#block as unknown as [number, number, number, number];
-      source = this.#pick(r0, r1);
+      if (redraw === 0 || this.#redrawsSource) source = this.#pick(r0, r1);
       destination = this.#pick(r2, r3);
     }
     if (source === destination) destination = (source + 1) % this.#accounts;

@@ -47,6 +47,7 @@ def test_golden_vectors_are_drawn(path: Path) -> None:
         connection=vector["connection"],
         indices=np.arange(first, first + len(vector["operations"]), dtype=np.uint64),
         amount_max=vector["amount_max"],
+        redraw=vector.get("redraw", "both"),
     )
     columns = (drawn.source.tolist(), drawn.destination.tolist(), drawn.amount.tolist())
     assert [list(row) for row in zip(*columns, strict=True)] == vector["operations"]

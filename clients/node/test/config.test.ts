@@ -36,6 +36,7 @@ test("a whole configuration is taken over", async () => {
       seed: 42,
       accounts: 1000,
       amountMax: 1000,
+      redraw: "both",
       aliasTable: "/alias.bin",
       aliasTableSha256: "0".repeat(64),
     },

@@ -6,7 +6,7 @@ import { Tally } from "../tally.ts";
 const SECOND = 1e9;
 const createTally = () => new Tally(new Phases({ warmupS: 1, windowS: 1, drainS: 1 }));
 
-test("goodput starts and ends inside the window", () => {
+test("goodput is what is acknowledged inside the window", () => {
   const tally = createTally();
   for (const [start, end] of [
     [0, 0.5],
@@ -18,12 +18,14 @@ test("goodput starts and ends inside the window", () => {
   }
   tally.answered("insufficient", { intended: 0, start: SECOND, end: 1.5 * SECOND });
   assert.equal(tally.acknowledged, 4);
-  assert.equal(tally.windowAcknowledged, 1);
+  assert.equal(tally.windowAcknowledged, 2);
   assert.equal(tally.windowCompleted, 3);
   assert.equal(tally.windowOutNs, 2.5 * SECOND);
   assert.equal(tally.windowServiceNs, 2.5 * SECOND);
   assert.deepEqual(tally.perSecond, [1, 1, 2]);
-  assert.equal(tally.serviceTime.totalCount, 1);
+  assert.deepEqual([5, 15, 20, 25].map((bin) => tally.per100ms[bin]), [1, 1, 1, 1]);
+  assert.equal(tally.per100ms.length, 26);
+  assert.equal(tally.serviceTime.totalCount, 2);
 });
 
 test("response time runs from the intended start", () => {

@@ -20,6 +20,7 @@ for (const name of vectors) {
       seed: vector.seed,
       accounts: vector.accounts,
       amountMax: vector.amount_max,
+      redraw: vector.redraw ?? "both",
       aliasTable: join(golden, vector.alias_table),
       aliasTableSha256: vector.alias_table_sha256,
     });
@@ -62,7 +63,7 @@ test("a table that is not the promised one is refused", (context) => {
   const workload = (bytes: Buffer) => {
     writeFileSync(aliasTable, bytes);
     const aliasTableSha256 = createHash("sha256").update(bytes).digest("hex");
-    return { seed: 1, accounts: 2, amountMax: 10, aliasTable, aliasTableSha256 };
+    return { seed: 1, accounts: 2, amountMax: 10, redraw: "both" as const, aliasTable, aliasTableSha256 };
   };
   const table = Buffer.alloc(32);
   table.write("GAPALIAS");

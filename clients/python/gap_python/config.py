@@ -26,7 +26,17 @@ RATE_MIN_PER_S = 1e-6
 RATE_MAX_PER_S = 1e9
 ALPHA_MAX = 1e3
 
-_WORKLOAD_KEYS = ("name", "seed", "accounts", "alpha", "amount_max", "alias_table", "alias_table_sha256")
+_WORKLOAD_KEYS = (
+    "name",
+    "seed",
+    "accounts",
+    "alpha",
+    "amount_max",
+    "redraw",
+    "alias_table",
+    "alias_table_sha256",
+)
+REDRAWS = ("both", "destination")
 _LOAD_KEYS = (
     "contract",
     "endpoint",
@@ -82,6 +92,8 @@ class Workload:
     seed: int
     accounts: int
     amount_max: int
+    redraw: str
+    """What is drawn again when source and destination are the same account."""
     alias_table: str
     alias_table_sha256: str
 
@@ -226,6 +238,9 @@ def _parse_workload(root: Fields) -> Workload:
         seed=workload.integer("seed", 0, SEED_MAX),
         accounts=workload.integer("accounts", 2, ACCOUNTS_MAX),
         amount_max=workload.integer("amount_max", 1, INT4_MAX),
+        redraw=workload.text(
+            "redraw", " or ".join(f'"{name}"' for name in REDRAWS), REDRAWS.__contains__, default="both"
+        ),
         alias_table=workload.text("alias_table"),
         alias_table_sha256=workload.text(
             "alias_table_sha256", "64 hexadecimal digits", re.compile(r"[0-9a-f]{64}").fullmatch

@@ -55,6 +55,7 @@ def create_report(load: Load) -> dict[str, Any]:
             for connection in load.connections
         ],
         "per_second": tally.per_second,
+        "per_100ms": tally.per_100ms,
         "service_time_ns": service_time_ns,
         "response_time_ns": service_time_ns
         if config.rate_per_s is None

@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from hdrh.histogram import HdrHistogram
 
-from gap_python.schedule import NANOSECONDS_PER_SECOND, Phases
+from gap_python.schedule import Phases
 
 _LOWEST_NS = 1_000
 _HIGHEST_NS = 600_000_000_000
 _SIGNIFICANT_DIGITS = 3
+_BIN_NS = 100_000_000
+_BINS_PER_SECOND = 10
 
 
 @dataclass
@@ -33,13 +35,22 @@ class Tally:
     """Sum of the requests' overlaps with the window."""
     window_service_ns: int = 0
     """Sum of the service times of the requests that end inside the window."""
-    per_second: list[int] = field(default_factory=list)
+    per_100ms: list[int] = field(default_factory=list)
+    """Acknowledgements by tenth of a second since the clock started."""
     service_ns: array[int] = field(default_factory=lambda: array("q"))
     response_ns: array[int] = field(default_factory=lambda: array("q"))
 
     @property
     def failed(self) -> int:
         return self.insufficient + self.error
+
+    @property
+    def per_second(self) -> list[int]:
+        """Acknowledgements by whole second since the clock started."""
+        return [
+            sum(self.per_100ms[first : first + _BINS_PER_SECOND])
+            for first in range(0, len(self.per_100ms), _BINS_PER_SECOND)
+        ]
 
     def answered(self, verdict: str, intended: int, start: int, end: int) -> None:
         phases = self.phases
@@ -55,11 +66,11 @@ class Tally:
                 self.error += 1
             return
         self.acknowledged += 1
-        second = end // NANOSECONDS_PER_SECOND
-        while len(self.per_second) <= second:
-            self.per_second.append(0)
-        self.per_second[second] += 1
-        if ends_inside and start >= phases.window_start:
+        place = end // _BIN_NS
+        while len(self.per_100ms) <= place:
+            self.per_100ms.append(0)
+        self.per_100ms[place] += 1
+        if ends_inside:
             self.service_ns.append(end - start)
             self.response_ns.append(end - intended)
 

@@ -56,6 +56,7 @@ class Work:
     def __init__(self, workload: Workload) -> None:
         self._accounts = np.uint64(workload.accounts)
         self._amount_max = np.uint64(workload.amount_max)
+        self._redraws_source = workload.redraw == "both"
         self._key = workload.seed & 0xFFFFFFFF, workload.seed >> 32
         self._threshold, self._alias = _read_table(workload)
 
@@ -64,10 +65,12 @@ class Work:
         indices = np.arange(first_index, first_index + count, dtype=np.uint64)
         source, destination = np.zeros_like(indices), np.zeros_like(indices)
         equal = np.arange(count)
-        # Both are drawn again when equal: drawing only the destination again would drain the hottest account.
+        # When the accounts are equal, both or the destination alone are drawn again.
         for redraw in range(_REDRAWS):
             r0, r1, r2, r3 = self._block(indices[equal], connection, redraw)
-            source[equal], destination[equal] = self._pick(r0, r1), self._pick(r2, r3)
+            if redraw == 0 or self._redraws_source:
+                source[equal] = self._pick(r0, r1)
+            destination[equal] = self._pick(r2, r3)
             equal = equal[source[equal] == destination[equal]]
             if len(equal) == 0:
                 break

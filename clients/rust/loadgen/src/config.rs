@@ -54,8 +54,19 @@ pub struct WorkloadConfig {
     pub accounts: u32,
     pub alpha: f64,
     pub amount_max: u32,
+    #[serde(default)]
+    pub redraw: Redraw,
     pub alias_table: String,
     pub alias_table_sha256: String,
+}
+
+/// What is drawn again when source and destination are the same account.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Redraw {
+    #[default]
+    Both,
+    Destination,
 }
 
 #[derive(Debug, Deserialize)]

@@ -17,10 +17,9 @@ use serde::{Deserialize, Serialize};
 use crate::error::ClientError;
 use crate::report::ConnectionReport;
 use crate::schedule::{to_seconds, Nanoseconds, Phases};
-use crate::tally::{count_second, Times, Verdict, HISTOGRAM_LOW_NS, SIGNIFICANT_DIGITS};
+use crate::tally::{add_series, count_in, Times, Verdict, HISTOGRAM_LOW_NS, SECOND_NS, SIGNIFICANT_DIGITS};
 use crate::work::Work;
 
-const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 const BATCH_MAX: u64 = 1 << 32;
 /// A histogram for each second.
 const PER_SECOND_WINDOW_MAX_S: f64 = 600.0;
@@ -110,7 +109,7 @@ pub struct FlawTally {
 #[derive(Debug, Default)]
 struct Ended {
     total: u64,
-    /// Of those, the ones that start and end inside the window.
+    /// Of those, the ones that end inside the window.
     window: u64,
     per_second: Vec<u64>,
 }
@@ -148,34 +147,34 @@ impl FlawTally {
 
     /// An answer that settles its request.
     pub fn answered(&mut self, verdict: Verdict, times: Times) {
-        self.answer(times.start, times.end);
+        self.answer(times.end);
         if let Some(tasks) = &mut self.tasks {
-            tasks.count(self.phases, times.start, times.end);
+            tasks.count(self.phases, times.end);
         }
-        let is_goodput = verdict == Verdict::Acknowledged && within(self.phases, times.start, times.end);
+        let is_goodput = verdict == Verdict::Acknowledged && self.phases.contains(times.end);
         if let (true, Some(seconds)) = (is_goodput, &mut self.per_second) {
             record(seconds, times.end - self.phases.window_start, times.end.saturating_sub(times.intended));
         }
     }
 
     /// Any answer, also one after which the request is sent again.
-    pub fn answer(&mut self, start: Nanoseconds, end: Nanoseconds) {
+    pub fn answer(&mut self, end: Nanoseconds) {
         if let Some(answers) = &mut self.answers {
-            answers.count(self.phases, start, end);
+            answers.count(self.phases, end);
         }
     }
 
     /// A request whose connection is lost before its answer comes.
-    pub fn ended_with_connection(&mut self, start: Nanoseconds, end: Nanoseconds) {
+    pub fn ended_with_connection(&mut self, end: Nanoseconds) {
         if let Some(tasks) = &mut self.tasks {
-            tasks.count(self.phases, start, end);
+            tasks.count(self.phases, end);
         }
     }
 
     /// A request on a connection that was lost before.
     pub fn ended_after_connection(&mut self, at: Nanoseconds) {
         self.tasks_after_loss += 1;
-        self.ended_with_connection(at, at);
+        self.ended_with_connection(at);
     }
 
     pub fn finished_batch(&mut self, batch: &FinishedBatch) {
@@ -224,30 +223,21 @@ impl FlawTally {
 }
 
 impl Ended {
-    fn count(&mut self, phases: Phases, start: Nanoseconds, end: Nanoseconds) {
+    fn count(&mut self, phases: Phases, end: Nanoseconds) {
         self.total += 1;
-        self.window += u64::from(within(phases, start, end));
-        count_second(&mut self.per_second, end);
+        self.window += u64::from(phases.contains(end));
+        count_in(&mut self.per_second, SECOND_NS, end);
     }
 
     fn merge(&mut self, other: &Self) {
         self.total += other.total;
         self.window += other.window;
-        if self.per_second.len() < other.per_second.len() {
-            self.per_second.resize(other.per_second.len(), 0);
-        }
-        for (mine, theirs) in self.per_second.iter_mut().zip(&other.per_second) {
-            *mine += theirs;
-        }
+        add_series(&mut self.per_second, &other.per_second);
     }
 }
 
-fn within(phases: Phases, start: Nanoseconds, end: Nanoseconds) -> bool {
-    start >= phases.window_start && end <= phases.window_end
-}
-
 fn record(seconds: &mut Vec<Histogram<u64>>, since_window_start: Nanoseconds, latency: Nanoseconds) {
-    let second = (since_window_start / NANOSECONDS_PER_SECOND) as usize;
+    let second = (since_window_start / SECOND_NS) as usize;
     while seconds.len() <= second {
         // Small until a long latency comes. The bounds are constants that the library allows.
         let Ok(mut histogram) =
@@ -404,7 +394,7 @@ fn median(mut values: Vec<u64>) -> Option<u64> {
 mod tests {
     use super::*;
 
-    const SECOND: u64 = NANOSECONDS_PER_SECOND;
+    const SECOND: u64 = SECOND_NS;
     const MILLISECOND: u64 = 1_000_000;
 
     fn all() -> Flaws {
@@ -433,8 +423,8 @@ mod tests {
         tally.answered(Verdict::Acknowledged, times(0, SECOND / 2));
         tally.answered(Verdict::Error, times(SECOND, 2 * SECOND));
         tally.answered(Verdict::Insufficient, times(SECOND, 3 * SECOND));
-        tally.answer(SECOND, 2 * SECOND);
-        tally.ended_with_connection(2 * SECOND, 3 * SECOND);
+        tally.answer(2 * SECOND);
+        tally.ended_with_connection(3 * SECOND);
         tally.ended_after_connection(3 * SECOND);
         let answers = tally.answers.unwrap();
         assert_eq!((answers.total, answers.window, answers.per_second), (4, 3, vec![1, 0, 2, 1]));

@@ -30,7 +30,7 @@ mod usage;
 mod work;
 
 pub use cli::{main, main_embedded};
-pub use config::{Config, WorkloadConfig};
+pub use config::{Config, Redraw, WorkloadConfig};
 pub use embedded::Engine;
 pub use error::ClientError;
 pub use handshake::HandshakeStream;

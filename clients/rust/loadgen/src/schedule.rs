@@ -66,6 +66,12 @@ impl Phases {
         }
     }
 
+    /// Whether a moment lies inside the window.
+    #[inline]
+    pub fn contains(&self, moment: Nanoseconds) -> bool {
+        moment >= self.window_start && moment <= self.window_end
+    }
+
     /// How long the time from `start` to `end` lies inside the window.
     #[inline]
     pub fn overlap(&self, start: Nanoseconds, end: Nanoseconds) -> Nanoseconds {

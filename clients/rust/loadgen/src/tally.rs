@@ -8,7 +8,9 @@ use crate::schedule::{Nanoseconds, Phases};
 pub const HISTOGRAM_LOW_NS: u64 = 1_000;
 const HISTOGRAM_HIGH_NS: u64 = 600_000_000_000;
 pub const SIGNIFICANT_DIGITS: u8 = 3;
-const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
+pub const SECOND_NS: u64 = 1_000_000_000;
+const BIN_NS: u64 = 100_000_000;
+const BINS_PER_SECOND: usize = (SECOND_NS / BIN_NS) as usize;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
@@ -42,7 +44,8 @@ pub struct Tally {
     pub window_out_ns: u128,
     /// Sum of the service times of the requests that end inside the window.
     pub window_service_ns: u128,
-    pub per_second: Vec<u64>,
+    /// Acknowledgements by tenth of a second since the clock started.
+    pub per_100ms: Vec<u64>,
     pub service_time: Histogram<u64>,
     /// Kept in the open loop only: in the closed loop it is the service time.
     pub response_time: Option<Histogram<u64>>,
@@ -55,7 +58,7 @@ impl Tally {
     pub fn new(phases: Phases, open_loop: bool) -> Result<Self, hdrhistogram::CreationError> {
         let histogram =
             || Histogram::new_with_bounds(HISTOGRAM_LOW_NS, HISTOGRAM_HIGH_NS, SIGNIFICANT_DIGITS);
-        let seconds = (phases.window_end / NANOSECONDS_PER_SECOND + 2) as usize;
+        let bins = (phases.window_end / BIN_NS + 2) as usize;
         Ok(Self {
             acknowledged: 0,
             insufficient: 0,
@@ -68,7 +71,7 @@ impl Tally {
             window_completed: 0,
             window_out_ns: 0,
             window_service_ns: 0,
-            per_second: Vec::with_capacity(seconds),
+            per_100ms: Vec::with_capacity(bins),
             service_time: histogram()?,
             response_time: if open_loop { Some(histogram()?) } else { None },
             flaws: None,
@@ -78,6 +81,11 @@ impl Tally {
 
     pub fn failed(&self) -> u64 {
         self.insufficient + self.error
+    }
+
+    /// Acknowledgements by whole second since the clock started.
+    pub fn per_second(&self) -> Vec<u64> {
+        self.per_100ms.chunks(BINS_PER_SECOND).map(|bins| bins.iter().sum()).collect()
     }
 
     #[inline]
@@ -93,7 +101,7 @@ impl Tally {
     pub fn settled(&mut self, verdict: Verdict, times: Times) {
         let Times { intended, start, end } = times;
         let service_ns = end.saturating_sub(start);
-        let ends_inside = end >= self.phases.window_start && end <= self.phases.window_end;
+        let ends_inside = self.phases.contains(end);
         self.window_out_ns += u128::from(self.phases.overlap(start, end));
         if ends_inside {
             self.window_completed += 1;
@@ -104,8 +112,8 @@ impl Tally {
             Verdict::Error => self.error += 1,
             Verdict::Acknowledged => {
                 self.acknowledged += 1;
-                count_second(&mut self.per_second, end);
-                if ends_inside && start >= self.phases.window_start {
+                count_in(&mut self.per_100ms, BIN_NS, end);
+                if ends_inside {
                     self.window_acknowledged += 1;
                     self.service_time.saturating_record(service_ns.max(HISTOGRAM_LOW_NS));
                     if let Some(response_time) = &mut self.response_time {
@@ -144,12 +152,7 @@ impl Tally {
             (Some(mine), Some(theirs)) => Some(if theirs.0 < mine.0 { theirs } else { mine }),
             (mine, theirs) => mine.or(theirs),
         };
-        if self.per_second.len() < other.per_second.len() {
-            self.per_second.resize(other.per_second.len(), 0);
-        }
-        for (mine, theirs) in self.per_second.iter_mut().zip(&other.per_second) {
-            *mine += theirs;
-        }
+        add_series(&mut self.per_100ms, &other.per_100ms);
         if let (Some(mine), Some(theirs)) = (&mut self.flaws, other.flaws) {
             mine.merge(*theirs)?;
         }
@@ -161,14 +164,24 @@ impl Tally {
     }
 }
 
-/// Counts one at `end`, by whole second since the clock started.
+/// Counts one at `end` in a series of bins of `width` since the clock started.
 #[inline]
-pub fn count_second(per_second: &mut Vec<u64>, end: Nanoseconds) {
-    let second = (end / NANOSECONDS_PER_SECOND) as usize;
-    if second >= per_second.len() {
-        per_second.resize(second + 1, 0);
+pub fn count_in(series: &mut Vec<u64>, width: Nanoseconds, end: Nanoseconds) {
+    let bin = (end / width) as usize;
+    if bin >= series.len() {
+        series.resize(bin + 1, 0);
     }
-    per_second[second] += 1;
+    series[bin] += 1;
+}
+
+/// Adds one series of counts to another, bin by bin.
+pub fn add_series(mine: &mut Vec<u64>, theirs: &[u64]) {
+    if mine.len() < theirs.len() {
+        mine.resize(theirs.len(), 0);
+    }
+    for (mine, theirs) in mine.iter_mut().zip(theirs) {
+        *mine += theirs;
+    }
 }
 
 #[cfg(test)]
@@ -176,7 +189,7 @@ pub fn count_second(per_second: &mut Vec<u64>, end: Nanoseconds) {
 mod tests {
     use super::*;
 
-    const SECOND: u64 = NANOSECONDS_PER_SECOND;
+    const SECOND: u64 = SECOND_NS;
 
     fn tally() -> Tally {
         let phases = Phases { window_start: SECOND, window_end: 2 * SECOND, drain_end: 3 * SECOND };
@@ -188,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn goodput_starts_and_ends_inside_the_window() {
+    fn goodput_is_what_is_acknowledged_inside_the_window() {
         let mut tally = tally();
         for (start, end) in [
             (0, SECOND / 2),
@@ -200,11 +213,15 @@ mod tests {
         }
         tally.answered(Verdict::Insufficient, times(SECOND, SECOND * 3 / 2));
         assert_eq!(tally.acknowledged, 4);
-        assert_eq!(tally.window_acknowledged, 1);
-        assert_eq!(tally.service_time.len(), 1);
+        assert_eq!(tally.window_acknowledged, 2);
+        assert_eq!(tally.service_time.len(), 2);
         assert_eq!(tally.window_completed, 3);
         assert_eq!(tally.window_out_ns, u128::from(SECOND / 2 + SECOND + SECOND / 2 + SECOND / 2));
-        assert_eq!(tally.per_second, [1, 1, 2]);
+        assert_eq!(tally.per_second(), [1, 1, 2]);
+        assert_eq!(
+            (tally.per_100ms[5], tally.per_100ms[15], tally.per_100ms[20], tally.per_100ms[25]),
+            (1, 1, 1, 1)
+        );
     }
 
     #[test]
@@ -228,7 +245,7 @@ mod tests {
         assert_eq!((first.window_acknowledged, first.window_completed), (2, 3));
         assert_eq!(first.window_service_ns, u128::from(12_000 + SECOND / 2));
         assert_eq!(first.window_out_ns, u128::from(12_000 + SECOND + SECOND));
-        assert_eq!(first.per_second, [0, 1, 2]);
+        assert_eq!(first.per_second(), [0, 1, 2]);
         assert_eq!((first.service_time.len(), first.response_time.as_ref().unwrap().len()), (2, 2));
         assert_eq!(first.first_error.unwrap().1, "earlier");
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use crate::config::WorkloadConfig;
+use crate::config::{Redraw, WorkloadConfig};
 use crate::error::ClientError;
 use crate::hex;
 use crate::philox::{philox4x32_10, round_keys, RoundKeys};
@@ -36,6 +36,7 @@ pub struct Work {
     columns: Vec<Column>,
     keys: RoundKeys,
     amount_max: u32,
+    redraw: Redraw,
     /// The flaw: after that many operations a connection draws them again.
     replayed_batch: Option<u64>,
 }
@@ -70,6 +71,7 @@ impl Work {
             columns,
             keys: round_keys([workload.seed as u32, (workload.seed >> 32) as u32]),
             amount_max: workload.amount_max,
+            redraw: workload.redraw,
             replayed_batch: None,
         })
     }
@@ -83,13 +85,15 @@ impl Work {
         Operation { source, destination, amount: 1 + scale(r0, self.amount_max) }
     }
 
-    /// Both accounts are drawn again when equal: drawing only the destination again would drain the hottest account.
+    /// When the accounts are equal, both or the destination alone are drawn again.
     #[inline(always)]
     fn draw_accounts(&self, block: impl Fn(u32) -> [u32; 4]) -> (u32, u32) {
         let mut source = 0;
         for d in 0..REDRAWS {
             let [r0, r1, r2, r3] = block(d);
-            source = self.pick(r0, r1);
+            if d == 0 || self.redraw == Redraw::Both {
+                source = self.pick(r0, r1);
+            }
             let destination = self.pick(r2, r3);
             if source != destination {
                 return (source, destination);
@@ -158,10 +162,10 @@ mod tests {
             columns: columns.clone(),
             keys: round_keys([7, 0]),
             amount_max: 1000,
+            redraw: Redraw::Both,
             replayed_batch: None,
         };
-        let replayed = Work { columns, keys: round_keys([7, 0]), amount_max: 1000, replayed_batch: None }
-            .replayed(Some(16));
+        let replayed = Work { columns, keys: round_keys([7, 0]), ..fresh }.replayed(Some(16));
         for index in [0, 15, 16, 17, 1600, 1 << 40] {
             assert_eq!(replayed.draw(3, index), fresh.draw(3, index % 16), "{index}");
         }

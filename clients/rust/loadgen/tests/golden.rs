@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use loadgen::{ClientError, Operation, Work, WorkloadConfig};
+use loadgen::{ClientError, Operation, Redraw, Work, WorkloadConfig};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -15,6 +15,8 @@ struct Golden {
     connection: u32,
     first_index: u64,
     amount_max: u32,
+    #[serde(default)]
+    redraw: Redraw,
     alias_table: String,
     alias_table_sha256: String,
     operations: Vec<(u32, u32, u32)>,
@@ -42,6 +44,7 @@ fn workload(golden: &Golden) -> WorkloadConfig {
         accounts: golden.accounts,
         alpha: golden.alpha,
         amount_max: golden.amount_max,
+        redraw: golden.redraw,
         alias_table: folder().join(&golden.alias_table).to_str().unwrap().to_owned(),
         alias_table_sha256: golden.alias_table_sha256.clone(),
     }

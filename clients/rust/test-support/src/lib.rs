@@ -144,6 +144,9 @@ fn check_sums(report: &Value) {
 
     let seconds: u64 = report["per_second"].as_array().unwrap().iter().map(number).sum();
     assert_eq!(seconds, acknowledged);
+    let tenths: Vec<u64> = report["per_100ms"].as_array().unwrap().iter().map(number).collect();
+    let summed: Vec<u64> = tenths.chunks(10).map(|bins| bins.iter().sum()).collect();
+    assert_eq!(json!(summed), report["per_second"]);
     let goodput = number(&report["window"]["acknowledged"]);
     assert!(goodput <= acknowledged && goodput <= number(&report["window"]["completed"]));
     assert_eq!(histogram(&report["service_time_ns"]).len(), goodput);
