@@ -205,7 +205,10 @@ def _build(name: str, executed: Mapping[str, Path]) -> Path:
     for chapter, notebook in executed.items():
         _place(notebook, staged)
         _place_runs(chapter, notebook, staged)
-    return _render(staged)
+    site = _render(staged)
+    for notebook in executed.values():
+        _offer(notebook, site)
+    return site
 
 
 def _place(executed: Path, staged: Path) -> None:
@@ -224,6 +227,11 @@ def _place(executed: Path, staged: Path) -> None:
     rest = [cell for cell in cells if cell not in first]
     notebook["cells"] = [rest[0], *first, *rest[1:]]
     (staged / "notebooks" / executed.name).write_text(json.dumps(notebook))
+
+
+def _offer(executed: Path, site: Path) -> None:
+    """Let a reader download the notebook in the order in which it runs, not in that of its page."""
+    shutil.copy2(executed, site / "_sources" / "notebooks" / executed.name)
 
 
 def _place_runs(chapter: str, executed: Path, staged: Path) -> None:

@@ -288,7 +288,7 @@ class Exhibits(
         # A key that is glued twice on one page is an error of the renderer.
         for key, text in facts.items():
             if key not in self._glued:
-                glue(key, _Text(text), display=False)
+                glue(key, text, display=False)
                 self._glued.add(key)
 
     def _noise_values(self) -> dict[str, str]:
@@ -450,15 +450,6 @@ _PICTURE = "gap"
 def pictures_folder(run_id: str) -> Path:
     """Where the pictures of a run are exported to."""
     return CHECKOUT / "build" / "pictures" / run_id
-
-
-class _Text(str):
-    """Text that glue shows without quotation marks."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return str(self)
 
 
 def _waterfall_title(parts: Decomposition) -> str:

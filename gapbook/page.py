@@ -18,7 +18,6 @@ __all__ = [
     "Download",
     "Html",
     "Input",
-    "PlainText",
     "RegisterRow",
     "answer",
     "banner",
@@ -59,15 +58,6 @@ class Html:
 
     def _repr_html_(self) -> str:
         return self.html
-
-
-class PlainText(str):
-    """Text that glue shows without quotation marks."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return str(self)
 
 
 @dataclass(frozen=True)

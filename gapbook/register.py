@@ -84,7 +84,7 @@ class Register:
             "version_verdict": _lowered(self.words["version"]),
         }
         for key, text in facts.items():
-            glue(key, page.PlainText(text), display=False)
+            glue(key, text, display=False)
 
 
 def _row(one: Judgement) -> page.RegisterRow:

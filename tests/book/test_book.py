@@ -9,11 +9,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import nbformat
+import papermill
 import pytest
 
 from gapbook import book
 from gapbook.charts._tokens import TOKENS
 from gapbook.cli import main
+from gapbook.notebook import read_text_notebook
 from gapbook.paths import CHECKOUT
 from tests.book.book_site import CHAPTER, Open, Site, gapbook
 
@@ -243,6 +246,30 @@ def test_downloads_are_the_run_itself(site: Site, visit: Open) -> None:
     for name in ("trials.parquet", "manifest.json"):
         assert f"../_static/runs/{site.run.run_id}/{name}" in linked
         assert (folder / name).read_bytes() == (site.run.folder / name).read_bytes()
+
+
+def test_notebook_of_a_page_runs_as_it_is_offered(site: Site, visit: Open, tmp_path: Path) -> None:
+    page = visit(site).page
+    href = page.locator('.dropdown-download-buttons a[href$=".ipynb"]').get_attribute("href")
+    assert href is not None
+    offered = (site.folder / "notebooks" / href).resolve()
+    again = tmp_path / offered.name
+    papermill.execute_notebook(
+        offered, again, parameters={"source": site.run.run_id}, kernel_name="python3", progress_bar=False
+    )
+    assert site.run.run_id in again.read_text()
+
+
+def test_notebooks_are_offered_in_the_order_in_which_they_run(site: Site) -> None:
+    for name in (*book.chapters(), *book.overviews()):
+        offered = site.folder / "_sources" / "notebooks" / f"{name}.ipynb"
+        if offered.is_file():
+            cells = nbformat.read(offered, as_version=4).cells
+            ran = [c.source for c in cells if "injected-parameters" not in c.metadata.get("tags", [])]
+            written = nbformat.reads(
+                read_text_notebook(CHECKOUT / "notebooks" / f"{name}.md"), as_version=4
+            ).cells
+            assert ran == [cell.source for cell in written]
 
 
 def test_page_names_the_run_that_it_shows(site: Site, visit: Open) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from myst_nb.core.variables import format_plain_text
 
 from gapbook import exhibits as exhibits_module
 from gapbook.charts import Figure
@@ -233,6 +234,17 @@ def test_the_depth_chart_is_called_by_the_best_depth_of_each(stored: dict[str, R
         "Highest goodput: Postgres with 1 in flight, SpacetimeDB with 1 in flight"
     )
     assert "No depth has a valid trial" in EXHIBITS["depth_chart"](shown(stored, "all broken")).title
+
+
+@pytest.mark.parametrize("text", ["16,384", "0.10", "1e5", "None", "it's", '"quoted"', "×1.72 [1.63–1.82]"])
+def test_what_is_glued_is_shown_as_it_is(
+    stored: dict[str, Run], monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    glued: dict[str, str] = {}
+    monkeypatch.setattr(Exhibits, "trial_noise", lambda self: None)
+    monkeypatch.setattr("myst_nb.glue", lambda key, value, display: glued.setdefault(key, value))
+    shown(stored, "whole").glue(number=text)
+    assert format_plain_text(repr(glued["number"]), "s") == text
 
 
 # --- flaws ------------------------------------------------------------------------------------
