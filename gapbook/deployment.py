@@ -25,10 +25,9 @@ from gapbook import warden
 from gapbook.errors import SetupError, StackError
 from gapbook.paths import deployments_directory
 
-__all__ = ["Deployment", "Process", "free_port", "log_tail", "require_port_free"]
+__all__ = ["Deployment", "Process", "Undo", "free_port", "log_tail", "require_port_free"]
 
 _PREFIX = "gapbook-"
-_OWNER_FILE = "owner"
 _LEAVE_GRACE_S = 6.0
 _ANNOUNCED_WITHIN_S = 30.0
 _IPC_RMID = 0  # see shmctl(2)
@@ -141,11 +140,26 @@ class Process:
                 pipe.close()
 
 
+class Undo:
+    """The command line that takes back one change made outside the deployment."""
+
+    def __init__(self, step: Path) -> None:
+        self._step = step
+
+    def run(self) -> None:
+        """Run it now; later calls do nothing. Raises StackError when it fails: it is then tried again when
+        the deployment ends, and by later starts."""
+        problem = warden.undo(self._step)
+        if problem is not None:
+            raise StackError(problem)
+
+
 class Deployment:
     """Context manager that owns a fresh directory and every process started through it.
 
-    On leaving, however it is left, all processes are ended and the directory is removed. If the
-    owning process is killed, its warden does the same (see ``gapbook.warden``).
+    On leaving, however it is left, all processes are ended, what was changed elsewhere is taken back
+    (:meth:`on_abandon`) and the directory is removed. If the owning process is killed, its warden does the
+    same (see ``gapbook.warden``); if both are killed, the next deployment does.
     """
 
     def __init__(self) -> None:
@@ -154,6 +168,7 @@ class Deployment:
         self._processes: list[Process] = []
         self._warden: subprocess.Popen[bytes] | None = None
         self._log_numbers = itertools.count()
+        self._undo_numbers = itertools.count()
 
     def __enter__(self) -> Self:
         parent = deployments_directory()
@@ -162,7 +177,7 @@ class Deployment:
             self.directory = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent)).resolve()
             self.directory.chmod(0o755)
             owner = f"{os.getpid()} {warden.process_start_ticks(os.getpid())} {self.token}\n"
-            (self.directory / _OWNER_FILE).write_text(owner)
+            (self.directory / warden.OWNER_FILE).write_text(owner)
             self._warden = subprocess.Popen(
                 [sys.executable, "-I", warden.__file__, self.token, str(self.directory)],
                 stdin=subprocess.PIPE,
@@ -187,7 +202,8 @@ class Deployment:
             for process in reversed(self._processes):
                 process.stop(grace_s=max(0.1, deadline - time.monotonic()))
             warden.end_processes(warden.processes_of(self.token, self.directory), signal.SIGKILL)
-            self._remove_directory()
+            for line in warden.remove(self.directory):
+                print(f"gapbook: {line}", file=sys.stderr)
             self._tell_warden("done\n")
         finally:
             # Without its last word, as when a second Ctrl-C cut this short, the warden does the rest.
@@ -205,6 +221,30 @@ class Deployment:
             with contextlib.suppress(OSError):
                 self._warden.stdin.write(line.encode())
                 self._warden.stdin.flush()
+
+    def on_abandon(
+        self, command: Sequence[str | Path], *, what: str, environment: Mapping[str, str] | None = None
+    ) -> Undo:
+        """Say how a change outside this deployment is taken back, before the change is made.
+
+        ``command`` is run once: by :meth:`Undo.run`, else when the deployment ends, else by the warden, else
+        by the next deployment. It must succeed when there is nothing (more) to take back, and end within 20 s.
+        ``what`` names in an error message what is left. Secrets belong into ``environment``, which is kept in
+        a file that this user alone can read; a command line is for everybody to see.
+        """
+        folder = self.directory / warden.UNDO_FOLDER
+        folder.mkdir(mode=0o700, exist_ok=True)
+        step = folder / f"{next(self._undo_numbers):06}.json"
+        written = {
+            "what": what,
+            "command": [str(word) for word in command],
+            "environment": dict(environment or {}),
+        }
+        partial = step.with_suffix(".partial")
+        partial.touch(mode=0o600)
+        partial.write_text(json.dumps(written))
+        partial.rename(step)
+        return Undo(step)
 
     def start(
         self,
@@ -304,15 +344,19 @@ def _remove_shared_memory(creator: int) -> None:
 
 
 def sweep(parent: Path) -> None:
-    """End deployments whose owner no longer lives and whose warden does not either."""
+    """End deployments of this user whose owner no longer lives and whose warden does not either."""
     for directory in parent.resolve().glob(f"{_PREFIX}*"):
         try:
-            pid, ticks, token = (directory / _OWNER_FILE).read_text().split()
+            # Somebody else's folder is nothing that may say what is to be run.
+            if directory.lstat().st_uid != os.geteuid() or directory.is_symlink():
+                continue
+            pid, ticks, token = (directory / warden.OWNER_FILE).read_text().split()
         except (OSError, ValueError):
             continue
         if str(warden.process_start_ticks(int(pid))) != ticks and not _warden_at_work(directory):
             warden.end_processes(warden.processes_of(token, directory), signal.SIGQUIT)
-            shutil.rmtree(directory, ignore_errors=True)
+            for line in warden.remove(directory):
+                print(f"gapbook: {line}", file=sys.stderr)
 
 
 def _warden_at_work(directory: Path) -> bool:

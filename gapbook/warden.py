@@ -2,7 +2,8 @@
 
 The owner (a notebook kernel, a test, the command line) holds the writing end of this process's
 standard input. When that end closes without the word ``done``, the owner died, and the warden does
-what the owner no longer can. It finds processes by the process ids that the owner registered, by
+what the owner no longer can: ends the processes, runs the command lines that take back what was changed
+elsewhere, removes the directory. It finds processes by the process ids that the owner registered, by
 their descendants, by the deployment's token in their environment and by their working directory; it
 never looks for a name. One of these alone is not enough: Postgres writes its process title over the
 environment of its backends, and backends that have lost their parent are nobody's descendants.
@@ -13,18 +14,33 @@ Run as a script, with the standard library only, so that it starts in millisecon
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-__all__ = ["TOKEN_VARIABLE", "descendants", "end_processes", "process_start_ticks", "processes_of"]
+__all__ = [
+    "OWNER_FILE",
+    "TOKEN_VARIABLE",
+    "UNDO_FOLDER",
+    "descendants",
+    "end_processes",
+    "process_start_ticks",
+    "processes_of",
+    "remove",
+    "undo",
+]
 
 TOKEN_VARIABLE = "GAPBOOK_DEPLOYMENT"
+OWNER_FILE = "owner"
+UNDO_FOLDER = "undo"
 _GRACE_S = 5.0
+_UNDO_WITHIN_S = 20.0
 
 
 def process_start_ticks(pid: int) -> int | None:
@@ -99,6 +115,57 @@ def end_processes(processes: dict[int, int], first_signal: int, grace_s: float =
             time.sleep(0.02)
 
 
+def undo(step: Path) -> str | None:
+    """Run the command line of one undo file (``Deployment.on_abandon``); None once that is done, and the file
+    gone. What failed is said in one line; its file stays, for the next start to try again."""
+    try:
+        written = json.loads(step.read_text())
+    except FileNotFoundError:
+        return None  # somebody else was faster
+    try:
+        done = subprocess.run(
+            written["command"],
+            env={**os.environ, **written["environment"]},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_UNDO_WITHIN_S,
+            start_new_session=True,
+            check=False,
+        )
+        problem = (done.stderr.strip().splitlines() or [f"ended with code {done.returncode}"])[-1]
+        failed = done.returncode != 0
+    except (OSError, subprocess.TimeoutExpired) as error:
+        problem, failed = str(error), True
+    if not failed:
+        step.unlink(missing_ok=True)
+        return None
+    return (
+        f"{written['what']} is still there ({problem[:300]}); the next start tries again to remove it, "
+        f"as long as {step} exists"
+    )
+
+
+def remove(directory: Path) -> list[str]:
+    """Take back what a deployment changed elsewhere, newest first, and remove its directory.
+
+    Returns a line for everything that could not be taken back; then that much of the directory stays.
+    """
+    steps = sorted((directory / UNDO_FOLDER).glob("*.json"), reverse=True)
+    failed = [line for line in map(undo, steps) if line is not None]
+    if not failed:
+        shutil.rmtree(directory, ignore_errors=True)
+        return []
+    for entry in directory.iterdir():
+        if entry.name not in {OWNER_FILE, UNDO_FOLDER}:
+            if entry.is_dir() and not entry.is_symlink():
+                shutil.rmtree(entry, ignore_errors=True)
+            else:
+                entry.unlink(missing_ok=True)
+    return failed
+
+
 def _watch(token: str, directory: Path) -> None:
     registered: dict[int, int] = {}
     for line in sys.stdin:
@@ -110,7 +177,9 @@ def _watch(token: str, directory: Path) -> None:
     # SIGQUIT is Postgres's immediate shutdown, which removes its shared memory; others just end.
     end_processes(ours | descendants(ours) | processes_of(token, directory), signal.SIGQUIT)
     end_processes(processes_of(token, directory), signal.SIGKILL)
-    shutil.rmtree(directory, ignore_errors=True)
+    for line in remove(directory):
+        with contextlib.suppress(OSError):
+            print(f"gapbook: {line}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

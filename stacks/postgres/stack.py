@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import ipaddress
 import os
 import secrets
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,14 +23,14 @@ from numpy.typing import NDArray
 from psycopg import sql
 
 from gapbook import stacks
-from gapbook.deployment import Process, free_port, require_port_free
+from gapbook.deployment import Process, Undo, free_port, require_port_free
 from gapbook.errors import SetupError, StackError
 from gapbook.modules import load_module_facts
 from gapbook.stacks import Durability, Server, ServerChoice
 
 _MODULE = load_module_facts("postgres")
-_DATABASE = "bank"
 _ROLE = "bank"
+_OLDEST_NAMED_SERVER = 130000  # DROP DATABASE ... WITH (FORCE)
 _READY_TIMEOUT_S = 30.0
 _RECOVERY_TIMEOUT_S = 60.0
 _UNPRIVILEGED_USER = "nobody"
@@ -51,12 +53,14 @@ class Stack(stacks.Stack):
     def __init__(self, context: stacks.StackContext) -> None:
         super().__init__(context)
         self._process: Process | None = None
-        self._superuser: psycopg.Connection[Any] | None = None
-        self._superuser_address = ""
+        self._admin: psycopg.Connection[Any] | None = None
+        self._admin_address = ""
         self._directory = self.deployment.directory / f"postgres-{secrets.token_hex(4)}"
         self._address: dict[str, Any] = {}
+        self._undo: Undo | None = None
         self._binary: Path | None = None
         self._rolled_back_before_trial = 0
+        self._updated_before_trial = 0
 
     # --- before a run -------------------------------------------------------------------------
     @classmethod
@@ -66,7 +70,7 @@ class Stack(stacks.Stack):
     @classmethod
     def locate(cls, choice: ServerChoice) -> Server:
         if choice.endpoint:
-            with _connect(choice.endpoint) as connection:
+            with _connect_named(choice.endpoint) as connection:
                 return Server(_without_password(choice.endpoint), _show(connection, "server_version"), "")
         binary = choice.binary or _wheel_prefix() / "bin" / "postgres"
         if not binary.is_file():
@@ -79,13 +83,49 @@ class Stack(stacks.Stack):
 
     # --- life ---------------------------------------------------------------------------------
     def start(self) -> None:
-        if self._superuser is not None:
+        if self._admin is not None:
             return
         if self.context.choice.endpoint:
-            self._superuser = _connect(self.context.choice.endpoint)
+            self._enter_named_server(self.context.choice.endpoint)
         else:
             self._start_server()
+            self._create_own_database()
         self._load_module()
+
+    def _enter_named_server(self, endpoint: str) -> None:
+        """Create a database of a fresh name there, owned by the reader's role, which clients log in as too.
+
+        It is the only thing that a run changes on a server that is not ours, so that removing it leaves all as
+        it was: no role is made or altered, and settings are those of the role in this database alone.
+        """
+        database = f"gapbook_{secrets.token_hex(8)}"
+        login = {"conninfo": endpoint, "application_name": database}
+        admin = _connect_named(psycopg.conninfo.make_conninfo(**login))
+        self._undo = self.deployment.on_abandon(
+            [sys.executable, "-I", self.folder / "drop_database.py", database],
+            what=f"postgres: database {database} on {_without_password(endpoint)}",
+            environment={"GAPBOOK_POSTGRES": endpoint},
+        )
+        with _stack_errors("create database"), admin:
+            info = admin.info
+            address = {"host": info.hostaddr, "port": info.port, "user": info.user, "password": info.password}
+            # template1 may hold tables of the reader's, and may be in use.
+            admin.execute(
+                sql.SQL("CREATE DATABASE {} TEMPLATE template0 ENCODING 'UTF8'").format(
+                    sql.Identifier(database)
+                )
+            )
+            for setting, value in (
+                ("default_transaction_isolation", self._isolation),
+                ("search_path", "public"),
+            ):
+                admin.execute(
+                    sql.SQL("ALTER ROLE CURRENT_USER IN DATABASE {} SET {} = {}").format(
+                        sql.Identifier(database), sql.Identifier(setting), sql.Literal(value)
+                    )
+                )
+        self._admin = _connect(psycopg.conninfo.make_conninfo(**login, dbname=database))
+        self._address = {"protocol": "postgres", **address, "database": database}
 
     def _start_server(self) -> None:
         user = _UNPRIVILEGED_USER if os.geteuid() == 0 else None
@@ -119,7 +159,7 @@ class Stack(stacks.Stack):
             for key, value in self._declared_settings(port).items():
                 configuration.write(f"{key} = '{value}'\n")
         self._launch(self._binary, port)
-        self._superuser = _connect(
+        self._admin = _connect(
             f"postgresql://postgres:{password}@127.0.0.1:{port}/postgres", wait_s=_READY_TIMEOUT_S
         )
 
@@ -156,53 +196,50 @@ class Stack(stacks.Stack):
             **_durability_settings(self.context.durability),
         }
 
-    def _load_module(self) -> None:
-        """Create the bank's database and role, and load schema and procedures into it."""
-        password = secrets.token_urlsafe(18)
-        admin = self._connection
-        with _stack_errors("load module"):
-            admin.execute(
-                sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(_DATABASE))
-            )
-            admin.execute(sql.SQL("DROP ROLE IF EXISTS {}").format(sql.Identifier(_ROLE)))
-            admin.execute(
-                sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(
-                    sql.Identifier(_ROLE), sql.Literal(password)
-                )
-            )
+    def _create_own_database(self) -> None:
+        """On our own server: a role that is no superuser, as an application has it, and its database."""
+        password, admin, database = secrets.token_urlsafe(18), self._connection, "bank"
+        with _stack_errors("create database"):
+            role = sql.Identifier(_ROLE)
+            admin.execute(sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(role, sql.Literal(password)))
             admin.execute(
                 sql.SQL("ALTER ROLE {} SET default_transaction_isolation = {}").format(
-                    sql.Identifier(_ROLE), sql.Literal(self._isolation)
+                    role, sql.Literal(self._isolation)
                 )
             )
-            admin.execute(
-                sql.SQL("CREATE DATABASE {} OWNER {}").format(
-                    sql.Identifier(_DATABASE), sql.Identifier(_ROLE)
-                )
-            )
+            admin.execute(sql.SQL("CREATE DATABASE {} OWNER {}").format(sql.Identifier(database), role))
             host, port = admin.info.host, admin.info.port
-            admin_url = psycopg.conninfo.make_conninfo(
-                host=host, port=port, user=admin.info.user, password=admin.info.password, dbname=_DATABASE
+            self._admin_address = psycopg.conninfo.make_conninfo(
+                host=host, port=port, user=admin.info.user, password=admin.info.password, dbname=database
             )
             admin.close()
-            self._superuser, self._superuser_address = _connect(admin_url), admin_url
-            self._address = {
-                "protocol": "postgres",
-                "host": host,
-                "port": port,
-                "user": _ROLE,
-                "password": password,
-                "database": _DATABASE,
-            }
-            self._connection.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(_ROLE)))
+        self._admin = _connect(self._admin_address)
+        self._address = {
+            "protocol": "postgres",
+            "host": host,
+            "port": port,
+            "user": _ROLE,
+            "password": password,
+            "database": database,
+        }
+
+    def _load_module(self) -> None:
+        """Load schema and procedures into the database, as the role that clients have."""
+        with _stack_errors("load module"):
+            self._connection.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(self._address["user"])))
             for script in _MODULE.facts["scripts"]:
                 self._connection.execute((_MODULE.folder / script).read_bytes())
             self._connection.execute("RESET ROLE")
 
     def stop(self) -> None:
-        if self._superuser is not None:
-            self._superuser.close()
-            self._superuser = None
+        if self._admin is not None:
+            self._admin.close()
+            self._admin = None
+        if self._undo is not None:
+            # One that fails is tried again when the deployment ends, which also says so.
+            with contextlib.suppress(StackError):
+                self._undo.run()
+            self._undo = None
         if self._process is not None:
             self.deployment.stop(self._process)
             self._process = None
@@ -213,7 +250,7 @@ class Stack(stacks.Stack):
             raise StackError("postgres: a server that was named is not ours to start again")
         self._connection.close()
         self._launch(self._binary, self._address["port"])
-        self._superuser = _connect(self._superuser_address, wait_s=_RECOVERY_TIMEOUT_S)
+        self._admin = _connect(self._admin_address, wait_s=_RECOVERY_TIMEOUT_S)
 
     def processes(self) -> list[Process]:
         return [self._process] if self._process else []
@@ -225,7 +262,9 @@ class Stack(stacks.Stack):
             (self._rolled_back_before_trial,) = self._row(
                 "SELECT xact_rollback FROM pg_stat_database WHERE datname = current_database()"
             )
-            self._connection.execute("SELECT pg_stat_reset_single_table_counters('accounts'::regclass)")
+            (self._updated_before_trial,) = self._row(
+                "SELECT n_tup_upd FROM pg_stat_user_tables WHERE relname = 'accounts'"
+            )
             self._connection.execute("VACUUM (FREEZE, ANALYZE) accounts")
             self._connection.execute("CHECKPOINT")
 
@@ -272,7 +311,7 @@ class Stack(stacks.Stack):
             )
         if rolled_back != self._rolled_back_before_trial:
             return None
-        single = updated - written_by_batches
+        single = updated - self._updated_before_trial - written_by_batches
         if single % 2:
             raise StackError(f"postgres: {single} row updates are not two for each transfer")
         return int(single // 2 + batched)
@@ -283,15 +322,14 @@ class Stack(stacks.Stack):
         with _stack_errors("read metrics"):
             self._connection.execute("SELECT pg_stat_clear_snapshot()")
             row = self._connection.execute(
-                "SELECT xact_commit FROM pg_stat_database WHERE datname = %s", (_DATABASE,)
+                "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()"
             ).fetchone()
         return int(row[0]) if row else 0
 
     def _foreign_sessions(self) -> int:
         row = self._connection.execute(
-            "SELECT count(*) FROM pg_stat_activity WHERE datname = %s AND pid <> pg_backend_pid() "
-            "AND backend_type = 'client backend'",
-            (_DATABASE,),
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
+            "AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
         ).fetchone()
         return int(row[0]) if row else 0
 
@@ -325,9 +363,9 @@ class Stack(stacks.Stack):
 
     @property
     def _connection(self) -> psycopg.Connection[Any]:
-        if self._superuser is None:
+        if self._admin is None:
             raise StackError("postgres: not started")
-        return self._superuser
+        return self._admin
 
     def _row(self, query: LiteralString) -> tuple[Any, ...]:
         row = self._connection.execute(query).fetchone()
@@ -383,6 +421,50 @@ def _connect(conninfo: str, wait_s: float = 0.0) -> psycopg.Connection[Any]:
                     f"postgres: cannot log in to {_without_password(conninfo)}: {reason}"
                 ) from error
             time.sleep(0.05)
+
+
+def _connect_named(endpoint: str) -> psycopg.Connection[Any]:
+    """Log in to a server that the reader named; raises StackError, before anything is changed there, when it
+    is not on this machine or the role may not do what a run does."""
+    connection = _connect(endpoint)
+    try:
+        with _stack_errors("read rights"):
+            problem = _why_unusable(connection)
+    except BaseException:
+        connection.close()
+        raise
+    if problem is None:
+        return connection
+    connection.close()
+    raise StackError(f"postgres: {_without_password(endpoint)}: {problem}; nothing was changed there")
+
+
+def _why_unusable(connection: psycopg.Connection[Any]) -> str | None:
+    info = connection.info
+    # Empty for a socket of the file system, which load clients do not speak.
+    if not (info.hostaddr and ipaddress.ip_address(info.hostaddr).is_loopback):
+        return "load goes to this machine only; name it as postgresql://USER:PASSWORD@127.0.0.1:PORT/DATABASE"
+    if info.server_version < _OLDEST_NAMED_SERVER:
+        return f"is version {info.server_version // 10000}; 13 or later is needed"
+    if _show(connection, "transaction_read_only") == "on":
+        return "takes no writes (a replica, or default_transaction_read_only is on)"
+    row = connection.execute(
+        "SELECT rolsuper OR rolcreatedb, rolsuper OR EXISTS (SELECT FROM pg_roles AS held WHERE"
+        " held.rolname = 'pg_checkpoint' AND pg_has_role(held.oid, 'USAGE'))"
+        " FROM pg_roles WHERE rolname = current_user"
+    ).fetchone()
+    may_create, may_checkpoint = row or (False, False)
+    role = sql.Identifier(info.user).as_string(connection)
+    grants = [
+        *([] if may_create else [f"ALTER ROLE {role} CREATEDB"]),
+        *([] if may_checkpoint else [f"GRANT pg_checkpoint TO {role}"]),
+    ]
+    if grants:
+        return (
+            f"role {role} may not create a database of its own and request checkpoints; as a superuser "
+            f"there: {'; '.join(grants)}"
+        )
+    return None
 
 
 def _without_password(url: str) -> str:

@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,10 +30,16 @@ from gapbook.record import find_run
 from gapbook.scenario import Contestant, Scenario, Workload
 from gapbook.stacks import Durability, ServerChoice, Stack, StackContext, stack_class
 from gapbook.trial import run_trial
+from tests.integration.running import (
+    BIN,
+    CHAPTER,
+    Running,
+    command_line,
+    environment_with,
+    eventually,
+    loading,
+)
 
-_CHAPTER = "both-optimized"
-_CLEAN_WITHIN_S = 15.0
-_BIN = Path(sys.executable).parent
 _POSTGRES = Contestant("postgres-rust", "postgres", "procedure", "direct", "rust", 1)
 _SPACETIMEDB = Contestant("spacetimedb-rust", "spacetimedb", "reducer", "direct", "rust", 1)
 
@@ -57,15 +62,6 @@ _PARAMETERS: dict[str, Any] = {
 }
 
 
-def _eventually(holds: Callable[[], bool], within_s: float = _CLEAN_WITHIN_S) -> bool:
-    deadline = time.monotonic() + within_s
-    while not holds():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True
-
-
 # --- bad input, as the reader meets it --------------------------------------------------------
 @dataclass(frozen=True)
 class _Ended:
@@ -80,33 +76,25 @@ def _command(words: Sequence[str | Path], environment: Mapping[str, str | Path])
         capture_output=True,
         text=True,
         cwd=CHECKOUT,
-        env=_environment(environment),
+        env=environment_with(environment),
         timeout=120,
         check=False,
     )
     return _Ended(done.returncode, done.stderr.splitlines())
 
 
-def _environment(changed: Mapping[str, str | Path]) -> dict[str, str]:
-    return {
-        **os.environ,
-        "PYTHONPATH": str(CHECKOUT),
-        **{name: str(value) for name, value in changed.items()},
-    }
-
-
-_UNKNOWN_CHAPTER = f"chapter 'nochapter': unknown; allowed: {_CHAPTER}, "
+_UNKNOWN_CHAPTER = f"chapter 'nochapter': unknown; allowed: {CHAPTER}, "
 _REFUSED_INPUT = [
     (["nochapter"], _UNKNOWN_CHAPTER),
-    ([_CHAPTER, "-p", "aplha=1"], "parameter aplha: unknown; allowed: source, alpha, "),
-    ([_CHAPTER, "-p", "alpha=-1"], "parameter alpha: -1 is not allowed; allowed: a number from 0 to 20"),
-    ([_CHAPTER, "-p", "alpha=nan"], "parameter alpha: nan is not allowed; allowed: "),
-    ([_CHAPTER, "-p", "connections=many"], "parameter connections: 'many' is not allowed; allowed: "),
-    ([_CHAPTER, "-p", "blocks=0"], "parameter blocks: 0 is not allowed; allowed: a whole number from 1"),
-    ([_CHAPTER, "-p", "accounts=1"], "parameter accounts: 1 is not allowed; allowed: a whole number from 2"),
-    ([_CHAPTER, "-p", "window_s=0"], "parameter window_s: 0 is not allowed; allowed: seconds from 0.5"),
-    ([_CHAPTER, "-p", "window_s"], "parameter 'window_s': not of the form name=value"),
-    ([_CHAPTER, "-p", "durability=fast"], "parameter durability: 'fast' is not allowed; allowed: none, "),
+    ([CHAPTER, "-p", "aplha=1"], "parameter aplha: unknown; allowed: source, alpha, "),
+    ([CHAPTER, "-p", "alpha=-1"], "parameter alpha: -1 is not allowed; allowed: a number from 0 to 20"),
+    ([CHAPTER, "-p", "alpha=nan"], "parameter alpha: nan is not allowed; allowed: "),
+    ([CHAPTER, "-p", "connections=many"], "parameter connections: 'many' is not allowed; allowed: "),
+    ([CHAPTER, "-p", "blocks=0"], "parameter blocks: 0 is not allowed; allowed: a whole number from 1"),
+    ([CHAPTER, "-p", "accounts=1"], "parameter accounts: 1 is not allowed; allowed: a whole number from 2"),
+    ([CHAPTER, "-p", "window_s=0"], "parameter window_s: 0 is not allowed; allowed: seconds from 0.5"),
+    ([CHAPTER, "-p", "window_s"], "parameter 'window_s': not of the form name=value"),
+    ([CHAPTER, "-p", "durability=fast"], "parameter durability: 'fast' is not allowed; allowed: none, "),
 ]
 
 
@@ -138,13 +126,13 @@ def test_bad_input_is_one_line_and_exit_code_2(
     [
         (["nochapter"], _UNKNOWN_CHAPTER),
         # Known in the notebook only, so that this comes back from a kernel.
-        ([_CHAPTER, "-p", "contestants=mysql"], "contestants: 'mysql' is unknown; allowed: drizzle-rpc, "),
+        ([CHAPTER, "-p", "contestants=mysql"], "contestants: 'mysql' is unknown; allowed: drizzle-rpc, "),
     ],
 )
 def test_bad_input_of_the_command_is_one_line_and_exit_code_2(
     words: list[str], expected: str, no_server: dict[str, str | Path]
 ) -> None:
-    ended = _command([_BIN / "gapbook", "run", *words], no_server)
+    ended = _command([BIN / "gapbook", "run", *words], no_server)
     assert (ended.code, len(ended.lines)) == (2, 1), ended
     assert ended.lines[0].startswith(f"gapbook: {expected}")
 
@@ -166,7 +154,7 @@ def test_bad_input_of_the_command_is_one_line_and_exit_code_2(
 )
 @pytest.mark.usefixtures("no_server")
 def test_bad_input_to_a_chapter_starts_no_server(changed: dict[str, Any], expected: str) -> None:
-    chapter = Chapter(_CHAPTER, {**_PARAMETERS, **changed})
+    chapter = Chapter(CHAPTER, {**_PARAMETERS, **changed})
     with pytest.raises((ParameterError, RecordError)) as caught:
         chapter.measure(_POSTGRES)
     assert str(caught.value).startswith(expected)
@@ -176,7 +164,7 @@ def test_bad_input_to_a_chapter_starts_no_server(changed: dict[str, Any], expect
 def test_papermill_alone_ends_with_our_line(tmp_path: Path, no_server: dict[str, str | Path]) -> None:
     ended = _command(
         [
-            *(_BIN / "papermill", f"notebooks/{_CHAPTER}.md", tmp_path / "out.ipynb"),
+            *(BIN / "papermill", f"notebooks/{CHAPTER}.md", tmp_path / "out.ipynb"),
             *("-p", "alpha", "-1", "--no-progress-bar"),
         ],
         no_server,
@@ -198,10 +186,10 @@ def _bare(tmp_path: Path) -> dict[str, str | Path]:
 
 def test_doctor_names_each_missing_tool_and_how_to_get_it(bare: dict[str, str | Path]) -> None:
     done = subprocess.run(
-        [_BIN / "gapbook", "doctor"],
+        [BIN / "gapbook", "doctor"],
         capture_output=True,
         text=True,
-        env=_environment(bare),
+        env=environment_with(bare),
         timeout=60,
         check=False,
     )
@@ -222,7 +210,7 @@ def test_doctor_names_each_missing_tool_and_how_to_get_it(bare: dict[str, str | 
 
 
 def test_setup_without_a_toolchain_names_it_and_builds_nothing(bare: dict[str, str | Path]) -> None:
-    ended = _command([_BIN / "gapbook", "setup"], bare)
+    ended = _command([BIN / "gapbook", "setup"], bare)
     assert ended.code == 2
     assert ended.lines
     for line in ended.lines:
@@ -232,7 +220,7 @@ def test_setup_without_a_toolchain_names_it_and_builds_nothing(bare: dict[str, s
 
 
 def test_run_without_a_server_names_the_command_that_installs_it(bare: dict[str, str | Path]) -> None:
-    ended = _command([_BIN / "gapbook", "run", _CHAPTER, "-p", "contestants=spacetimedb-rust"], bare)
+    ended = _command([BIN / "gapbook", "run", CHAPTER, "-p", "contestants=spacetimedb-rust"], bare)
     assert (ended.code, len(ended.lines)) == (2, 1), ended
     assert "spacetimedb-standalone is missing; run: make setup" in ended.lines[0]
 
@@ -252,7 +240,7 @@ def test_what_a_kernel_says_as_it_exits_reaches_no_reader(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "notebooks").mkdir()
-    header = (CHECKOUT / "notebooks" / f"{_CHAPTER}.md").read_text().split("---\n")[1]
+    header = (CHECKOUT / "notebooks" / f"{CHAPTER}.md").read_text().split("---\n")[1]
     (tmp_path / "notebooks" / "last-words.md").write_text(f"---\n{header}---\n\n{_LAST_WORDS}")
     monkeypatch.setattr("gapbook.book.CHECKOUT", tmp_path)
     executed = execute_chapter("last-words", {}, folder=tmp_path)
@@ -302,7 +290,7 @@ def _kill_when_loaded(stack: Stack) -> threading.Thread:
     """Kill the stack's server by SIGKILL once a client has loaded it for a moment."""
     client = f"gap-{stack.name}".encode()
 
-    def loading() -> bool:
+    def client_loads() -> bool:
         for pid in warden.descendants([os.getpid()]):
             with contextlib.suppress(OSError):
                 if client in Path(f"/proc/{pid}/cmdline").read_bytes():
@@ -310,7 +298,7 @@ def _kill_when_loaded(stack: Stack) -> threading.Thread:
         return False
 
     def kill() -> None:
-        if _eventually(loading, 30):
+        if eventually(client_loads, 30):
             time.sleep(1.0)
             os.kill(stack.processes()[0].pid, signal.SIGKILL)
 
@@ -392,17 +380,11 @@ def test_client_that_fails_is_a_refused_trial_with_its_reason(
     assert not row["valid"]
     assert row["refused_because"].startswith(says)
     assert "\n" not in row["refused_because"]
-    assert not [pid for pid in warden.descendants([os.getpid()]) if _command_line(pid)[:1] == [b"sleep"]]
+    assert not [pid for pid in warden.descendants([os.getpid()]) if command_line(pid)[:1] == [b"sleep"]]
 
 
 def test_trial_after_a_failed_client_is_measured(postgres_stack: Stack, deployment: Deployment) -> None:
     _require_measured(_trial(_POSTGRES, postgres_stack, deployment))
-
-
-def _command_line(pid: int) -> list[bytes]:
-    with contextlib.suppress(OSError):
-        return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-    return []
 
 
 # --- ports and disks --------------------------------------------------------------------------
@@ -507,101 +489,9 @@ def test_disk_too_small_for_the_servers_is_one_line(
 
 
 # --- interrupts and kills ---------------------------------------------------------------------
-class _Running:
-    """``gapbook run`` of two contestants in folders of its own."""
-
-    def __init__(self, data: Path, runs: Path, *words: str) -> None:
-        self.data, self.runs = data, runs
-        self.popen = subprocess.Popen(
-            [_BIN / "gapbook", *words],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            cwd=CHECKOUT,
-            env=_environment({"GAPBOOK_DATA": data, "GAPBOOK_RUNS": runs}),
-        )
-        self.seen: dict[int, int] = {}
-        self.ports: set[int] = set()
-
-    @classmethod
-    def chapter(cls, data: Path, runs: Path, source: str) -> _Running:
-        parameters = {
-            "source": source,
-            "contestants": "postgres-rust,spacetimedb-rust",
-            "alpha": "0.5",
-            "blocks": "4",
-            "attempts": "1",
-            "kills": "0",
-            "window_s": "0.5",
-            "warmup_s": "0.2",
-            "accounts": "1000",
-        }
-        words = [word for name, value in parameters.items() for word in ("-p", f"{name}={value}")]
-        return cls(data, runs, "run", _CHAPTER, "--no-page", *words)
-
-    def trials(self) -> dict[str, float]:
-        """When each trial that is kept began, by its file's name."""
-        return {
-            path.name: float(json.loads(path.read_text())["started_unix_s"])
-            for path in self.runs.glob("*/incomplete-*/trial-*.json")
-        }
-
-    def alive(self) -> dict[int, int]:
-        """Every process that this run started, by its folder in the environment, arguments or place."""
-        found = {self.popen.pid: 0, **warden.descendants([self.popen.pid])}
-        wanted = os.fsencode(self.data)
-        for entry in Path("/proc").glob("[0-9]*"):
-            with contextlib.suppress(OSError):
-                texts = ((entry / name).read_bytes() for name in ("environ", "cmdline"))
-                if any(wanted in text for text in texts) or wanted in os.fsencode((entry / "cwd").readlink()):
-                    found[int(entry.name)] = 0
-        return {pid: ticks for pid in found if (ticks := warden.process_start_ticks(pid)) is not None}
-
-    def look(self) -> None:
-        """Remember the processes and the ports of this moment, to miss them later."""
-        self.seen |= self.alive()
-        inodes = set()
-        for pid in self.seen:
-            with contextlib.suppress(OSError):
-                inodes |= {str(handle.readlink()) for handle in Path(f"/proc/{pid}/fd").iterdir()}
-        self.ports |= {port for port, inode in _listening() if f"socket:[{inode}]" in inodes}
-
-    def nothing_left(self) -> bool:
-        return (
-            not self.alive()
-            and not [pid for pid, ticks in self.seen.items() if warden.process_start_ticks(pid) == ticks]
-            and not self.ports & {port for port, _ in _listening()}
-            and not list(self.data.iterdir())
-        )
-
-    def end(self, number: int, pid: int | None = None) -> tuple[int, str]:
-        """Send a signal at this moment; the exit code and the last line of standard error."""
-        self.look()
-        os.kill(pid or self.popen.pid, number)
-        killed = time.monotonic()
-        _, errors = self.popen.communicate(timeout=_CLEAN_WITHIN_S)
-        assert _eventually(self.nothing_left, _CLEAN_WITHIN_S - (time.monotonic() - killed)), self.alive()
-        lines = errors.strip().splitlines()
-        return self.popen.returncode, lines[-1] if lines else ""
-
-    def kernel(self) -> int:
-        (pid,) = (
-            pid for pid in warden.descendants([self.popen.pid]) if b"ipykernel_launcher" in _command_line(pid)
-        )
-        return pid
-
-
-def _listening() -> Iterator[tuple[int, str]]:
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
-        for line in Path(table).read_text().splitlines()[1:]:
-            fields = line.split()
-            if fields[3] == "0A":
-                yield int(fields[1].rpartition(":")[2], 16), fields[9]
-
-
 @pytest.fixture(name="started")
-def _started() -> Iterator[list[_Running]]:
-    started: list[_Running] = []
+def _started() -> Iterator[list[Running]]:
+    started: list[Running] = []
     yield started
     for running in started:
         running.popen.kill()
@@ -610,16 +500,16 @@ def _started() -> Iterator[list[_Running]]:
 
 
 def test_run_ended_in_every_way_loses_no_trial_and_leaves_nothing(
-    data_folder: Path, runs_folder: Path, started: list[_Running]
+    data_folder: Path, runs_folder: Path, started: list[Running]
 ) -> None:
-    def start(source: str) -> _Running:
-        started.append(_Running.chapter(data_folder, runs_folder, source))
+    def start(source: str) -> Running:
+        started.append(Running.chapter(data_folder, runs_folder, source))
         return started[-1]
 
-    def measured(running: _Running, more_than: int) -> Callable[[], bool]:
+    def measured(running: Running, more_than: int) -> Callable[[], bool]:
         def enough() -> bool:
             assert running.popen.poll() is None, running.popen.communicate()
-            return len(running.trials()) > more_than and _loading(running)
+            return len(running.trials()) > more_than and loading(running)
 
         return enough
 
@@ -627,29 +517,29 @@ def test_run_ended_in_every_way_loses_no_trial_and_leaves_nothing(
 
     # Ctrl-C while servers start: nothing was measured, so nothing is in the way of a new run.
     running = start("live")
-    assert _eventually(lambda: any(data_folder.glob("gapbook-*/postgres-*")), 60)
+    assert eventually(lambda: any(data_folder.glob("gapbook-*/postgres-*")), 60)
     assert running.end(signal.SIGINT) == (130, interrupted)
     assert not running.trials()
 
     # Ctrl-C in a trial.
     running = start("live")
-    assert _eventually(measured(running, 0), 60)
+    assert eventually(measured(running, 0), 60)
     assert running.end(signal.SIGINT) == (130, interrupted)
     kept = running.trials()
     assert kept
 
     # The kernel is killed while servers are busy.
     running = start("resume")
-    assert _eventually(measured(running, len(kept)), 60)
+    assert eventually(measured(running, len(kept)), 60)
     code, line = running.end(signal.SIGKILL, running.kernel())
     assert code == 2
-    assert line.startswith(f"gapbook: chapter {_CHAPTER}: its kernel was ended from outside; trials finished")
+    assert line.startswith(f"gapbook: chapter {CHAPTER}: its kernel was ended from outside; trials finished")
     assert kept.items() < running.trials().items()
     kept = running.trials()
 
     # The command itself is killed.
     running = start("resume")
-    assert _eventually(measured(running, len(kept)), 60)
+    assert eventually(measured(running, len(kept)), 60)
     assert running.end(signal.SIGKILL)[0] == -signal.SIGKILL
     assert kept.items() < running.trials().items()
     kept = running.trials()
@@ -659,8 +549,8 @@ def test_run_ended_in_every_way_loses_no_trial_and_leaves_nothing(
     _, errors = running.popen.communicate(timeout=90)
     assert running.popen.returncode == 0, errors
     assert running.nothing_left()
-    (folder,) = (runs_folder / _CHAPTER).iterdir()
-    run = find_run(_CHAPTER, folder.name)
+    (folder,) = (runs_folder / CHAPTER).iterdir()
+    run = find_run(CHAPTER, folder.name)
     assert run.trials["trial"].to_list() == list(range(8))
     assert [
         [row["trial"], row["block"], row["contestant"], row["alpha"], row["work_seed"]]
@@ -673,21 +563,13 @@ def test_run_ended_in_every_way_loses_no_trial_and_leaves_nothing(
         _require_measured({**row, "gates": json.loads(row["gates"])})
 
 
-def _loading(running: _Running) -> bool:
-    """Whether a client loads a server at this moment."""
-    programs = (
-        _command_line(pid)[0] for pid in warden.descendants([running.popen.pid]) if _command_line(pid)
-    )
-    return any(Path(os.fsdecode(program)).name.startswith("gap-") for program in programs)
-
-
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
 def test_ended_setup_leaves_no_compiler_behind(
     number: int,
     code: int,
     tmp_path: Path,
     data_folder: Path,
-    started: list[_Running],
+    started: list[Running],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     tools = tmp_path / "bin"
@@ -697,11 +579,9 @@ def test_ended_setup_leaves_no_compiler_behind(
         (tools / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tools))
     monkeypatch.setenv("GAPBOOK_CACHE", str(tmp_path / "cache"))
-    setup = _Running(data_folder, tmp_path / "runs", "setup")
+    setup = Running(data_folder, tmp_path / "runs", "setup")
     started.append(setup)
-    assert _eventually(
-        lambda: sum(_command_line(pid)[:1] == [b"/bin/sleep"] for pid in setup.alive()) == 4, 60
-    )
+    assert eventually(lambda: sum(command_line(pid)[:1] == [b"/bin/sleep"] for pid in setup.alive()) == 4, 60)
     found, line = setup.end(number)
     assert found == code
     assert (line.startswith("gapbook: interrupted")) == (number == signal.SIGINT)

@@ -1,0 +1,142 @@
+"""``gapbook`` as a process of its own, and what of it is alive, listening or left at any moment."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from gapbook import warden
+from gapbook.paths import CHECKOUT
+
+CHAPTER = "both-optimized"
+CLEAN_WITHIN_S = 15.0
+BIN = Path(sys.executable).parent
+
+
+def eventually(holds: Callable[[], bool], within_s: float = CLEAN_WITHIN_S) -> bool:
+    deadline = time.monotonic() + within_s
+    while not holds():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def environment_with(changed: Mapping[str, str | Path]) -> dict[str, str]:
+    return {
+        **os.environ,
+        "PYTHONPATH": str(CHECKOUT),
+        **{name: str(value) for name, value in changed.items()},
+    }
+
+
+def command_line(pid: int) -> list[bytes]:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    return []
+
+
+class Running:
+    """``gapbook run`` of two contestants in folders of its own."""
+
+    def __init__(self, data: Path, runs: Path, *words: str) -> None:
+        self.data, self.runs = data, runs
+        self.popen = subprocess.Popen(
+            [BIN / "gapbook", *words],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=CHECKOUT,
+            env=environment_with({"GAPBOOK_DATA": data, "GAPBOOK_RUNS": runs}),
+        )
+        self.seen: dict[int, int] = {}
+        self.ports: set[int] = set()
+
+    @classmethod
+    def chapter(cls, data: Path, runs: Path, source: str, **changed: str) -> Running:
+        parameters = {
+            "source": source,
+            "contestants": "postgres-rust,spacetimedb-rust",
+            "alpha": "0.5",
+            "blocks": "4",
+            "attempts": "1",
+            "kills": "0",
+            "window_s": "0.5",
+            "warmup_s": "0.2",
+            "accounts": "1000",
+            **changed,
+        }
+        words = [word for name, value in parameters.items() for word in ("-p", f"{name}={value}")]
+        return cls(data, runs, "run", CHAPTER, "--no-page", *words)
+
+    def trials(self) -> dict[str, float]:
+        """When each trial that is kept began, by its file's name."""
+        return {
+            path.name: float(json.loads(path.read_text())["started_unix_s"])
+            for path in self.runs.glob("*/incomplete-*/trial-*.json")
+        }
+
+    def alive(self) -> dict[int, int]:
+        """Every process that this run started, by its folder in the environment, arguments or place."""
+        found = {self.popen.pid: 0, **warden.descendants([self.popen.pid])}
+        wanted = os.fsencode(self.data)
+        for entry in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                texts = ((entry / name).read_bytes() for name in ("environ", "cmdline"))
+                if any(wanted in text for text in texts) or wanted in os.fsencode((entry / "cwd").readlink()):
+                    found[int(entry.name)] = 0
+        return {pid: ticks for pid in found if (ticks := warden.process_start_ticks(pid)) is not None}
+
+    def look(self) -> None:
+        """Remember the processes and the ports of this moment, to miss them later."""
+        self.seen |= self.alive()
+        inodes = set()
+        for pid in self.seen:
+            with contextlib.suppress(OSError):
+                inodes |= {str(handle.readlink()) for handle in Path(f"/proc/{pid}/fd").iterdir()}
+        self.ports |= {port for port, inode in _listening() if f"socket:[{inode}]" in inodes}
+
+    def nothing_left(self) -> bool:
+        return (
+            not self.alive()
+            and not [pid for pid, ticks in self.seen.items() if warden.process_start_ticks(pid) == ticks]
+            and not self.ports & {port for port, _ in _listening()}
+            and not list(self.data.iterdir())
+        )
+
+    def end(self, number: int, pid: int | None = None) -> tuple[int, str]:
+        """Send a signal at this moment; the exit code and the last line of standard error."""
+        self.look()
+        os.kill(pid or self.popen.pid, number)
+        killed = time.monotonic()
+        _, errors = self.popen.communicate(timeout=CLEAN_WITHIN_S)
+        assert eventually(self.nothing_left, CLEAN_WITHIN_S - (time.monotonic() - killed)), self.alive()
+        lines = errors.strip().splitlines()
+        return self.popen.returncode, lines[-1] if lines else ""
+
+    def kernel(self) -> int:
+        # What the kernel starts has its command line for a moment, so the oldest is the kernel.
+        started = warden.descendants([self.popen.pid])
+        return min(
+            (pid for pid in started if b"ipykernel_launcher" in command_line(pid)), key=started.__getitem__
+        )
+
+
+def _listening() -> Iterator[tuple[int, str]]:
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        for line in Path(table).read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == "0A":
+                yield int(fields[1].rpartition(":")[2], 16), fields[9]
+
+
+def loading(running: Running) -> bool:
+    """Whether a client loads a server at this moment."""
+    programs = (command_line(pid)[0] for pid in warden.descendants([running.popen.pid]) if command_line(pid))
+    return any(Path(os.fsdecode(program)).name.startswith("gap-") for program in programs)
