@@ -18,7 +18,7 @@ from typing import Any
 
 import psutil
 
-from gapbook.ceilings import Ceilings, ceiling_key, median_ceilings
+from gapbook.ceilings import Ceilings, median_ceilings
 from gapbook.deployment import Deployment
 from gapbook.errors import ParameterError, RecordError, StackError
 from gapbook.killcheck import kill_check
@@ -208,7 +208,8 @@ class _Campaign:
         """What is gone of each contestant's acknowledged transfers after its server was killed."""
         rows: list[dict[str, Any]] = []
         for contestant in self.scenario.contestants if self.kills else ():
-            if contestant.stack.facts.get("simulated"):
+            # What is simulated promises nothing, and one that only runs for longer has its twin killed.
+            if contestant.stack.facts.get("simulated") or contestant.window_s is not None:
                 continue
             stack = stacks[contestant.variant(self.scenario.durability)]
             self.say(f"killing the server of {contestant.name}, {self.kills} times")
@@ -265,7 +266,7 @@ class _Campaign:
                     stacks[contestant.variant(self.scenario.durability)],
                     deployment=deployment,
                     tables=deployment.directory,
-                    ceiling_per_s=ceilings.of_block(block)[ceiling_key(contestant)],
+                    ceiling_per_s=ceilings.of(contestant, block),
                 )
                 row["session"] = session
                 self.journal.add(row)

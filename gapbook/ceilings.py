@@ -41,16 +41,16 @@ class Ceilings:
         self.keep = keep
         self.say = say
 
-    def of_block(self, block: int) -> dict[str, float | None]:
-        """The ceilings of one block by key, measured now unless they are kept already."""
-        known = {row["key"]: row["rate_per_s"] for row in self.kept if row["block"] == block}
-        for contestant in self.scenario.contestants:
-            key = ceiling_key(contestant)
-            if key not in known:
-                known[key] = self._measured(contestant, key)
-                self.kept.append({"block": block, "key": key, "rate_per_s": known[key]})
-                self.keep()
-        return known
+    def of(self, contestant: Contestant, block: int) -> float | None:
+        """The ceiling of a contestant's client in one block, measured now unless it is kept already."""
+        key = ceiling_key(contestant)
+        for row in self.kept:
+            if (row["block"], row["key"]) == (block, key):
+                return None if row["rate_per_s"] is None else float(row["rate_per_s"])
+        rate_per_s = self._measured(contestant, key)
+        self.kept.append({"block": block, "key": key, "rate_per_s": rate_per_s})
+        self.keep()
+        return rate_per_s
 
     def _measured(self, contestant: Contestant, key: str) -> float | None:
         try:
