@@ -19,6 +19,7 @@ from typing import Any
 import psutil
 
 from gapbook.ceilings import Ceilings, median_ceilings
+from gapbook.choices import choice_of, require_servers, require_used
 from gapbook.deployment import Deployment
 from gapbook.errors import ParameterError, RecordError, StackError
 from gapbook.killcheck import kill_check
@@ -43,6 +44,7 @@ def obtain_run(
     sessions: int = 1,
     trials_per_block: Mapping[str, float] | None = None,
     parameters: Mapping[str, Any] | None = None,
+    absent: Mapping[str, str] | None = None,
     say: Callable[[str], None] = print,
 ) -> Run:
     """The run behind a chapter: ``live`` measures now, ``resume`` finishes an interrupted live run,
@@ -55,6 +57,7 @@ def obtain_run(
     killed ``kills`` times, to see which acknowledged transfers are gone.
     ``trials_per_block`` is that of :func:`gapbook.plan.make_plan`. ``parameters`` are those of the chapter
     as they were given, kept in the manifest so that a page can print the command that repeats its run.
+    ``absent`` are the contestants that were left out, each with the reason.
     """
     if source == "published":
         return latest_published(scenario.chapter)
@@ -69,21 +72,13 @@ def obtain_run(
         seed=scenario.seed,
         trials_per_block=trials_per_block,
     )
-    for system in choices:
-        if system not in {contestant.system for contestant in scenario.contestants}:
-            raise ParameterError(f"servers: {system!r} is the system of no contestant")
-        variants = {c.variant(scenario.durability) for c in scenario.contestants if c.system == system}
-        if len(variants) > 1 and choices[system].endpoint:
-            raise ParameterError(
-                f"servers: {system} runs with several settings here, which one running server cannot "
-                "have; name a binary, or select contestants of one setting"
-            )
+    require_used(choices, scenario.contestants, scenario.durability)
+    require_servers(choices, scenario.contestants, scenario.durability)
     for contestant in scenario.contestants:
-        contestant.stack.locate(choices.get(contestant.system, ServerChoice()))
         contestant.load_client.resolved_command()
-    return _Campaign(scenario, plan, choices, attempts, kills, sessions, say, parameters).run(
-        resume=source == "resume"
-    )
+    campaign = _Campaign(scenario, plan, choices, attempts, kills, sessions, say, parameters)
+    campaign.absent = [{"name": name, "reason": reason} for name, reason in (absent or {}).items()]
+    return campaign.run(resume=source == "resume")
 
 
 class _Campaign:
@@ -104,6 +99,7 @@ class _Campaign:
         self.attempts = attempts
         self.kills = kills
         self.sessions = sessions
+        self.absent: list[dict[str, str]] = []
         self.blocks = 1 + max(planned.block for planned in plan)
         self.say = say
         self.given = {} if parameters is None else {"parameters": dict(parameters)}
@@ -146,6 +142,7 @@ class _Campaign:
                 {
                     **self.described,
                     **facts,
+                    "absent": self.absent,
                     "chapter": self.scenario.chapter,
                     "plan_key": self.journal.plan_key,
                 }
@@ -226,7 +223,7 @@ class _Campaign:
                     context = StackContext(
                         deployment,
                         self.scenario.durability_of(contestant),
-                        self.choices.get(contestant.system, ServerChoice()),
+                        choice_of(self.choices, contestant),
                         processors=variant.processors,
                         isolation=variant.isolation,
                     )
@@ -301,7 +298,8 @@ def _disk_errors() -> Iterator[None]:
 
 def _describe(stack: Stack) -> dict[str, Any]:
     server = stack.server()
-    return {"version": server.version, "sha256": server.sha256, "settings": stack.settings()}
+    described = {"version": server.version, "sha256": server.sha256, "settings": stack.settings()}
+    return described | ({"built": server.built} if server.built else {})
 
 
 def _machine() -> dict[str, Any]:

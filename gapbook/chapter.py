@@ -7,7 +7,8 @@ from itertools import product
 from typing import Any
 
 from gapbook.campaign import obtain_run
-from gapbook.errors import GapbookError, ParameterError
+from gapbook.choices import absent_versions, parse_choices
+from gapbook.errors import GapbookError, ParameterError, SetupError
 from gapbook.exhibits import Exhibits
 from gapbook.parameters import PARAMETERS, check_parameters
 from gapbook.plan import make_plan
@@ -80,6 +81,7 @@ class Chapter:
     ) -> Exhibits:
         """Obtain the run of these contestants (those that the parameters select), live or stored.
 
+        A contestant of a server version that is not on this machine is left out, and the run says so.
         ``varies`` names the promises (``durability``, ``isolation``) that are a factor of the chapter;
         ``trials_per_block`` the contestants that have not one trial in each (:func:`gapbook.plan.make_plan`).
         """
@@ -96,18 +98,32 @@ class Chapter:
             seed=given["seed"],
             varies=tuple(varies),
         ).select(_names(given["contestants"]))
+        choices = parse_choices(given["servers"])
+        absent = _say_absent(choices, scenario) if given["source"] in {"live", "resume"} else {}
         run = obtain_run(
-            scenario,
+            scenario.select([c.name for c in scenario.contestants if c.name not in absent]),
             source=given["source"],
             blocks=given["blocks"],
             attempts=given["attempts"],
-            choices=_choices(given["servers"]),
+            choices=choices,
+            absent=absent,
             kills=given["kills"],
             sessions=given.get("sessions", 1),
             trials_per_block=trials_per_block,
             parameters=_recorded(given),
         )
         return Exhibits(run, self.name, _stated(run, scenario, given, trials_per_block))
+
+
+def _say_absent(choices: Mapping[str, ServerChoice], scenario: Scenario) -> dict[str, str]:
+    """Contestants that are left out and why, printed; raises SetupError when nobody would be left."""
+    absent = absent_versions(choices, scenario.contestants)
+    if len(absent) == len(scenario.contestants):
+        raise SetupError(next(iter(absent.values())))
+    for reason in dict.fromkeys(absent.values()):
+        names = ", ".join(name for name, why in absent.items() if why == reason)
+        print(f"not measured here: {names}: {reason}")
+    return absent
 
 
 _SHELL_NAMES = frozenset({"In", "Out", "exit", "quit", "get_ipython", "open"})
@@ -159,16 +175,6 @@ def _stated(
         return {}
     told = {name: given[name] for name in ("contestants", "in_flight", "end_trials") if name in given}
     return told | ({"sessions": run.manifest.get("sessions", 1)} if "sessions" in given else {})
-
-
-def _choices(text: str) -> dict[str, ServerChoice]:
-    chosen = {}
-    for part in filter(None, (part.strip() for part in text.split(","))):
-        system, equals, named = part.partition("=")
-        if not equals:
-            raise ParameterError(f"servers: {part!r} is not of the form STACK=BINARY or STACK=URL")
-        chosen[system.strip()] = ServerChoice.parse(named.strip())
-    return chosen
 
 
 def _explain_errors_in_one_line(namespace: Mapping[str, Any]) -> None:

@@ -91,6 +91,10 @@ class Exhibits(
         for alpha in dict.fromkeys((self.alphas[0], self.alphas[-1])):
             ratio = self.ratio(over.name, under.name, alpha)
             if ratio is None:
+                if missing := [
+                    f"{c.name}: {self.absent[c.name]}" for c in (over, under) if c.name in self.absent
+                ]:
+                    return page.answer(f"Not measured here: {'; '.join(missing)}.")
                 return page.answer(
                     f"Not answered by this run: {over.name} or {under.name} has no valid trial at α = {alpha:g}."
                 )
@@ -261,6 +265,7 @@ class Exhibits(
             rows.append([name, "version", system["version"]])
             rows.append([name, "sha256 of the binary", system["sha256"][:16] or "not readable"])
             rows += [[name, key, value] for key, value in system["settings"].items()]
+        rows += [[name, "not measured here", reason] for name, reason in self.absent.items()]
         return page.values_table(("server", "setting", "read back"), rows)
 
     def edge_loss(self) -> str:

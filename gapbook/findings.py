@@ -47,6 +47,11 @@ class Findings:
     def blocks(self) -> int:
         return int(self.run.manifest["blocks"])
 
+    @cached_property
+    def absent(self) -> dict[str, str]:
+        """Contestants that could not be measured on the run's machine, each with the reason."""
+        return {row["name"]: row["reason"] for row in self.run.manifest.get("absent", [])}
+
     def trials_per_block(self, contestant: str) -> float:
         """How many trials of each alpha the plan has for a contestant, in the mean block."""
         planned = [name for _, _, name, *_ in self.run.manifest["trials"]].count(contestant)

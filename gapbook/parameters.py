@@ -111,7 +111,7 @@ PARAMETERS: Mapping[str, Parameter] = {
         ),
         Parameter(
             "durability",
-            "none, fsync-per-commit or delayed(N ms)",
+            "none, fsync-per-commit, delayed or delayed(N ms)",
             _is_durability,
             "durability class of all contestants",
         ),

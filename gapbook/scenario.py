@@ -17,24 +17,31 @@ PROMISES = ("durability", "isolation")
 _LANGUAGE_LABELS = {"rust": "Rust", "typescript": "TypeScript", "python": "Python"}
 
 
+def versioned(system: str, version: str | None) -> str:
+    """``spacetimedb 2.8.3``; the system alone where no version is asked for."""
+    return f"{system} {version}" if version else system
+
+
 @dataclass(frozen=True)
 class Variant:
     """A deployed server: a system with the settings that are fixed when it starts.
 
-    ``isolation`` None is the server's own default, ``server_cores`` None is every processor.
+    ``isolation`` None is the server's own default, ``server_cores`` None is every processor, ``version``
+    None the one that the stack has by itself.
     """
 
     system: str
     durability: str
     isolation: str | None
     server_cores: int | None
+    version: str | None = None
 
     @property
     def processors(self) -> list[int] | None:
         return None if self.server_cores is None else list(range(self.server_cores))
 
     def label(self, durability: Durability) -> str:
-        """``postgres (serializable, 1 core)``: the system, and what is not as the scenario has it."""
+        """``spacetimedb 2.8.3 (1 core)``: system and version, and what is not as the scenario has it."""
         cores = f"{self.server_cores} core{'s' if self.server_cores != 1 else ''}"
         differs = [
             self.durability if self.durability != str(durability) else "",
@@ -42,7 +49,8 @@ class Variant:
             cores if self.server_cores is not None else "",
         ]
         parts = ", ".join(part for part in differs if part)
-        return f"{self.system} ({parts})" if parts else self.system
+        system = versioned(self.system, self.version)
+        return f"{system} ({parts})" if parts else system
 
 
 @dataclass(frozen=True)
@@ -57,7 +65,8 @@ class Contestant:
     (clients/CONTRACT.md). ``server_killed`` ends the server in the middle of the window.
     ``initial_balance`` None is that of the workload; a poor bank must refuse many transfers.
     ``rate_per_s`` is the offered load of an open loop, None is a closed loop. ``window_s`` None is the
-    window of the scenario.
+    window of the scenario. ``version`` is the server's; None is the one that the stack has by itself, or
+    that the reader named in its place.
     """
 
     name: str
@@ -76,6 +85,7 @@ class Contestant:
     initial_balance: int | None = None
     rate_per_s: float | None = None
     window_s: float | None = None
+    version: str | None = None
 
     def __post_init__(self) -> None:
         self.module.require(self.access, self.tier)
@@ -130,7 +140,9 @@ class Contestant:
 
     def variant(self, durability: Durability) -> Variant:
         """The server that this contestant needs, where the scenario's class is ``durability``."""
-        return Variant(self.system, self.durability or str(durability), self.isolation, self.server_cores)
+        return Variant(
+            self.system, self.durability or str(durability), self.isolation, self.server_cores, self.version
+        )
 
     @property
     def isolation_in_effect(self) -> str:
@@ -142,9 +154,13 @@ class Contestant:
         return str(self.isolation)
 
     def levels(self) -> dict[str, str]:
-        """The level of each dimension, in words that are the same for all systems."""
+        """The level of each dimension, in words that are the same for all systems.
+
+        A version belongs to its system, so both are one dimension: ``spacetimedb`` and ``spacetimedb 2.8.3``
+        are two levels of it, and the step between them is a factor like any other.
+        """
         return {
-            "system": self.system,
+            "system": versioned(self.system, self.version),
             "access": str(self.module.facts["access"][self.access].get("level", self.access)),
             "tier": self.tier,
             "client": self.client,
@@ -164,7 +180,7 @@ class Contestant:
 
     @property
     def system_label(self) -> str:
-        return str(self.stack.facts["label"])
+        return versioned(str(self.stack.facts["label"]), self.version)
 
     @property
     def detail_label(self) -> str:
@@ -230,6 +246,18 @@ class Scenario:
             raise ParameterError("contestants: none is left; name at least one")
         for promise in PROMISES:
             self._require_equal(promise)
+        self._require_versions()
+
+    def _require_versions(self) -> None:
+        """Where a system runs in several versions, each contestant must say which: no label leaves it open."""
+        for contestant in self.contestants:
+            others = {c.version for c in self.contestants if c.system == contestant.system and c.version}
+            if contestant.version is None and others:
+                raise ParameterError(
+                    f"version: {contestant.name} names none, while others run {contestant.system} "
+                    f"{' and '.join(sorted(others))}; name its version too, "
+                    f"e.g. {contestant.stack.own_version() or 'that of its server'}"
+                )
 
     def _require_equal(self, promise: str) -> None:
         """Nothing is compared that is not equal, unless the difference is the factor under study."""

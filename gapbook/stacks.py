@@ -34,60 +34,79 @@ __all__ = [
     "ServerChoice",
     "Stack",
     "StackContext",
+    "built_note",
     "discover_stacks",
     "sha256_of",
     "stack_class",
 ]
+
+_BUILT_CHARACTERS = 300
 
 
 @dataclass(frozen=True)
 class Durability:
     """What a commit's acknowledgement promises.
 
-    ``kind``: ``none``, ``delayed`` (on disk within ``max_ms``) or ``fsync-per-commit``.
+    ``kind``: ``none``, ``delayed`` (on disk within ``max_ms``, or later than the acknowledgement by a time
+    that nobody states: None) or ``fsync-per-commit``.
     """
 
     kind: str
     max_ms: float | None = None
 
-    KINDS: ClassVar[tuple[str, ...]] = ("none", "delayed", "fsync-per-commit")
+    ALLOWED: ClassVar[tuple[str, ...]] = ("none", "fsync-per-commit", "delayed", "delayed(N ms)")
 
     def satisfies(self, declared: Durability) -> bool:
-        """The same kind of promise, kept at least as soon as declared."""
+        """The same kind of promise, kept at least as soon as declared; without a bound no bound is kept."""
         if self.kind != declared.kind:
             return False
-        return self.max_ms is None or declared.max_ms is None or self.max_ms <= declared.max_ms
+        return declared.max_ms is None or (self.max_ms is not None and self.max_ms <= declared.max_ms)
 
     def __str__(self) -> str:
-        return f"delayed({self.max_ms:g} ms)" if self.kind == "delayed" else self.kind
+        return self.kind if self.max_ms is None else f"{self.kind}({self.max_ms:g} ms)"
 
     @classmethod
     def parse(cls, text: str) -> Durability:
-        """``none``, ``fsync-per-commit`` or ``delayed(500 ms)``; raises ParameterError."""
-        match = re.fullmatch(r"(none|fsync-per-commit|delayed\((\d+(?:\.\d+)?) ms\))", text.strip())
-        if match is None:
+        """``none``, ``fsync-per-commit``, ``delayed(500 ms)`` or ``delayed``; raises ParameterError.
+
+        No bound is zero: what is on disk when it is acknowledged is ``fsync-per-commit``.
+        """
+        match = re.fullmatch(r"(none|fsync-per-commit|delayed)|delayed\((\d+(?:\.\d+)?) ms\)", text.strip())
+        if match is None or (match[2] and not float(match[2])):
             raise ParameterError(
-                f"durability: {text!r} is not a class; allowed: none, fsync-per-commit, delayed(N ms)"
+                f"durability: {text!r} is not a class; allowed: {', '.join(cls.ALLOWED)} with N above 0"
             )
         return cls("delayed", float(match[2])) if match[2] else cls(match[1])
 
 
 @dataclass(frozen=True)
 class Server:
-    """The server program that runs: where it is, what it says it is, and its hash."""
+    """The server program that runs: where it is, what it says it is, and its hash.
+
+    ``built`` is how it was made, in the words of a file beside it: the binary's name with ``.built`` added.
+    """
 
     path: str
     version: str
     sha256: str
+    built: str | None = None
 
 
 @dataclass(frozen=True)
 class ServerChoice:
-    """What the reader named for a stack: nothing, a server binary, or an endpoint's URL; a port or none."""
+    """What the reader named for a stack: nothing, a server binary, or an endpoint's URL; a port or none.
+
+    ``version`` is the one that a contestant asks for; None is whatever there is.
+    """
 
     binary: Path | None = None
     endpoint: str | None = None
     port: int | None = None
+    version: str | None = None
+
+    @property
+    def named(self) -> bool:
+        return self.binary is not None or self.endpoint is not None
 
     @classmethod
     def parse(cls, text: str) -> ServerChoice:
@@ -149,6 +168,28 @@ class Stack(ABC):
     @abstractmethod
     def locate(cls, choice: ServerChoice) -> Server:
         """The server that would run; raises SetupError naming the command that installs it."""
+
+    @classmethod
+    def own_version(cls) -> str | None:
+        """The version that runs when the reader names none; None for a stack that does not say."""
+        version = cls.facts.get("native", {}).get("version")
+        return None if version is None else str(version)
+
+    @classmethod
+    def located(cls, choice: ServerChoice) -> Server:
+        """What ``locate`` finds, in the version that was asked for; raises SetupError when it is another."""
+        server = cls.locate(choice)
+        if choice.version is not None and not _is_version(choice.version, server.version):
+            raise SetupError(
+                f"{cls.name}: {server.path} is version {server.version}, not {choice.version}; "
+                f"name one that is: servers={cls.name}@{choice.version}=PATH"
+            )
+        return server
+
+    @classmethod
+    def require_durability(cls, server: Server, durability: Durability) -> None:
+        """Raise StackError when this version cannot keep the class, as far as that shows before it starts."""
+        del server, durability
 
     # --- life ---------------------------------------------------------------------------------
     @abstractmethod
@@ -225,6 +266,21 @@ class Stack(ABC):
     @abstractmethod
     def server(self) -> Server:
         """The program that runs now, as it reports itself."""
+
+
+def built_note(binary: Path) -> str | None:
+    """The first line of the file that says how a binary was made, if there is one beside it."""
+    try:
+        text = binary.with_name(f"{binary.name}.built").read_text(errors="replace").strip()
+    except OSError:
+        return None
+    return text.partition("\n")[0][:_BUILT_CHARACTERS] or None
+
+
+def _is_version(asked: str, said: str) -> bool:
+    """Whether a server's own words name the version asked for: ``18`` is also said by ``18.6``."""
+    numbers = re.findall(r"\d+(?:\.\d+)*[\w.+-]*", said)
+    return any(number == asked or number.startswith(f"{asked}.") for number in numbers)
 
 
 def sha256_of(path: Path) -> str:

@@ -80,28 +80,30 @@ class Stack(stacks.Stack):
     def locate(cls, choice: ServerChoice) -> Server:
         if choice.endpoint:
             return _Running.listening_at(*_host_and_port(choice.endpoint)).server()
-        binary = choice.binary or cls._install_root() / "bin" / cls.facts["native"]["binary"]
+        binary = choice.binary or cls._binary(choice.version)
         if not binary.is_file():
-            raise SetupError(f"spacetimedb: {binary} is missing; run: {cls.facts['native']['install_hint']}")
-        try:
-            printed = subprocess.run(
-                [binary, "--version"], capture_output=True, text=True, check=False, timeout=_READY_TIMEOUT_S
-            ).stdout
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise SetupError(f"spacetimedb: {binary} --version failed: {error}") from error
-        version = re.search(r"version (\d+\.\d+\.\d+\S*?);", printed)
-        if version is None:
-            raise SetupError(
-                f"spacetimedb: {binary} --version names no version; name a spacetimedb-standalone"
-            )
-        return Server(str(binary), version[1], stacks.sha256_of(binary))
+            raise SetupError(cls._how_to_get(binary, choice.version))
+        return Server(str(binary), _version_of(binary), stacks.sha256_of(binary), stacks.built_note(binary))
+
+    @classmethod
+    def _how_to_get(cls, binary: Path, version: str | None) -> str:
+        native = cls.facts["native"]
+        if version in (None, native["version"]):
+            return f"spacetimedb: {binary} is missing; run: {native['install_hint']}"
+        return f"spacetimedb {version} is not on this machine; {native['other_versions_hint']}".replace(
+            "VERSION", str(version)
+        )
 
     @classmethod
     def commit_log_timer(cls, version: str) -> Mapping[str, Any]:
-        """What stack.toml knows of the fsync timer of this version; raises StackError when it knows nothing."""
+        """What stack.toml knows of the fsync timer of this version; raises StackError when it knows nothing.
+
+        ``max_ms`` is missing where there is no timer, which is no bound, or where nobody has read its source.
+        """
+        facts = cls.facts["durability"]
         known = [
             entry
-            for entry in cls.facts["durability"]["commit_log_timer"]
+            for entry in facts["commit_log_timer"]
             if _numbers(entry["from_version"]) <= _numbers(version)
         ]
         if not known:
@@ -109,11 +111,43 @@ class Stack(stacks.Stack):
                 f"spacetimedb: the fsync timer of version {version} is not known; "
                 "name a server from 1.2.0 on, or add its timer to stacks/spacetimedb/stack.toml"
             )
-        return dict(max(known, key=lambda entry: _numbers(entry["from_version"])))
+        if _numbers(version) > _numbers(facts["read_up_to"]):
+            return {"verified": False, "says": f"not known: sources were read up to {facts['read_up_to']}"}
+        newest = max(known, key=lambda entry: _numbers(entry["from_version"]))
+        says = f"{newest['max_ms']} ms" if "max_ms" in newest else "none: one fsync follows the other"
+        return {**newest, "says": f"{says}, by the source of this version"}
+
+    @classmethod
+    def require_durability(cls, server: Server, durability: Durability) -> None:
+        timer = cls.commit_log_timer(server.version)
+        timer_ms: float | None = timer.get("max_ms")
+        known = _numbers(server.version) <= _numbers(cls.facts["durability"]["read_up_to"])
+        confirms = known and _numbers(server.version) >= _CONFIRMED_READS_SINCE
+        allowed = ["none", "delayed"]
+        allowed += [] if timer_ms is None else [f"delayed({timer_ms:g} ms) or more"]
+        allowed += ["fsync-per-commit"] if confirms else []
+        kept = {
+            "fsync-per-commit": confirms,
+            "delayed": durability.max_ms is None or (timer_ms is not None and timer_ms <= durability.max_ms),
+        }
+        if not kept.get(durability.kind, True):
+            why = f"its fsync timer is {timer['says']}"
+            if durability.kind == "fsync-per-commit" and known:
+                why = "it answers before the fsync, as all before 1.4.0 do"
+            raise StackError(
+                f"spacetimedb: {server.version} cannot keep {durability}: {why}; allowed: {', '.join(allowed)}"
+            )
 
     @classmethod
     def _install_root(cls) -> Path:
-        return cache_directory() / "build" / f"spacetimedb-{cls.facts['native']['version']}"
+        return cls._binary(None).parent.parent
+
+    @classmethod
+    def _binary(cls, version: str | None) -> Path:
+        """Where our own server of a version is, or would be; None is the version that we compile."""
+        native = cls.facts["native"]
+        root = cache_directory() / "build" / f"spacetimedb-{version or native['version']}"
+        return root / "bin" / str(native["binary"])
 
     # --- life ---------------------------------------------------------------------------------
     def start(self) -> None:
@@ -122,22 +156,22 @@ class Stack(stacks.Stack):
         drift = runpy.run_path(str(_MODULE / "check.py"))["drift"](_MODULE)
         if drift:
             raise SetupError(f"spacetimedb: {drift}")
-        located = self.locate(self.context.choice)
-        self._require_possible(located.version)
+        located = self.located(self.context.choice)
+        self.require_durability(located, self.context.durability)
         try:
-            self._connect(Path(located.path))
+            self._connect(located)
             self._publish()
         except BaseException:
             self.stop()
             raise
 
-    def _connect(self, binary: Path) -> None:
+    def _connect(self, located: Server) -> None:
         """Log in to the server that the reader named, or to a fresh one of our own."""
         if self.context.choice.endpoint:
             host, port = _host_and_port(self.context.choice.endpoint)
             database = f"gapbook-{secrets.token_hex(6)}"
         else:
-            host, port, database = "127.0.0.1", self._start_server(binary), "bank"
+            host, port, database = "127.0.0.1", self._start_server(Path(located.path)), "bank"
         self._api = httpx.Client(
             base_url=f"http://{host}:{port}/v1", timeout=_REQUEST_TIMEOUT_S, trust_env=False
         )
@@ -150,22 +184,9 @@ class Stack(stacks.Stack):
             "database": database,
             "token": token,
         }
-        if self.context.durability.kind == "fsync-per-commit":
-            self._address["confirmed"] = True
-
-    def _require_possible(self, version: str) -> None:
-        """Raise StackError when this version cannot keep the durability class that was asked for."""
-        asked, timer_ms = self.context.durability, self.commit_log_timer(version)["max_ms"]
-        if asked.kind == "fsync-per-commit" and _numbers(version) < _CONFIRMED_READS_SINCE:
-            raise StackError(
-                f"spacetimedb: {version} cannot acknowledge after the fsync (1.4.0 and later can); "
-                f"allowed: none, delayed({timer_ms} ms)"
-            )
-        if asked.kind == "delayed" and asked.max_ms is not None and asked.max_ms < timer_ms:
-            raise StackError(
-                f"spacetimedb: {version} fsyncs its log each {timer_ms} ms and cannot keep {asked}; "
-                f"allowed: none, delayed({timer_ms} ms) or more"
-            )
+        if _numbers(located.version) >= _CONFIRMED_READS_SINCE:
+            # Said either way: what an address leaves out depends on the protocol (v2 and v3 confirm, v1 does not).
+            self._address["confirmed"] = self.context.durability.kind == "fsync-per-commit"
 
     def _start_server(self, binary: Path) -> int:
         """Start the server over a fresh directory; its port."""
@@ -256,7 +277,7 @@ class Stack(stacks.Stack):
             "log_directives": ",".join(running.toml("config.toml").get("logs", {}).get("directives", [])),
             "data_file_system": running.file_system,
             "module_program": str(database["initial_program"]),
-            "commit_log_timer": f"not readable; {timer['max_ms']} ms by the source of this version",
+            "commit_log_timer": f"not readable; {timer['says']}",
             "commit_log_timer_verified": str(timer["verified"]).lower(),
         }
 
@@ -270,7 +291,8 @@ class Stack(stacks.Stack):
             )
         if self._address.get("confirmed"):
             return Durability("fsync-per-commit")
-        return Durability("delayed", float(self.commit_log_timer(running.version)["max_ms"]))
+        max_ms = self.commit_log_timer(running.version).get("max_ms")
+        return Durability("delayed", None if max_ms is None else float(max_ms))
 
     def committed_transfers(self) -> int:
         """Half of the rows that ``transfer`` wrote to ``accounts``, which each transfer makes two of.
@@ -439,7 +461,8 @@ class _Running:
 
     def server(self) -> Server:
         program = Path(f"/proc/{self.pid}/exe")
-        return Server(str(program.readlink()), self.version, stacks.sha256_of(program))
+        path = program.readlink()
+        return Server(str(path), self.version, stacks.sha256_of(program), stacks.built_note(path))
 
 
 def _listening_processes(port: int) -> Iterator[int]:
@@ -463,6 +486,20 @@ def _host_and_port(url: str) -> tuple[str, int]:
     if parts.scheme != "http" or parts.hostname not in {"127.0.0.1", "localhost"}:
         raise StackError(f"spacetimedb: {url} is not a server of this machine; name http://127.0.0.1:PORT")
     return "127.0.0.1", parts.port or _DEFAULT_PORT
+
+
+def _version_of(binary: Path) -> str:
+    """What the binary says of itself; raises SetupError for one that is no SpacetimeDB server."""
+    try:
+        printed = subprocess.run(
+            [binary, "--version"], capture_output=True, text=True, check=False, timeout=_READY_TIMEOUT_S
+        ).stdout
+    except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError) as error:
+        raise SetupError(f"spacetimedb: {binary} --version failed: {error}") from error
+    version = re.search(r"spacetimedb tool version (\d+\.\d+\.\d+\S*?);", printed)
+    if version is None:
+        raise SetupError(f"spacetimedb: {binary} --version names no version; name a spacetimedb-standalone")
+    return version[1]
 
 
 def _numbers(version: str) -> tuple[int, ...]:

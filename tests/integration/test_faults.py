@@ -146,9 +146,15 @@ def test_bad_input_of_the_command_is_one_line_and_exit_code_2(
         ),
         ({"source": "../x"}, "source: no run '../x' of both-optimized; allowed: live, resume, published"),
         ({"source": "resume"}, "source: no interrupted run with these parameters in "),
-        ({"servers": "mysql=http://127.0.0.1:1"}, "servers: 'mysql' is the system of no contestant"),
+        (
+            {"servers": "mysql=http://127.0.0.1:1"},
+            "servers: 'mysql' is for the system 'mysql', which no contestant has",
+        ),
         ({"servers": "postgres=/absent"}, "servers: /absent is neither a server binary nor a URL"),
-        ({"servers": "postgres"}, "servers: 'postgres' is not of the form STACK=BINARY or STACK=URL"),
+        (
+            {"servers": "postgres"},
+            "servers: 'postgres' is not of the form STACK=BINARY, STACK=URL or STACK@VERSION=BINARY",
+        ),
         ({"contestants": "mysql"}, "contestants: 'mysql' is unknown; allowed: postgres-rust"),
     ],
 )

@@ -13,7 +13,7 @@ from typing import Any
 import jupytext
 import pytest
 
-from gapbook import campaign
+from gapbook import campaign, chapter
 from gapbook.book import chapters
 from gapbook.clients import Client
 from gapbook.exhibits import Exhibits
@@ -22,7 +22,6 @@ from gapbook.parameters import check_parameters, parse_assignment
 from gapbook.paths import CHECKOUT
 from gapbook.record import published_folder
 from gapbook.scenario import Scenario
-from gapbook.stacks import discover_stacks
 from tests.unit import stored_runs as runs
 
 
@@ -69,8 +68,8 @@ def _no_server(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(campaign._Campaign, "run", run)
     monkeypatch.setattr(Client, "resolved_command", lambda self: [])
-    for stack in discover_stacks().values():
-        monkeypatch.setattr(stack, "locate", lambda choice: None)
+    monkeypatch.setattr(campaign, "require_servers", lambda *told: None)
+    monkeypatch.setattr(chapter, "absent_versions", lambda *told: {})
     monkeypatch.setattr(Exhibits, "glue", lambda self, **more: None)
 
 

@@ -170,6 +170,7 @@ def test_an_engine_inside_its_caller_has_no_server_to_pin_delay_or_kill(settings
         (Variant("postgres", "none", None, None), "postgres (none)"),
         (Variant("postgres", str(DELAYED), "serializable", 1), "postgres (serializable, 1 core)"),
         (Variant("postgres", str(DELAYED), None, 2), "postgres (2 cores)"),
+        (Variant("spacetimedb", "none", None, None, "2.8.3"), "spacetimedb 2.8.3 (none)"),
         (
             Variant("postgres", "fsync-per-commit", "serializable", 2),
             "postgres (fsync-per-commit, serializable, 2 cores)",
@@ -209,6 +210,7 @@ def test_levels_name_the_same_thing_alike_for_all_systems() -> None:
         ({"server_cores": 1}, "server cores", "1"),
         ({"round_trip_ms": 0.5}, "round trip", "0.5 ms"),
         ({"flaws": ({"name": "replayed-pairs"},)}, "counting", "replayed-pairs"),
+        ({"version": "18.6"}, "system", "postgres 18.6"),
     ],
 )
 def test_each_setting_is_a_dimension_of_its_own(settings: dict[str, Any], dimension: str, level: str) -> None:

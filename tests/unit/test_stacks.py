@@ -16,12 +16,14 @@ def test_a_path_that_is_no_file_is_refused() -> None:
         ServerChoice.parse("/nowhere/postgres")
 
 
-@pytest.mark.parametrize("text", ["none", "fsync-per-commit", "delayed(500 ms)", "delayed(1.5 ms)"])
+@pytest.mark.parametrize(
+    "text", ["none", "fsync-per-commit", "delayed", "delayed(500 ms)", "delayed(1.5 ms)"]
+)
 def test_durability_reads_what_it_prints(text: str) -> None:
     assert str(Durability.parse(text)) == text
 
 
-@pytest.mark.parametrize("text", ["", "fast", "delayed", "delayed(-1 ms)", "delayed(500)"])
+@pytest.mark.parametrize("text", ["", "fast", "delayed()", "delayed(0 ms)", "delayed(-1 ms)", "delayed(500)"])
 def test_other_durability_is_refused(text: str) -> None:
     with pytest.raises(ParameterError, match="allowed: none, fsync-per-commit, delayed"):
         Durability.parse(text)
@@ -33,6 +35,14 @@ def test_a_later_or_weaker_promise_does_not_satisfy() -> None:
     assert not Durability.parse("delayed(501 ms)").satisfies(declared)
     assert not Durability.parse("none").satisfies(declared)
     assert not Durability.parse("fsync-per-commit").satisfies(declared)
+
+
+def test_a_delay_without_a_bound_satisfies_no_bound() -> None:
+    unbounded = Durability.parse("delayed")
+    assert unbounded.satisfies(unbounded)
+    assert Durability.parse("delayed(498 ms)").satisfies(unbounded)
+    assert not unbounded.satisfies(Durability.parse("delayed(498 ms)"))
+    assert not Durability.parse("fsync-per-commit").satisfies(unbounded)
 
 
 def test_stacks_are_found_by_their_folders_and_give_a_reason_for_every_setting() -> None:
