@@ -22,10 +22,11 @@ from gapbook.ceilings import Ceilings, median_ceilings
 from gapbook.choices import choice_of, require_servers, require_used
 from gapbook.deployment import Deployment
 from gapbook.errors import ParameterError, RecordError, StackError
+from gapbook.journal import Journal
 from gapbook.killcheck import kill_check
 from gapbook.paths import CHECKOUT, deployments_directory
 from gapbook.plan import PlannedTrial, make_plan
-from gapbook.record import Journal, Run, find_finished, find_run, latest_published, live_folder
+from gapbook.record import Run, find_finished, find_run, latest_published, live_folder
 from gapbook.scenario import Scenario, Variant
 from gapbook.stacks import ServerChoice, Stack, StackContext
 from gapbook.trial import run_trial
@@ -113,7 +114,7 @@ class _Campaign:
             "servers": {name: choice.without_password() for name, choice in choices.items()},
         }
         key = hashlib.sha256(json.dumps(self.described, sort_keys=True).encode()).hexdigest()[:12]
-        self.journal = Journal(live_folder(scenario.chapter), key)
+        self.journal = Journal(live_folder(scenario.chapter), key, plan)
 
     def run(self, *, resume: bool) -> Run:
         if resume and not self.journal.trials():
@@ -123,7 +124,9 @@ class _Campaign:
                 return finished
         with self.journal.locked(resume=resume):
             if resume:
-                facts = self.journal.plan()["facts"]
+                facts = self.journal.facts()
+                for line in self.journal.left_out():
+                    self.say(line)
                 facts["resumed_unix_s"] = [*facts.get("resumed_unix_s", []), time.time()]
             else:
                 facts = {

@@ -1,54 +1,56 @@
-"""The record of a run: written trial by trial, hashed, never trusted unread.
+"""The record of finished runs: hashed, checked against a schema, never trusted unread.
 
 A finished run is ``FOLDER/<run id>/`` with ``manifest.json``, ``trials.parquet`` and
 ``histograms.parquet``; the manifest holds the sha256 of the other two, and the run id is derived
-from the sha256 of the manifest. A run under way is ``FOLDER/incomplete-<plan key>/`` with one JSON
-file a trial, so that whatever was measured is kept and can be resumed.
+from the sha256 of the manifest. A run under way is kept by :mod:`gapbook.journal`.
 """
 
 from __future__ import annotations
 
-import fcntl
+import errno
 import hashlib
+import io
 import json
 import os
-import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import re
+import stat
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias
 
 import polars as pl
 
 from gapbook.errors import RecordError
 from gapbook.paths import CHECKOUT
+from gapbook.record_schema import FILES, FORMAT_VERSION, HISTOGRAMS, TRIALS, checked_manifest, one_line
+from gapbook.record_tables import checked_histograms, checked_trials
 
 __all__ = [
-    "FORMAT_VERSION",
-    "Journal",
+    "MANIFEST",
+    "STAGED",
     "Run",
+    "canonical",
     "find_finished",
     "find_run",
     "latest_published",
     "live_folder",
     "load_run",
     "published_folder",
+    "read_bytes",
+    "read_run",
+    "run_id_of",
 ]
 
-FORMAT_VERSION = 1
+MANIFEST = "manifest.json"
+STAGED = "finishing-"
+"""What the name of a folder begins with in which a run is put together."""
 _ID_LENGTH = 12
-_Result = TypeVar("_Result")
-_HISTOGRAM_COLUMNS = ("service_time_histogram", "response_time_histogram")
-# What every reader of a run asks for, though no trial of it may have come so far.
-_MEASURED = {
-    "goodput_per_s": pl.Float64,
-    "acknowledged": pl.Int64,
-    "completed_in_window": pl.Int64,
-    "server_memory_bytes": pl.Int64,
-}
-_STAGED = "finishing-"
-_MANIFEST, _TRIALS, _HISTOGRAMS = "manifest.json", "trials.parquet", "histograms.parquet"
+_RUN_ID = re.compile(f"[0-9a-f]{{{_ID_LENGTH}}}")
+_MOST_ROWS = 1_000_000
+_WHAT_TO_DO = "; take a fresh copy of the run, or name another with source="
+
+_Content: TypeAlias = tuple[dict[str, Any], pl.DataFrame]
 
 
 def published_folder(chapter: str) -> Path:
@@ -75,157 +77,108 @@ class Run:
         return self.folder.parent.parent == CHECKOUT / "results"
 
 
-class Journal:
-    """A run under way. One process at a time may write it (``flock``, released by the kernel)."""
-
-    def __init__(self, folder: Path, plan_key: str) -> None:
-        self.folder = folder
-        self.plan_key = plan_key
-        self.directory = folder / f"incomplete-{plan_key}"
-
-    @contextmanager
-    def locked(self, *, resume: bool) -> Iterator[None]:
-        """Hold the journal; raises RecordError when another process does, or when there is none to resume."""
-        if resume and not self.trials():
-            others = sorted(path.name for path in self.folder.glob("incomplete-*"))
-            raise RecordError(
-                f"source: no interrupted run with these parameters in {self.folder}; "
-                f"there are: {', '.join(others) or 'none'}; use source=live to start one"
-            )
-        if not resume and self.trials():
-            raise RecordError(
-                f"source: an interrupted run with these parameters is kept in {self.directory}; "
-                "use source=resume to finish it, or remove that folder to start again"
-            )
-        self._write_guarded(lambda: self.directory.mkdir(parents=True, exist_ok=True))
-        lock = os.open(self.directory, os.O_RDONLY)
-        try:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise RecordError(
-                    f"source: another process is writing {self.directory}; wait for it"
-                ) from None
-            try:
-                yield
-            finally:
-                if self.directory.is_dir() and not self.trials():
-                    shutil.rmtree(self.directory)
-        finally:
-            os.close(lock)
-
-    def trials(self) -> dict[int, dict[str, Any]]:
-        """Trials measured so far, by number."""
-        found = {}
-        for path in sorted(self.directory.glob("trial-*.json")):
-            row = json.loads(path.read_text())
-            found[int(row["trial"])] = row
-        return found
-
-    def write_plan(self, plan: Mapping[str, Any]) -> None:
-        self._write(self.directory / "plan.json", _canonical(plan))
-
-    def plan(self) -> dict[str, Any]:
-        """The plan of a run to resume, as it was first written."""
-        stored: dict[str, Any] = json.loads((self.directory / "plan.json").read_text())
-        return stored
-
-    def add(self, row: Mapping[str, Any]) -> None:
-        self._write(self.directory / f"trial-{row['trial']:05d}.json", json.dumps(row).encode())
-
-    def finish(self, manifest: Mapping[str, Any]) -> Run:
-        """Turn the journal into a finished run, atomically, and return it as read back."""
-        rows = [row for _, row in sorted(self.trials().items())]
-        trials, histograms = _frames(rows)
-        staged = self.folder / f"{_STAGED}{self.plan_key}"
-
-        def stage() -> str:
-            shutil.rmtree(staged, ignore_errors=True)
-            staged.mkdir(parents=True)
-            trials.write_parquet(staged / _TRIALS)
-            histograms.write_parquet(staged / _HISTOGRAMS)
-            content = {
-                **manifest,
-                "format": FORMAT_VERSION,
-                "files": {name: _sha256(staged / name) for name in (_TRIALS, _HISTOGRAMS)},
-            }
-            run_id = _run_id(content)
-            (staged / _MANIFEST).write_bytes(_canonical({**content, "run_id": run_id}))
-            return run_id
-
-        run_id = self._write_guarded(stage)
-        final = self.folder / run_id
-        shutil.rmtree(final, ignore_errors=True)
-        staged.rename(final)
-        shutil.rmtree(self.directory)
-        return load_run(final)
-
-    def _write(self, path: Path, data: bytes) -> None:
-        """Write a file whole or not at all, and onto the disk."""
-
-        def write() -> None:
-            partial = path.with_suffix(".partial")
-            with partial.open("wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            partial.replace(path)
-
-        self._write_guarded(write)
-
-    def _write_guarded(self, action: Callable[[], _Result]) -> _Result:
-        try:
-            return action()
-        except OSError as error:
-            raise RecordError(
-                f"run: {error.filename or self.directory} cannot be written ({error.strerror}); "
-                "trials finished so far are kept; make room, then use source=resume"
-            ) from error
-
-
 def load_run(folder: Path) -> Run:
-    """Read a finished run and check every file against the manifest, and the manifest against the id.
+    """Read a finished run: every file against the manifest, the manifest against the id, all against the
+    schema of the record.
 
-    Raises RecordError naming the file that is missing or was changed.
+    Raises RecordError in one line that names the run, the file and what is wrong with it.
     """
+    return read_run(folder, folder.name)
+
+
+def read_run(folder: Path, run_id: str) -> Run:
+    """The run of that id, wherever its folder lies; raises RecordError."""
     try:
-        written = (folder / _MANIFEST).read_bytes()
-        manifest = json.loads(written)
-    except OSError as error:
-        raise RecordError(f"run {folder.name}: manifest.json cannot be read ({error.strerror})") from error
+        manifest = _read_manifest(folder, run_id)
+        facts = checked_manifest(manifest)
+        tables = {name: _read_table(folder / name, facts["files"][name]) for name in FILES}
+        trials = checked_trials(tables[TRIALS], facts)
+        histograms = checked_histograms(tables[HISTOGRAMS], trials)
     except ValueError as error:
-        raise RecordError(f"run {folder.name}: manifest.json was changed (not JSON: {error})") from error
+        raise RecordError(f"run {run_id}: {error}{_WHAT_TO_DO}") from error
+    for written in range(facts["format"], FORMAT_VERSION):
+        facts, trials = _UPGRADES[written](facts, trials)
+    return Run(run_id, folder, facts, trials, histograms)
+
+
+def _read_manifest(folder: Path, run_id: str) -> dict[str, Any]:
+    """The manifest as it was written; raises ValueError for one that is not that of ``run_id``."""
+    written = _read_named(folder / MANIFEST)
+    try:
+        manifest = json.loads(written, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{MANIFEST} was changed (not JSON: {one_line(error)})") from error
     if not isinstance(manifest, dict):
-        raise RecordError(f"run {folder.name}: manifest.json was changed (it holds no object)")
-    run_id = manifest.pop("run_id", None)
-    if run_id != _run_id(manifest) or written != _canonical({**manifest, "run_id": run_id}):
-        raise RecordError(f"run {folder.name}: manifest.json was changed; its hash gives {_run_id(manifest)}")
-    if run_id != folder.name:
-        raise RecordError(f"run {folder.name}: the folder was renamed; manifest.json is that of run {run_id}")
-    if manifest["format"] != FORMAT_VERSION:
-        raise RecordError(f"run {run_id}: format {manifest['format']}; this version reads {FORMAT_VERSION}")
-    for name, expected in manifest["files"].items():
-        try:
-            actual = _sha256(folder / name)
-        except OSError:
-            raise RecordError(f"run {run_id}: {name} is missing") from None
-        if actual != expected:
-            raise RecordError(
-                f"run {run_id}: {name} was changed; sha256 {actual[:12]}, recorded {expected[:12]}"
-            )
-    return Run(
-        run_id,
-        folder,
-        manifest,
-        pl.read_parquet(folder / _TRIALS),
-        pl.read_parquet(folder / _HISTOGRAMS),
-    )
+        raise ValueError(f"{MANIFEST} was changed (it holds no object)")
+    stated = manifest.pop("run_id", None)
+    found = run_id_of(manifest)
+    if stated != found or written != canonical({**manifest, "run_id": stated}):
+        raise ValueError(f"{MANIFEST} was changed; its hash gives {found}")
+    if stated != run_id:
+        raise ValueError(f"the folder was renamed; {MANIFEST} is that of run {stated}")
+    written_as = manifest.get("format")
+    if type(written_as) is not int or not 1 <= written_as <= FORMAT_VERSION:
+        raise ValueError(f"format is {one_line(repr(written_as))}; this version reads 1 to {FORMAT_VERSION}")
+    return manifest
+
+
+def _refuse_constant(text: str) -> float:
+    raise ValueError(f"{text} is no number")
+
+
+def _read_table(path: Path, sha256: str) -> pl.DataFrame:
+    """A table whose bytes have the hash; raises ValueError."""
+    data = _read_named(path)
+    actual = hashlib.sha256(data).hexdigest()
+    if actual != sha256:
+        raise ValueError(f"{path.name} was changed; sha256 {actual[:12]}, recorded {sha256[:12]}")
+    try:
+        rows = pl.scan_parquet(io.BytesIO(data)).select(pl.len()).collect().item()
+        if rows > _MOST_ROWS:
+            raise ValueError(f"{path.name} has {rows:,} rows; allowed: up to {_MOST_ROWS:,}")
+        return pl.read_parquet(io.BytesIO(data))
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise ValueError(f"{path.name} cannot be read as a table ({one_line(error)})") from error
+
+
+def read_bytes(path: Path) -> bytes:
+    """The bytes of a regular file that lies where it is named; raises ValueError saying what else it is."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        raise ValueError("is missing") from None
+    except OSError as error:
+        reason = "it is a link" if error.errno == errno.ELOOP else error.strerror
+        raise ValueError(f"cannot be read ({reason})") from error
+    try:
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            raise ValueError("is no regular file")
+        with os.fdopen(file, "rb", closefd=False) as reader:
+            return reader.read()
+    finally:
+        os.close(file)
+
+
+def _read_named(path: Path) -> bytes:
+    try:
+        return read_bytes(path)
+    except ValueError as error:
+        raise ValueError(f"{path.name} {error}") from error
+
+
+def _upgrade_1_to_2(facts: dict[str, Any], trials: pl.DataFrame) -> _Content:
+    """Format 1 kept no parameters and knew one session, as the defaults of the schema say already."""
+    return facts, trials
+
+
+_UPGRADES: Mapping[int, Callable[[dict[str, Any], pl.DataFrame], _Content]] = {1: _upgrade_1_to_2}
+"""From each earlier format to the next: what was stored, checked, becomes what is read today."""
 
 
 def find_run(chapter: str, run_id: str) -> Run:
     """A stored run by its id (published runs first); raises RecordError listing what there is."""
     for folder in (published_folder(chapter) / run_id, live_folder(chapter) / run_id):
-        if run_id and folder.is_dir():
+        if _RUN_ID.fullmatch(run_id) and folder.is_dir():
             return load_run(folder)
     there_are = [
         path.name
@@ -233,7 +186,7 @@ def find_run(chapter: str, run_id: str) -> Run:
         for path in _finished(parent)
     ]
     raise RecordError(
-        f"source: no run {run_id!r} of {chapter}; allowed: live, resume, published"
+        f"source: no run {one_line(repr(run_id))} of {chapter}; allowed: live, resume, published"
         + "".join(f", {name}" for name in there_are)
     )
 
@@ -255,38 +208,15 @@ def latest_published(chapter: str) -> Run:
 
 def _finished(parent: Path) -> Sequence[Path]:
     return sorted(
-        path.parent for path in parent.glob(f"*/{_MANIFEST}") if not path.parent.name.startswith(_STAGED)
+        path.parent for path in parent.glob(f"*/{MANIFEST}") if not path.parent.name.startswith(STAGED)
     )
 
 
-def _frames(rows: Sequence[Mapping[str, Any]]) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Trials without, and histograms of each trial; nested values are kept as JSON text."""
-    flat = [
-        {
-            key: json.dumps(value, sort_keys=True) if isinstance(value, dict | list) else value
-            for key, value in row.items()
-            if key not in _HISTOGRAM_COLUMNS
-        }
-        for row in rows
-    ]
-    histograms = [
-        {"trial": row["trial"], **{column: row.get(column) for column in _HISTOGRAM_COLUMNS}} for row in rows
-    ]
-    schema = {"trial": pl.Int64, **dict.fromkeys(_HISTOGRAM_COLUMNS, pl.String)}
-    trials = pl.DataFrame(flat, infer_schema_length=None)
-    absent = [
-        pl.lit(None, kind).alias(name) for name, kind in _MEASURED.items() if name not in trials.columns
-    ]
-    return trials.with_columns(absent), pl.DataFrame(histograms, schema=schema)
-
-
-def _canonical(content: Mapping[str, Any]) -> bytes:
+def canonical(content: Mapping[str, Any]) -> bytes:
+    """The one way in which an object is written; raises ValueError for text that is no UTF-8."""
     return json.dumps(content, sort_keys=True, indent=1, ensure_ascii=False).encode() + b"\n"
 
 
-def _run_id(manifest: Mapping[str, Any]) -> str:
-    return hashlib.sha256(_canonical(manifest)).hexdigest()[:_ID_LENGTH]
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def run_id_of(manifest: Mapping[str, Any]) -> str:
+    """The id that follows from a manifest without its id; raises ValueError."""
+    return hashlib.sha256(canonical(manifest)).hexdigest()[:_ID_LENGTH]

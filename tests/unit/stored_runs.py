@@ -8,8 +8,9 @@ from typing import Any
 
 from hdrh.histogram import HdrHistogram
 
+from gapbook.journal import Journal
 from gapbook.plan import PlannedTrial, make_plan
-from gapbook.record import Journal, Run
+from gapbook.record import Run
 from gapbook.scenario import Contestant, Scenario, Workload
 from gapbook.stacks import Durability
 
@@ -81,6 +82,11 @@ def valid(planned: PlannedTrial, goodput_per_s: float | None = None, **changed: 
         "ceiling_per_s": 1e6,
         "goodput_per_s": goodput_per_s,
         "completed_in_window": round(goodput_per_s * 2) + 8,
+        "mean_in_flight": 8.0,
+        "mean_service_time_s": 8 / goodput_per_s,
+        "attempted": round(goodput_per_s * 2.5) + 2,
+        "in_doubt": 0,
+        "client_cpu_s": 0.5,
         "acknowledged": round(goodput_per_s * 2.5),
         "committed": round(goodput_per_s * 2.5),
         "metric_transactions": None,
@@ -147,7 +153,7 @@ def store(
 ) -> Run:
     """A finished run of these rows."""
     system = {"version": "1.0", "sha256": "a" * 64, "settings": {"fsync": "on"}}
-    manifest = {
+    manifest: dict[str, Any] = {
         "chapter": scenario.chapter,
         "scenario": scenario.as_dict(),
         "blocks": 1 + max(int(row["block"]) for row in rows),
@@ -168,9 +174,12 @@ def store(
         ],
         **facts,
     }
-    journal = Journal(folder, "key")
+    plan = planned_trials(manifest["blocks"], scenario)
+    manifest["trials"] = [list(vars(planned).values()) for planned in plan]
+    journal = Journal(folder, "key", plan)
     with journal.locked(resume=False):
         journal.write_plan({"facts": {}})
         for row in rows:
             journal.add(row)
+        assert not journal.left_out()
         return journal.finish(manifest)
