@@ -167,8 +167,9 @@ def _read_named(path: Path) -> bytes:
 
 
 def _upgrade_1_to_2(facts: dict[str, Any], trials: pl.DataFrame) -> _Content:
-    """Format 1 kept no parameters and knew one session, as the defaults of the schema say already."""
-    return facts, trials
+    """Format 1 had one window for all, one session, and kept no parameters; the schema's defaults say the rest."""
+    window_s = pl.col("window_s").fill_null(facts["scenario"]["window_s"])
+    return facts, trials.with_columns(window_s)
 
 
 _UPGRADES: Mapping[int, Callable[[dict[str, Any], pl.DataFrame], _Content]] = {1: _upgrade_1_to_2}

@@ -31,6 +31,7 @@ Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 Positive: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
 Amount: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=1e18)]
 Seconds: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
+Window: TypeAlias = Annotated[float, msgspec.Meta(gt=0, le=1e6)]
 UnixSeconds: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=253_402_300_799)]
 Alpha: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=100)]
 Name: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
@@ -97,6 +98,7 @@ class ContestantFacts(msgspec.Struct):
     max_retries: Count = 0
     initial_balance: Count | None = None
     rate_per_s: Amount | None = None
+    window_s: Window | None = None
 
 
 class WorkloadFacts(msgspec.Struct):
@@ -111,7 +113,7 @@ class ScenarioFacts(msgspec.Struct):
     workload: WorkloadFacts
     alphas: Annotated[list[Alpha], msgspec.Meta(min_length=1)]
     connections: Positive
-    window_s: Annotated[float, msgspec.Meta(gt=0, le=1e6)]
+    window_s: Window
     warmup_s: Annotated[float, msgspec.Meta(ge=0, le=1e6)]
     durability: str
     seed: Count

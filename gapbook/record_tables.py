@@ -89,7 +89,9 @@ TRIAL_COLUMNS: Mapping[str, _Column] = {
     "labels": _Column(_TEXT, "always", list[str]),
     "gates": _Column(_TEXT, "always", list[_Gate]),
     "ceiling_per_s": _Column(_FLOAT),
+    "window_s": _Column(_FLOAT),
     "goodput_per_s": _Column(_FLOAT, "when valid"),
+    "acknowledged_in_window": _Column(_INTEGER),
     "completed_in_window": _Column(_INTEGER, "when valid"),
     "mean_in_flight": _Column(_FLOAT, "when valid"),
     "mean_service_time_s": _Column(_FLOAT, "when valid"),
@@ -100,6 +102,7 @@ TRIAL_COLUMNS: Mapping[str, _Column] = {
     "in_doubt": _Column(_INTEGER, "when valid"),
     "lost_connections": _Column(_INTEGER, absent=0),
     "per_second": _Column(_TEXT, "when valid", list[Count]),
+    "per_100ms": _Column(_TEXT, holds=list[Count]),
     "flawed": _Column(_TEXT, holds=_Flawed, absent="{}"),
     "committed": _Column(_INTEGER),
     "metric_transactions": _Column(_INTEGER),
@@ -135,7 +138,9 @@ def make_tables(rows: Sequence[Mapping[str, Any]]) -> tuple[pl.DataFrame, pl.Dat
     """
     for row in rows:
         if unknown := sorted(row.keys() - TRIAL_COLUMNS.keys() - HISTOGRAM_COLUMNS.keys()):
-            raise ValueError(f"trial {row['trial']}: {', '.join(unknown)} is no column of the record")
+            raise ValueError(
+                f"trial {row['trial']}: {', '.join(unknown)} is no column of the record (gapbook/record_tables.py)"
+            )
     trials = _make_table(rows, TRIAL_COLUMNS)
     _require_whole(trials)
     return trials, _make_table(rows, HISTOGRAM_COLUMNS)

@@ -157,6 +157,7 @@ def store(
         "chapter": scenario.chapter,
         "scenario": scenario.as_dict(),
         "blocks": 1 + max(int(row["block"]) for row in rows),
+        "sessions": 1 + max(int(row.get("session", 0)) for row in rows),
         "machine": {
             "processor": "Zen 2",
             "processors": 2,
@@ -174,9 +175,7 @@ def store(
         ],
         **facts,
     }
-    plan = planned_trials(manifest["blocks"], scenario)
-    manifest["trials"] = [list(vars(planned).values()) for planned in plan]
-    journal = Journal(folder, "key", plan)
+    journal = Journal(folder, "key", planned_trials(manifest["blocks"], scenario))
     with journal.locked(resume=False):
         journal.write_plan({"facts": {}})
         for row in rows:
