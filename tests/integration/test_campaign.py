@@ -13,6 +13,7 @@ import pytest
 
 from gapbook.campaign import obtain_run
 from gapbook.errors import RecordError
+from gapbook.journal import Journal
 from gapbook.plan import make_plan
 from gapbook.record import Run
 from gapbook.scenario import Contestant, Scenario, Workload
@@ -112,9 +113,9 @@ def _resume_with_another_server(runs: Path) -> None:
     """A run begun with one server must not be finished with another; what was measured is kept."""
     (path,) = runs.glob("*/incomplete-*/plan.json")
     original = path.read_bytes()
-    plan = json.loads(original)
+    plan = json.loads(original)["content"]
     plan["facts"]["systems"][_SERIALIZABLE]["sha256"] = "0" * 64
-    path.write_text(json.dumps(plan))
+    Journal(path.parent.parent, path.parent.name.removeprefix("incomplete-"), ()).write_plan(plan)
     with pytest.raises(RecordError) as caught:
         obtain_run(_SCENARIO, source="resume", blocks=1, choices={}, say=lambda _line: None)
     assert f"systems changed since the run was interrupted ({_SERIALIZABLE})" in str(caught.value)
@@ -159,7 +160,7 @@ def test_resume_measures_only_what_was_missing(finished: tuple[Run, dict[str, by
     run, kept, said = finished
     assert sorted(kept) == ["trial-00000.json", "trial-00001.json", "trial-00002.json"]
     for content in kept.values():
-        before = json.loads(content)
+        before = json.loads(content)["content"]
         after = run.trials.row(before["trial"], named=True)
         assert (after["started_unix_s"], after["acknowledged"]) == (
             before["started_unix_s"],
