@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from gapbook.killcheck import ALPHA, loss_probability_bound
+from gapbook.losses import BROKEN
 
 __all__ = ["KILL_COLUMNS", "broken_promises", "kill_caption", "kill_table"]
 
@@ -23,7 +24,6 @@ KILL_COLUMNS = (
     "seconds of work",
     "verdict",
 )
-_BROKEN = "lost more than its class allows"
 
 
 def kill_table(rows: Rows, labels: Mapping[str, str] | None = None) -> list[tuple[str, ...]]:
@@ -62,7 +62,7 @@ def broken_promises(rows: Rows, labels: Mapping[str, str] | None = None) -> list
     """A sentence for each contestant that lost more than its declared class allows."""
     sentences = []
     for contestant, kills in _by_contestant(rows).items():
-        broken = [row for row in kills if row["verdict"] == _BROKEN]
+        broken = [row for row in kills if row["verdict"] == BROKEN]
         if broken:
             worst = max(broken, key=lambda row: int(row["lost"]))
             work = "" if worst["lost_s"] is None else f", {_format_s(worst['lost_s'])} s of work"
@@ -105,12 +105,12 @@ def _verdict(kills: Rows) -> str:
     count = sum(row["load_s"] is not None for row in kills)
     if not count:
         return f"not checked ({kills[0]['note']})"
-    broken = sum(row["verdict"] == _BROKEN for row in kills)
+    broken = sum(row["verdict"] == BROKEN for row in kills)
     unresolved = [row for row in kills if not row["resolved"]]
     lossy = [row for row in kills if row["resolved"] and row["lost"]]
     said = []
     if broken:
-        said.append(f"{_BROKEN}, in {broken} of {count} kills")
+        said.append(f"{BROKEN}, in {broken} of {count} kills")
     if len(lossy) > broken:
         said.append(f"lost within its class, in {len(lossy) - broken} of {count} kills")
     if unresolved:

@@ -19,6 +19,7 @@ from gapbook.errors import RecordError
 from gapbook.estimate import cell_values, geometric_interval, ratio_interval
 from gapbook.factors import Decomposition, Factor, decompose
 from gapbook.interval import Interval
+from gapbook.losses import ObservedLoss, observed_loss
 from gapbook.record import Run
 from gapbook.scenario import Contestant, Scenario
 from gapbook.warmth import Warmth, warmth_of
@@ -51,6 +52,10 @@ class Findings:
     def absent(self) -> dict[str, str]:
         """Contestants that could not be measured on the run's machine, each with the reason."""
         return {row["name"]: row["reason"] for row in self.run.manifest.get("absent", [])}
+
+    def observed_loss(self, contestant: str) -> ObservedLoss:
+        """What kills of its server took of a contestant's acknowledged transfers, against its declared class."""
+        return observed_loss(self.run.manifest.get("kill_checks", []), contestant)
 
     def trials_per_block(self, contestant: str) -> float:
         """How many trials of each alpha the plan has for a contestant, in the mean block."""

@@ -7,7 +7,6 @@ what a server has not handed to the kernel; it is not the loss of power.
 
 from __future__ import annotations
 
-import math
 import signal
 import threading
 import time
@@ -24,13 +23,14 @@ from gapbook import warden
 from gapbook.clients import ClientRun, configure_load
 from gapbook.deployment import Deployment
 from gapbook.errors import ClientError, StackError
+from gapbook.losses import verdict_of
 from gapbook.scenario import Contestant, Scenario
 from gapbook.stacks import Durability, Stack
 from gapbook.survivors import IssuedWork, issued_work, surviving_prefixes
 from gapbook.way import reached
 from gapbook.work import AliasTable
 
-__all__ = ["ALPHA", "kill_check", "loss_probability_bound", "oldest_age_s", "verdict_of"]
+__all__ = ["ALPHA", "kill_check", "loss_probability_bound", "oldest_age_s"]
 
 ALPHA = 0.0
 """Transfers spread evenly over all accounts, whatever the scenario does: only then can what survived
@@ -86,24 +86,6 @@ def kill_check(
 def loss_probability_bound(kills: int, losses: int = 0) -> float:
     """One-sided 95 % upper bound (Clopper and Pearson) on the probability that a kill loses something."""
     return 1.0 if losses >= kills else float(stats.beta.ppf(_CONFIDENCE, losses + 1, kills - losses))
-
-
-def verdict_of(
-    durability: Durability, lost: int | None, lost_s: float | None, oldest_lost_s: float | None = None
-) -> str:
-    """What a kill says of the declared class; ``lost`` None is a check without an exact answer.
-
-    Seconds are estimates: a class is refuted only where both, as far as known, exceed it.
-    """
-    if lost is None:
-        return "not resolved"
-    if lost == 0:
-        return "kept"
-    allowed_ms = {"none": math.inf, "fsync-per-commit": 0.0}.get(durability.kind, durability.max_ms)
-    ages_s = [age_s for age_s in (lost_s, oldest_lost_s) if age_s is not None]
-    if allowed_ms is None or min(ages_s, default=math.inf) * 1000 <= allowed_ms:
-        return f"lost {lost:,} (within its class)"
-    return "lost more than its class allows"
 
 
 @dataclass

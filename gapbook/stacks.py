@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from gapbook import warden
 from gapbook.deployment import Deployment, Process
+from gapbook.durability import Durability
 from gapbook.errors import ParameterError, SetupError, StackError
 from gapbook.paths import CHECKOUT
 
@@ -41,42 +42,6 @@ __all__ = [
 ]
 
 _BUILT_CHARACTERS = 300
-
-
-@dataclass(frozen=True)
-class Durability:
-    """What a commit's acknowledgement promises.
-
-    ``kind``: ``none``, ``delayed`` (on disk within ``max_ms``, or later than the acknowledgement by a time
-    that nobody states: None) or ``fsync-per-commit``.
-    """
-
-    kind: str
-    max_ms: float | None = None
-
-    ALLOWED: ClassVar[tuple[str, ...]] = ("none", "fsync-per-commit", "delayed", "delayed(N ms)")
-
-    def satisfies(self, declared: Durability) -> bool:
-        """The same kind of promise, kept at least as soon as declared; without a bound no bound is kept."""
-        if self.kind != declared.kind:
-            return False
-        return declared.max_ms is None or (self.max_ms is not None and self.max_ms <= declared.max_ms)
-
-    def __str__(self) -> str:
-        return self.kind if self.max_ms is None else f"{self.kind}({self.max_ms:g} ms)"
-
-    @classmethod
-    def parse(cls, text: str) -> Durability:
-        """``none``, ``fsync-per-commit``, ``delayed(500 ms)`` or ``delayed``; raises ParameterError.
-
-        No bound is zero: what is on disk when it is acknowledged is ``fsync-per-commit``.
-        """
-        match = re.fullmatch(r"(none|fsync-per-commit|delayed)|delayed\((\d+(?:\.\d+)?) ms\)", text.strip())
-        if match is None or (match[2] and not float(match[2])):
-            raise ParameterError(
-                f"durability: {text!r} is not a class; allowed: {', '.join(cls.ALLOWED)} with N above 0"
-            )
-        return cls("delayed", float(match[2])) if match[2] else cls(match[1])
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ import pytest
 
 from gapbook.deployment import Deployment
 from gapbook.errors import StackError
-from gapbook.killcheck import kill_check, loss_probability_bound, oldest_age_s, verdict_of
+from gapbook.killcheck import kill_check, loss_probability_bound, oldest_age_s
+from gapbook.losses import verdict_of
 from gapbook.scenario import Contestant, Scenario, Workload
 from gapbook.stacks import Durability, ServerChoice, Stack, StackContext, stack_class
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gapbook.exhibits_kill import KILL_COLUMNS, broken_promises, kill_caption, kill_table
-from gapbook.killcheck import verdict_of
+from gapbook.losses import verdict_of
 from gapbook.page import values_table
 from gapbook.stacks import Durability
 

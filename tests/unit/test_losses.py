@@ -1,0 +1,57 @@
+"""What kills showed of a class: the worst of them, and whether it refutes what was declared."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from gapbook.losses import ObservedLoss, observed_loss
+from gapbook.paths import CHECKOUT
+
+
+def kill(
+    lost: int | None, lost_s: float | None, durability: str, oldest_s: float | None = None
+) -> dict[str, Any]:
+    return {
+        "contestant": "bank",
+        "durability": durability,
+        "lost": lost,
+        "lost_s": lost_s,
+        "oldest_lost_s": oldest_s,
+    }
+
+
+def test_the_worst_kill_is_told_and_one_beyond_the_class_refutes_it() -> None:
+    rows = [kill(0, 0.0, "delayed(500 ms)"), kill(900, 0.4, "delayed(500 ms)")]
+    assert observed_loss(rows, "bank") == ObservedLoss(2, 0.4, 900, refutes_declared=False)
+    rows.append(kill(3000, 1.3, "delayed(500 ms)", oldest_s=1.2))
+    assert observed_loss(rows, "bank") == ObservedLoss(3, 1.3, 3000, refutes_declared=True)
+
+
+def test_a_kill_without_an_exact_answer_says_nothing() -> None:
+    assert observed_loss([kill(None, None, "fsync-per-commit")], "bank") == ObservedLoss(0, None, None, False)
+    assert observed_loss([], "bank") == ObservedLoss(0, None, None, False)
+    assert observed_loss([kill(5, 0.1, "fsync-per-commit")], "other") == ObservedLoss(0, None, None, False)
+
+
+@pytest.mark.parametrize(
+    ("durability", "refuted"),
+    [("none", False), ("delayed", False), ("delayed(500 ms)", True), ("fsync-per-commit", True)],
+)
+def test_what_a_class_allows_decides(durability: str, refuted: bool) -> None:
+    assert observed_loss([kill(7, 0.9, durability, 0.8)], "bank").refutes_declared is refuted
+
+
+def test_one_estimate_within_the_bound_does_not_refute() -> None:
+    assert not observed_loss([kill(7, 0.9, "delayed(500 ms)", 0.3)], "bank").refutes_declared
+
+
+def test_published_kills_of_one_timed_flush_refute_their_class() -> None:
+    """Acknowledgements ran more than a second ahead of a log that is fsynced each 500 ms."""
+    manifest = json.loads((CHECKOUT / "results/both-optimized/119a6b887f3d/manifest.json").read_text())
+    deep = observed_loss(manifest["kill_checks"], "spacetimedb-rust-deep")
+    assert deep.refutes_declared
+    assert deep.worst_lost_transfers == 63490
+    assert not observed_loss(manifest["kill_checks"], "postgres-rust-deep").refutes_declared
