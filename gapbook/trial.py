@@ -139,7 +139,8 @@ def _load(
         replayed_batch=next((f["batch"] for f in contestant.flaws if f["name"] == _REPLAYED), None),
     )
     settings |= way.settings
-    settings |= {f"engine: {key}": str(value) for key, value in report.get("engine", {}).items()}
+    for what in ("engine", "agreed"):
+        settings |= {f"{what}: {key}": str(value) for key, value in report.get(what, {}).items()}
     metric = stack.metric_transactions()
     grown = stack.log_bytes() - log_before
     counted = None if metric is None or metric_before is None else metric - metric_before

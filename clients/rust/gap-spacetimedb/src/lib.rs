@@ -1,48 +1,49 @@
-//! SpacetimeDB, protocol version 1: a WebSocket on which each binary frame is one reducer call, in BSATN.
+//! SpacetimeDB's WebSocket in the newest version of its protocol that both sides speak: reducer calls in BSATN.
 //!
-//! The server runs a connection's calls one after the other and sends every outcome of a reducer through one queue,
-//! so answers come in the order of the calls. A committed call returns its request id, which is checked; in 1.2.0 a
-//! failed one returns 0. `light=true` would not make answers lighter: the caller always gets the full update.
+//! In v1 and v2 a payload is one call or one answer; in v3 it is one or more, and all calls that are ready go into
+//! one. The server runs a connection's calls one after the other and sends every outcome of a reducer through one
+//! queue, so answers come in the order of the calls. An answer's request id is checked; in 1.2.0 a failed call
+//! returns 0. `light=true` would not make answers lighter: in v1 the caller always gets the full update.
 
+mod bsatn;
 mod call;
+mod endpoint;
+mod inbox;
+mod outbox;
 mod upgrade;
+mod v1;
+mod v2;
+mod version;
 mod websocket;
 
-use std::num::NonZeroU16;
+use std::collections::BTreeMap;
 
 use loadgen::{ClientError, Decoded, HandshakeStream, Operation, Protocol};
-use serde::de::{Deserializer, Error};
-use serde::Deserialize;
 
-use crate::call::{Message, CALL_BYTES};
-use crate::websocket::{Event, Frames, Masks};
-
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Endpoint {
-    pub host: String,
-    pub port: NonZeroU16,
-    #[serde(deserialize_with = "header_word")]
-    pub database: String,
-    #[serde(deserialize_with = "header_word")]
-    pub token: String,
-    /// 2.x: acknowledge after the transaction is durable.
-    pub confirmed: Option<bool>,
-}
-
-fn header_word<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    let word = String::deserialize(deserializer)?;
-    let allowed = |byte: u8| byte.is_ascii_graphic() && !b"/?#".contains(&byte);
-    if !word.is_empty() && word.bytes().all(allowed) {
-        Ok(word)
-    } else {
-        Err(D::Error::custom("refused; allowed: printable ASCII without spaces, /, ? and #"))
-    }
-}
+use crate::call::Call;
+pub use crate::endpoint::Endpoint;
+use crate::inbox::{Inbound, Inbox};
+use crate::outbox::Outbox;
+use crate::version::Version;
 
 pub struct SpacetimeDb {
-    frames: Frames,
-    masks: Masks,
+    inbox: Inbox,
+    outbox: Outbox,
+    /// What the report says of the connection.
+    facts: BTreeMap<&'static str, String>,
+}
+
+impl SpacetimeDb {
+    fn new(version: Version, endpoint: &Endpoint) -> Result<Self, String> {
+        let coalesce = endpoint.coalesce && version == Version::V3;
+        let facts = BTreeMap::from([
+            ("protocol", version.name().to_owned()),
+            ("calls in a payload", if coalesce { "all that are ready" } else { "one" }.to_owned()),
+            ("confirmed", endpoint.confirmed.to_string()),
+        ]);
+        let call = Call::new(version, &endpoint.reducer, endpoint.amount);
+        Ok(Self { inbox: Inbox::new(version), outbox: Outbox::new(call, coalesce)?, facts })
+    }
 }
 
 impl Protocol for SpacetimeDb {
@@ -54,16 +55,24 @@ impl Protocol for SpacetimeDb {
     }
 
     fn handshake(endpoint: &Endpoint, stream: &mut HandshakeStream) -> Result<Self, String> {
-        upgrade::upgrade(endpoint, stream)?;
-        let mut session = Self { frames: Frames::default(), masks: Masks::new()? };
-        upgrade::check_reducer(&mut session.frames, &mut session.masks, stream)?;
+        let version = upgrade::upgrade(endpoint, stream)?;
+        let mut session = Self::new(version, endpoint)?;
+        upgrade::check_reducer(version, endpoint, &mut session.inbox, &mut session.outbox, stream)?;
         Ok(session)
+    }
+
+    fn agreed(&self) -> BTreeMap<&'static str, String> {
+        self.facts.clone()
     }
 
     #[inline]
     fn encode(&mut self, index: u64, operation: Operation, out: &mut Vec<u8>) {
-        let call: [u8; CALL_BYTES] = call::encode(request_id(index), operation);
-        websocket::write_call(&call, self.masks.next(), out);
+        self.outbox.call(request_id(index), operation, out);
+    }
+
+    #[inline]
+    fn seal(&mut self, out: &mut Vec<u8>) {
+        self.outbox.seal(out);
     }
 
     #[inline]
@@ -73,19 +82,8 @@ impl Protocol for SpacetimeDb {
         oldest: Option<u64>,
         out: &mut Vec<u8>,
     ) -> Result<Decoded<'a>, ClientError> {
-        let (consumed, message) = match self.frames.next(input).map_err(broken)? {
-            Event::Incomplete => return Ok(Decoded::Incomplete),
-            Event::Partial { consumed } => return Ok(Decoded::Skipped { consumed }),
-            Event::Ping { consumed, payload } => {
-                websocket::write_pong(payload, self.masks.next(), out);
-                return Ok(Decoded::Skipped { consumed });
-            }
-            Event::Close { reason } => return Ok(Decoded::Closing { reason }),
-            Event::Message { consumed, message } => (consumed, message),
-        };
-        match call::read(message).map_err(broken)? {
-            Message::IdentityToken => Ok(Decoded::Skipped { consumed }),
-            Message::Answer { id, outcome } => {
+        match self.inbox.next(input).map_err(broken)? {
+            Inbound::Answer { consumed, id, outcome } => {
                 let expected = oldest.map(request_id);
                 if id.is_some() && expected.is_some() && id != expected {
                     return Err(broken(format!(
@@ -96,6 +94,13 @@ impl Protocol for SpacetimeDb {
                 }
                 Ok(Decoded::Reply { consumed, outcome })
             }
+            Inbound::Incomplete => Ok(Decoded::Incomplete),
+            Inbound::Skipped { consumed } => Ok(Decoded::Skipped { consumed }),
+            Inbound::Ping { consumed, payload } => {
+                self.outbox.pong(payload, out);
+                Ok(Decoded::Skipped { consumed })
+            }
+            Inbound::Close { reason } => Ok(Decoded::Closing { reason }),
         }
     }
 }
@@ -115,9 +120,14 @@ fn broken(what: String) -> ClientError {
 mod tests {
     use super::*;
 
+    fn session(version: Version) -> SpacetimeDb {
+        let endpoint = r#"{"host": "127.0.0.1", "port": 3000, "database": "bank", "token": "secret"}"#;
+        SpacetimeDb::new(version, &serde_json::from_str(endpoint).unwrap()).unwrap()
+    }
+
     #[test]
     fn a_ping_under_load_is_answered_and_counts_as_nothing() {
-        let mut session = SpacetimeDb { frames: Frames::default(), masks: Masks::new().unwrap() };
+        let mut session = session(Version::V1);
         let mut out = Vec::new();
         let decoded = session.decode(&[0x89, 2, b'h', b'i'], Some(0), &mut out).unwrap();
         assert_eq!(decoded, Decoded::Skipped { consumed: 4 });

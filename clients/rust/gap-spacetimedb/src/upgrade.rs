@@ -5,17 +5,19 @@ use loadgen::{HandshakeStream, Outcome};
 use memchr::memmem;
 use sha1::{Digest, Sha1};
 
-use crate::call::{self, Message};
-use crate::websocket::{self, Event, Frames, Masks};
+use crate::call::Call;
+use crate::inbox::{Inbound, Inbox};
+use crate::outbox::Outbox;
+use crate::version::Version;
 use crate::Endpoint;
 
-const SUBPROTOCOL: &str = "v1.bsatn.spacetimedb";
 /// RFC 6455, section 1.3.
 const ACCEPT_GUID: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 const UNKNOWN_REDUCER: &str = "no such reducer";
 const SHOWN_CHARACTERS: usize = 300;
 
-pub fn upgrade(endpoint: &Endpoint, stream: &mut HandshakeStream) -> Result<(), String> {
+/// Opens the WebSocket; the version that the server picked.
+pub fn upgrade(endpoint: &Endpoint, stream: &mut HandshakeStream) -> Result<Version, String> {
     let key = random_key()?;
     stream.send(request(endpoint, &key).as_bytes())?;
     let end = loop {
@@ -36,46 +38,50 @@ pub fn upgrade(endpoint: &Endpoint, stream: &mut HandshakeStream) -> Result<(), 
     if header(&head, "sec-websocket-accept") != Some(&expected) {
         return Err("the server's Sec-WebSocket-Accept does not fit the key".to_owned());
     }
-    if header(&head, "sec-websocket-protocol") != Some(SUBPROTOCOL) {
-        return Err(format!("the server does not agree on the subprotocol {SUBPROTOCOL}"));
-    }
+    let picked = header(&head, "sec-websocket-protocol").unwrap_or("none");
+    let version = endpoint.newest.picked(picked).ok_or_else(|| {
+        format!("the server picked the subprotocol {picked:?}; offered: {}", endpoint.newest.offer())
+    })?;
     stream.consume(end + 4);
-    Ok(())
+    Ok(version)
 }
 
 /// Calls the reducer without arguments: the refusal says whether there is one, and nothing is run.
 pub fn check_reducer(
-    frames: &mut Frames,
-    masks: &mut Masks,
+    version: Version,
+    endpoint: &Endpoint,
+    inbox: &mut Inbox,
+    outbox: &mut Outbox,
     stream: &mut HandshakeStream,
 ) -> Result<(), String> {
     let mut out = Vec::new();
-    websocket::write_call(&call::encode_probe(), masks.next(), &mut out);
+    outbox.message(&Call::probe(version, &endpoint.reducer), &mut out);
     loop {
         stream.send(&out)?;
         out.clear();
-        let consumed = match frames.next(stream.unread())? {
-            Event::Incomplete => {
+        let consumed = match inbox.next(stream.unread())? {
+            Inbound::Incomplete => {
                 stream.fill()?;
                 continue;
             }
-            Event::Partial { consumed } => consumed,
-            Event::Ping { consumed, payload } => {
-                websocket::write_pong(payload, masks.next(), &mut out);
+            Inbound::Skipped { consumed } => consumed,
+            Inbound::Ping { consumed, payload } => {
+                outbox.pong(payload, &mut out);
                 consumed
             }
-            Event::Close { reason } => return Err(reason),
-            Event::Message { consumed, message } => match call::read(message)? {
-                Message::IdentityToken => consumed,
-                Message::Answer { outcome: Outcome::Error(text), .. } if !text.contains(UNKNOWN_REDUCER) => {
-                    stream.consume(consumed);
-                    return Ok(());
-                }
-                Message::Answer { .. } => {
-                    return Err("the database has no reducer transfer(from, to, amount); publish the module"
-                        .to_owned())
-                }
-            },
+            Inbound::Close { reason } => return Err(reason),
+            Inbound::Answer { consumed, outcome: Outcome::Error(text), .. }
+                if !text.contains(UNKNOWN_REDUCER) =>
+            {
+                stream.consume(consumed);
+                return Ok(());
+            }
+            Inbound::Answer { .. } => {
+                return Err(format!(
+                    "the database has no reducer {}(from, to, amount); publish the module",
+                    endpoint.reducer
+                ))
+            }
         };
         stream.consume(consumed);
     }
@@ -90,12 +96,12 @@ fn refusal(head: &str, stream: &HandshakeStream, body_at: usize) -> String {
 }
 
 fn request(endpoint: &Endpoint, key: &str) -> String {
-    let Endpoint { host, port, database, token, confirmed } = endpoint;
-    let confirmed = confirmed.map(|confirmed| format!("&confirmed={confirmed}")).unwrap_or_default();
+    let Endpoint { host, port, database, token, confirmed, newest, .. } = endpoint;
+    let offer = newest.offer();
     format!(
-        "GET /v1/database/{database}/subscribe?compression=None{confirmed} HTTP/1.1\r\n\
+        "GET /v1/database/{database}/subscribe?compression=None&confirmed={confirmed} HTTP/1.1\r\n\
          Host: {host}:{port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
-         Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\nSec-WebSocket-Protocol: {SUBPROTOCOL}\r\n\
+         Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\nSec-WebSocket-Protocol: {offer}\r\n\
          Authorization: Bearer {token}\r\n\r\n"
     )
 }

@@ -9,6 +9,7 @@ const BINARY: u8 = 0x2;
 const CLOSE: u8 = 0x8;
 const PING: u8 = 0x9;
 const PONG: u8 = 0xA;
+const MASK_BYTES: usize = 4;
 const SHORT_BYTES_MAX: usize = 125;
 const MESSAGE_BYTES_MAX: usize = 32 * 1024 * 1024;
 
@@ -34,14 +35,37 @@ impl Masks {
     }
 }
 
-/// Appends a whole binary message; it must be short enough for a one-byte length.
+/// Appends the header of a whole binary message of `length` bytes, at most 125; where the payload then begins, which
+/// the caller masks.
 #[inline]
-pub fn write_call<const N: usize>(message: &[u8; N], mask: [u8; 4], out: &mut Vec<u8>) {
-    const { assert!(N <= SHORT_BYTES_MAX) };
-    let mut masked = *message;
-    apply_mask(&mut masked, mask);
-    out.extend_from_slice(&[FIN | BINARY, MASKED | N as u8, mask[0], mask[1], mask[2], mask[3]]);
-    out.extend_from_slice(&masked);
+pub fn begin_short_frame(length: usize, mask: [u8; MASK_BYTES], out: &mut Vec<u8>) -> usize {
+    debug_assert!(length <= SHORT_BYTES_MAX);
+    out.extend_from_slice(&[FIN | BINARY, MASKED | length as u8, mask[0], mask[1], mask[2], mask[3]]);
+    out.len()
+}
+
+/// Header with a length of 16 bits, and mask.
+pub const LONG_HEADER_BYTES: usize = 2 + 2 + MASK_BYTES;
+const SHORT_HEADER_BYTES: usize = 2 + MASK_BYTES;
+
+/// Makes a whole binary message of what stands from `at` to the end: room for a long header, then a payload of at
+/// most 65,535 bytes.
+#[inline]
+pub fn finish_frame(at: usize, mask: [u8; MASK_BYTES], out: &mut Vec<u8>) {
+    let payload_at = at + LONG_HEADER_BYTES;
+    apply_mask(&mut out[payload_at..], mask);
+    let length = out.len() - payload_at;
+    if length > SHORT_BYTES_MAX {
+        let [high, low] = (length as u16).to_be_bytes();
+        let [a, b, c, d] = mask;
+        out[at..payload_at].copy_from_slice(&[FIN | BINARY, MASKED | 126, high, low, a, b, c, d]);
+    } else {
+        // A short length must be written in one byte.
+        out.copy_within(payload_at.., at + SHORT_HEADER_BYTES);
+        out.truncate(at + SHORT_HEADER_BYTES + length);
+        out[at..at + 2].copy_from_slice(&[FIN | BINARY, MASKED | length as u8]);
+        out[at + 2..at + SHORT_HEADER_BYTES].copy_from_slice(&mask);
+    }
 }
 
 /// Answers a ping; its payload is at most 125 bytes.
@@ -54,9 +78,16 @@ pub fn write_pong(payload: &[u8], mask: [u8; 4], out: &mut Vec<u8>) {
 }
 
 #[inline]
-fn apply_mask(bytes: &mut [u8], mask: [u8; 4]) {
-    for (at, byte) in bytes.iter_mut().enumerate() {
-        *byte ^= mask[at % 4];
+pub fn apply_mask(bytes: &mut [u8], mask: [u8; MASK_BYTES]) {
+    // Wide words, which the compiler turns into vectors.
+    let [a, b, c, d] = mask;
+    let wide = [a, b, c, d, a, b, c, d];
+    let mut words = bytes.chunks_exact_mut(8);
+    for word in words.by_ref() {
+        word.iter_mut().zip(wide).for_each(|(byte, mask)| *byte ^= mask);
+    }
+    for (at, byte) in words.into_remainder().iter_mut().enumerate() {
+        *byte ^= mask[at % MASK_BYTES];
     }
 }
 
@@ -68,9 +99,14 @@ pub enum Event<'a> {
     Partial {
         consumed: usize,
     },
+    /// A whole message: the last `length` bytes of what is consumed.
     Message {
         consumed: usize,
-        message: &'a [u8],
+        length: usize,
+    },
+    /// The last fragment of a message, which is whole in [`Frames::joined`] until the next one is.
+    Joined {
+        consumed: usize,
     },
     Ping {
         consumed: usize,
@@ -98,12 +134,12 @@ struct Frame<'a> {
 
 impl Frames {
     #[inline]
-    pub fn next<'a>(&'a mut self, input: &'a [u8]) -> Result<Event<'a>, String> {
+    pub fn next<'a>(&mut self, input: &'a [u8]) -> Result<Event<'a>, String> {
         let Some(Frame { fin, opcode, payload, consumed }) = split_frame(input)? else {
             return Ok(Event::Incomplete);
         };
         match opcode {
-            BINARY if fin && !self.parts_open => Ok(Event::Message { consumed, message: payload }),
+            BINARY if fin && !self.parts_open => Ok(Event::Message { consumed, length: payload.len() }),
             BINARY | CONTINUATION => self.join(fin, opcode, payload, consumed),
             PING if payload.len() <= SHORT_BYTES_MAX => Ok(Event::Ping { consumed, payload }),
             PONG => Ok(Event::Partial { consumed }),
@@ -113,13 +149,18 @@ impl Frames {
         }
     }
 
-    fn join<'a>(
-        &'a mut self,
+    /// The message that was last joined from fragments.
+    pub fn joined(&self) -> &[u8] {
+        &self.joined
+    }
+
+    fn join(
+        &mut self,
         fin: bool,
         opcode: u8,
         payload: &[u8],
         consumed: usize,
-    ) -> Result<Event<'a>, String> {
+    ) -> Result<Event<'static>, String> {
         if self.parts_open != (opcode == CONTINUATION) {
             return Err("fragments of a message out of order".to_owned());
         }
@@ -133,7 +174,7 @@ impl Frames {
         }
         std::mem::swap(&mut self.parts, &mut self.joined);
         self.parts.clear();
-        Ok(Event::Message { consumed, message: &self.joined })
+        Ok(Event::Joined { consumed })
     }
 }
 
@@ -202,7 +243,7 @@ mod tests {
             let payload = vec![5; length];
             let bytes = frame(FIN | BINARY, &payload);
             let mut frames = Frames::default();
-            let expected = Event::Message { consumed: bytes.len(), message: &payload[..] };
+            let expected = Event::Message { consumed: bytes.len(), length };
             assert_eq!(frames.next(&bytes).unwrap(), expected);
             for cut in [0, 1, bytes.len() / 2, bytes.len() - 1] {
                 assert_eq!(
@@ -223,8 +264,9 @@ mod tests {
             Event::Ping { consumed: 3, payload: b"x" }
         );
         assert_eq!(frames.next(&frame(CONTINUATION, b"c")).unwrap(), Event::Partial { consumed: 3 });
-        let joined = Event::Message { consumed: 4, message: b"abcde" };
-        assert_eq!(frames.next(&frame(FIN | CONTINUATION, b"de")).unwrap(), joined);
+        let last = frame(FIN | CONTINUATION, b"de");
+        assert_eq!(frames.next(&last).unwrap(), Event::Joined { consumed: 4 });
+        assert_eq!(frames.joined(), b"abcde");
         assert!(frames.next(&frame(FIN | CONTINUATION, b"f")).is_err());
         frames.next(&frame(BINARY, b"a")).unwrap();
         assert!(frames.next(&frame(FIN | BINARY, b"b")).is_err());
@@ -240,17 +282,21 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_masked_by_a_key_of_its_own() {
+    fn every_frame_has_a_mask_of_its_own() {
         let mut masks = Masks { state: 1 };
         let keys = [masks.next(), masks.next()];
         assert_ne!(keys[0], keys[1]);
-        for key in keys {
-            let mut out = Vec::new();
-            write_call(b"message", key, &mut out);
-            assert_eq!(out[..2], [FIN | BINARY, MASKED | 7]);
-            assert_eq!(out[2..6], key);
-            apply_mask(&mut out[6..], key);
-            assert_eq!(&out[6..], b"message");
+        for (key, length) in
+            keys.into_iter().flat_map(|key| [(key, 7), (key, 125), (key, 126), (key, 65_535)])
+        {
+            let message = vec![0x5A; length];
+            let mut out = [&[0; LONG_HEADER_BYTES][..], &message].concat();
+            finish_frame(0, key, &mut out);
+            let header_bytes = if length > SHORT_BYTES_MAX { LONG_HEADER_BYTES } else { SHORT_HEADER_BYTES };
+            assert_eq!(out.len(), header_bytes + length);
+            assert_eq!(out[header_bytes - MASK_BYTES..header_bytes], key);
+            apply_mask(&mut out[header_bytes..], key);
+            assert_eq!(out[header_bytes..], message);
         }
     }
 }

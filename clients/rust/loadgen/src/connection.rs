@@ -1,6 +1,6 @@
 //! One connection of the load: its socket, its buffers and the requests that are out.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io::{ErrorKind, Read, Write};
 
 use mio::net::TcpStream;
@@ -107,6 +107,10 @@ impl<P: Protocol> Connection<P> {
         self.stream.as_mut()
     }
 
+    pub fn agreed(&self) -> BTreeMap<&'static str, String> {
+        self.protocol.agreed()
+    }
+
     /// Place among all connections of the client, from 0.
     pub fn slot(&self) -> u32 {
         self.slot
@@ -142,6 +146,7 @@ impl<P: Protocol> Connection<P> {
         while self.requests_out() + group <= trial.in_flight {
             let Some(stream) = &mut self.stream else { return State::Open };
             if self.out.len() >= WRITE_BYTES {
+                self.protocol.seal(&mut self.out);
                 match write(stream, &mut self.out, &mut self.written) {
                     Ok(true) => {}
                     Ok(false) => return State::Open,
@@ -206,6 +211,7 @@ impl<P: Protocol> Connection<P> {
     pub fn end_at_once(&mut self, trial: &Trial, tally: &mut Tally) {
         for index in self.issued..self.issued + trial.in_flight {
             self.draw_and_encode(trial, index);
+            self.protocol.seal(&mut self.out);
             self.out.clear();
             if let Some(flaws) = &mut tally.flaws {
                 flaws.ended_after_connection(trial.clock.now());
@@ -244,6 +250,7 @@ impl<P: Protocol> Connection<P> {
     #[inline]
     pub fn flush(&mut self) -> State {
         let Some(stream) = &mut self.stream else { return State::Open };
+        self.protocol.seal(&mut self.out);
         match write(stream, &mut self.out, &mut self.written) {
             Ok(_) => State::Open,
             Err(reason) => State::Lost(reason),

@@ -72,6 +72,7 @@ pub fn run<E: Engine>(
         window_usage: load.window_usage(),
         usage: CpuUsage::now(),
         peak_memory_bytes: peak_memory_bytes(),
+        agreed: BTreeMap::new(),
     };
     let report = Report::new(facts, load.tally, load.connections)?;
     Ok(EmbeddedReport { report, engine: engine.settings() })

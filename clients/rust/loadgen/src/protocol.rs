@@ -1,6 +1,7 @@
 //! What a protocol must bring to be driven by the event loop.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use serde::de::DeserializeOwned;
 
@@ -56,8 +57,17 @@ pub trait Protocol: Sized + Send {
     /// Logs in on a fresh connection, blocking; an error says why the endpoint cannot be used.
     fn handshake(endpoint: &Self::Endpoint, stream: &mut HandshakeStream) -> Result<Self, String>;
 
+    /// What this connection agreed on with the server, for the report.
+    fn agreed(&self) -> BTreeMap<&'static str, String> {
+        BTreeMap::new()
+    }
+
     /// Appends the request for operation `index` of this connection.
     fn encode(&mut self, index: u64, operation: Operation, out: &mut Vec<u8>);
+
+    /// Ends what [`encode`](Self::encode) left open for more requests, as `out` is about to be written.
+    #[inline]
+    fn seal(&mut self, _out: &mut Vec<u8>) {}
 
     /// Reads one message from the front of `input`. `oldest` is the index of the oldest request that is out;
     /// a reply that does not fit it is [`ClientError::Integrity`]. What the protocol must send back goes to `out`.

@@ -37,6 +37,9 @@ pub struct Report {
     cpu_user_s: f64,
     cpu_system_s: f64,
     peak_memory_bytes: Option<u64>,
+    /// What the connections agreed on with the server.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    agreed: BTreeMap<&'static str, String>,
     /// By name of the flaw; absent in a trial without flaws.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     flawed: BTreeMap<&'static str, FlawReport>,
@@ -98,6 +101,7 @@ pub struct Facts {
     pub window_usage: CpuUsage,
     pub usage: CpuUsage,
     pub peak_memory_bytes: Option<u64>,
+    pub agreed: BTreeMap<&'static str, String>,
 }
 
 impl Report {
@@ -130,6 +134,7 @@ impl Report {
             cpu_user_s: facts.usage.user_s,
             cpu_system_s: facts.usage.system_s,
             peak_memory_bytes: facts.peak_memory_bytes,
+            agreed: facts.agreed,
             flawed: BTreeMap::new(),
         })
     }

@@ -28,6 +28,7 @@ pub fn run<P: Protocol>(config: &Config<P::Endpoint>, client: ClientIdentity) ->
     let phases = Phases::new(config);
     let schedule = Schedule::new(config);
     let mut workers = prepare_workers::<P>(config, phases, schedule)?;
+    let agreed = common_agreement(&workers)?;
     progress::ready();
     let started_unix_s =
         SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64());
@@ -53,6 +54,7 @@ pub fn run<P: Protocol>(config: &Config<P::Endpoint>, client: ClientIdentity) ->
         window_usage: workers[0].usage.spent(),
         usage: CpuUsage::now(),
         peak_memory_bytes: peak_memory_bytes(),
+        agreed,
     };
     report(facts, workers, &trial)
 }
@@ -84,6 +86,23 @@ fn prepare_workers<P: Protocol>(
             })
         })
         .collect()
+}
+
+/// What all connections agreed on with the server.
+fn common_agreement<P: Protocol>(
+    workers: &[Worker<P>],
+) -> Result<BTreeMap<&'static str, String>, ClientError> {
+    let mut connections = workers.iter().flat_map(|worker| &worker.connections);
+    let agreed = connections.next().map(Connection::agreed).unwrap_or_default();
+    match connections.find(|connection| connection.agreed() != agreed) {
+        None => Ok(agreed),
+        Some(other) => Err(ClientError::Endpoint(format!(
+            "connection {} to {}: the server agreed on {:?} here, on {agreed:?} before",
+            other.number,
+            P::NAME,
+            other.agreed()
+        ))),
+    }
 }
 
 fn connect<P: Protocol>(config: &Config<P::Endpoint>, slot: u32) -> Result<Connection<P>, ClientError> {

@@ -1,0 +1,34 @@
+//! What the messages of all protocol versions are made of: BSATN, little-endian, lengths as u32.
+
+use std::borrow::Cow;
+
+use loadgen::Outcome;
+
+const INSUFFICIENT: &[u8] = b"insufficient";
+
+/// Appends bytes behind their length.
+pub fn push_bytes(bytes: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
+    out.extend_from_slice(bytes);
+}
+
+/// What a reducer's own refusal means.
+pub fn judge_failure(text: &[u8]) -> Outcome<'static> {
+    if text == INSUFFICIENT {
+        Outcome::Insufficient
+    } else {
+        Outcome::Error(Cow::Owned(String::from_utf8_lossy(text).into_owned()))
+    }
+}
+
+#[inline]
+pub fn split_u32(input: &[u8]) -> Option<(u32, &[u8])> {
+    let (number, rest) = input.split_first_chunk::<4>()?;
+    Some((u32::from_le_bytes(*number), rest))
+}
+
+#[inline]
+pub fn split_bytes(input: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = split_u32(input)?;
+    rest.split_at_checked(length as usize)
+}
