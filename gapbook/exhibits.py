@@ -426,7 +426,7 @@ class Exhibits(
             series,
             provenance=self.provenance,
             title=title,
-            subtitle="Service time of requests that start and end in the window; closed loop.",
+            subtitle="Service time of requests acknowledged in the window; closed loop.",
         )
 
     def gates_chart(self) -> charts.Figure:

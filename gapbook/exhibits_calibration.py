@@ -12,7 +12,7 @@ from gapbook.factors import Factor, decompose
 from gapbook.findings import label_names
 from gapbook.interval import Interval, format_count, format_factor
 from gapbook.pictured import Pictured
-from gapbook.plant import true_goodput_of
+from gapbook.plant import counted_bounds_of, true_goodput_of
 from gapbook.scenario import Contestant
 from gapbook.trial import decode_histogram
 
@@ -39,22 +39,22 @@ class CalibrationExhibits(Pictured):
                     _holds(ours, truth),
                 ]
             )
-        return page.values_table(
-            ("plant", "truth in this window", "measured", "off by", "interval holds truth"), rows
-        )
+        return page.values_table(("plant", "truth", "measured", "off by", "interval holds truth"), rows)
 
     def _truth(self, contestant: Contestant) -> float:
-        """What a perfect client counts in a window of this run."""
-        return true_goodput_of(contestant, self.scenario.connections, window_s=self.scenario.window_s)
+        """The rate of the plant, which a perfect client counts in the mean of its windows."""
+        return true_goodput_of(contestant, self.scenario.connections)
 
     def windows_table(self, contestant: Contestant, windows_s: Sequence[float]) -> page.Html:
-        """What a perfect client counts of a plant in windows of these lengths, computed, beside its rate."""
+        """The least and the most that a perfect client counts of a plant in windows of these lengths, computed."""
         truth = true_goodput_of(contestant, self.scenario.connections)
         rows: list[list[str | page.Html]] = []
         for window_s in windows_s:
-            counted = true_goodput_of(contestant, self.scenario.connections, window_s=window_s)
-            rows.append([f"{window_s:g} s", f"{counted:,.1f}/s", f"{counted / truth - 1:+.0%}"])
-        return page.values_table(("window", f"counted of {format_count(truth)}/s", "off by"), rows)
+            counted = counted_bounds_of(contestant, self.scenario.connections, window_s)
+            told = [f"{rate:,.1f}/s" for rate in counted]
+            off = [f"{rate / truth - 1:+.0%}" for rate in counted]
+            rows.append([f"{window_s:g} s", *told, " to ".join(dict.fromkeys(off))])
+        return page.values_table(("window", "least", "most", f"off from {format_count(truth)}/s by"), rows)
 
     def ratios_table(self, pairs: Sequence[tuple[str, Contestant, Contestant]]) -> page.Html:
         """Planted ratios beside measured ones: pairs of a name, the plant above and the plant beneath."""

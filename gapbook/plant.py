@@ -22,7 +22,7 @@ from gapbook.modules import load_module_facts
 from gapbook.scenario import Contestant
 from gapbook.work import AliasTable
 
-__all__ = ["Knobs", "hot_share", "true_goodput_of", "true_goodput_per_s"]
+__all__ = ["Knobs", "counted_bounds_of", "hot_share", "true_goodput_of", "true_goodput_per_s"]
 
 _NS_PER_US = 1000
 _NS_PER_S = 1_000_000_000
@@ -72,19 +72,30 @@ class Knobs:
         return cls.parse(load_module_facts("plant").facts["access"][access]["endpoint"]["database"])
 
 
-def true_goodput_of(contestant: Contestant, connections: int, *, window_s: float | None = None) -> float:
-    """The true goodput of a contestant of the system ``plant``, its added round trip included.
-
-    ``window_s`` as in :func:`true_goodput_per_s`.
-    """
+def true_goodput_of(contestant: Contestant, connections: int) -> float:
+    """The true goodput of a contestant of the system ``plant``, its added round trip included."""
     knobs = Knobs.of_access(contestant.access)
     added_us = (contestant.round_trip_ms or 0.0) * 1000
     return true_goodput_per_s(
         replace(knobs, round_trip_us=knobs.round_trip_us + added_us),
         connections,
         contestant.in_flight,
-        window_s=window_s,
     )
+
+
+def counted_bounds_of(contestant: Contestant, connections: int, window_s: float) -> tuple[float, float]:
+    """The least and the most goodput that a perfect client can count in one window of a plant.
+
+    Answers of a plant with a commit timer come in ticks, and a window that is no whole number of them
+    long holds one more or one less, as it falls. Without a timer both are the truth.
+    """
+    truth_per_s = true_goodput_of(contestant, connections)
+    timer_s = Knobs.of_access(contestant.access).commit_timer_us / 1e6
+    if not timer_s:
+        return truth_per_s, truth_per_s
+    ticks = round(window_s / timer_s, 9)
+    in_a_tick = truth_per_s * timer_s
+    return math.floor(ticks) * in_a_tick / window_s, math.ceil(ticks) * in_a_tick / window_s
 
 
 def true_goodput_per_s(
@@ -93,12 +104,9 @@ def true_goodput_per_s(
     in_flight: int,
     *,
     hot_share: float | None = None,
-    window_s: float | None = None,
 ) -> float:
-    """Transfers a second of a closed loop against a noiseless plant, after any transient.
-
-    With ``window_s`` what a client reports as goodput, which counts only transfers that begin and end
-    inside the window: those n that are in flight when it begins are left out, n / window_s less.
+    """Transfers a second of a closed loop against a noiseless plant, after any transient: what a client
+    counts as goodput, in the mean over where its window falls.
 
     Exact in closed form
     - without timer, lock and stalls: ``min(lanes / service, n / (service + round trip))`` for n in flight,
@@ -115,9 +123,7 @@ def true_goodput_per_s(
     """
     knobs, n = _with_share(knobs, hot_share), connections * in_flight
     truth_per_s = _closed_form(knobs, n)
-    if truth_per_s is None:
-        truth_per_s = _simulate(knobs, connections, in_flight)
-    return truth_per_s if window_s is None else max(0.0, truth_per_s - n / window_s)
+    return _simulate(knobs, connections, in_flight) if truth_per_s is None else truth_per_s
 
 
 def hot_share(table: AliasTable) -> float:

@@ -22,6 +22,7 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from gapbook.errors import RecordError
+from gapbook.goodput import recount
 from gapbook.paths import CHECKOUT
 from gapbook.record_schema import FILES, FORMAT_VERSION, HISTOGRAMS, TRIALS, checked_manifest, one_line
 from gapbook.record_tables import checked_histograms, checked_trials
@@ -167,9 +168,12 @@ def _read_named(path: Path) -> bytes:
 
 
 def _upgrade_1_to_2(facts: dict[str, Any], trials: pl.DataFrame) -> _Content:
-    """Format 1 had one window for all, one session, and kept no parameters; the schema's defaults say the rest."""
-    window_s = pl.col("window_s").fill_null(facts["scenario"]["window_s"])
-    return facts, trials.with_columns(window_s)
+    """Format 1 had one window for all, one session, and kept no parameters; the schema's defaults say the rest.
+
+    Goodput was counted by another rule, and is counted again from what was stored.
+    """
+    window_s = facts["scenario"]["window_s"]
+    return facts, recount(trials.with_columns(pl.col("window_s").fill_null(window_s)), window_s)
 
 
 _UPGRADES: Mapping[int, Callable[[dict[str, Any], pl.DataFrame], _Content]] = {1: _upgrade_1_to_2}

@@ -20,7 +20,7 @@ from gapbook.errors import ClientError, ParameterError, SetupError, StackError
 from gapbook.modules import load_module_facts
 from gapbook.paths import CHECKOUT
 from gapbook.plan import make_plan
-from gapbook.plant import Knobs, hot_share, true_goodput_of, true_goodput_per_s
+from gapbook.plant import Knobs, counted_bounds_of, hot_share, true_goodput_of, true_goodput_per_s
 from gapbook.scenario import Contestant, Scenario, Workload
 from gapbook.stacks import Durability, ServerChoice, Stack, StackContext, stack_class
 from gapbook.trial import run_trial
@@ -78,10 +78,14 @@ def test_closed_forms_agree_with_the_simulation(knobs: Knobs, connections: int, 
     assert simulated == pytest.approx(closed, rel=0.005)
 
 
-def test_a_window_leaves_out_what_was_in_flight_when_it_began() -> None:
-    timer = Knobs.parse("plant commit_timer_us=500000")
-    assert true_goodput_per_s(timer, 50, 1, window_s=2.0) == 75
-    assert true_goodput_per_s(timer, 50, 1, window_s=0.1) == 0
+def test_a_window_holds_a_whole_number_of_ticks() -> None:
+    timer = Contestant("timer", "plant", "timer-500ms", "direct", "rust", 1)
+    assert true_goodput_of(timer, 50) == 100
+    assert counted_bounds_of(timer, 50, 2.0) == (100, 100)
+    assert counted_bounds_of(timer, 50, 0.6) == pytest.approx((50 / 0.6, 100 / 0.6))
+    assert counted_bounds_of(timer, 50, 0.1) == (0, 500)
+    base = Contestant("base", "plant", "base", "direct", "rust", 1)
+    assert counted_bounds_of(base, 50, 0.1) == (10_000, 10_000)
 
 
 def test_a_plant_without_times_is_bounded_by_nothing() -> None:
@@ -243,7 +247,7 @@ def test_a_commit_timer_passes_each_connection_once(measure: Measure) -> None:
     assert row["truth_per_s"] == 100
     # Whole ticks of 50; one more or less falls into the window.
     assert row["completed_per_s"] in (75, 100, 125)
-    assert row["goodput_per_s"] == row["completed_per_s"] - 25
+    assert row["goodput_per_s"] == row["completed_per_s"]
 
 
 def test_planted_noise_is_told(measure: Measure, plant: Any) -> None:
