@@ -260,13 +260,14 @@ class _Campaign:
         for block, attempt in product(self._blocks_of(session), range(self.attempts)):
             for planned in self._left(block, attempt, done):
                 contestant = self.scenario.contestant(planned.contestant)
+                stack = stacks[contestant.variant(self.scenario.durability)]
                 row = run_trial(
                     planned,
                     self.scenario,
-                    stacks[contestant.variant(self.scenario.durability)],
+                    stack,
                     deployment=deployment,
                     tables=deployment.directory,
-                    ceiling_per_s=ceilings.of(contestant, block),
+                    ceiling_per_s=ceilings.of(contestant, stack, block),
                 )
                 row["session"] = session
                 self.journal.add(row)

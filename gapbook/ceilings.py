@@ -14,6 +14,7 @@ from gapbook.deployment import Deployment
 from gapbook.errors import ClientError
 from gapbook.nullserver import measure_ceiling
 from gapbook.scenario import Contestant, Scenario
+from gapbook.stacks import Stack
 
 __all__ = ["Ceilings", "ceiling_key", "median_ceilings"]
 
@@ -41,24 +42,28 @@ class Ceilings:
         self.keep = keep
         self.say = say
 
-    def of(self, contestant: Contestant, block: int) -> float | None:
-        """The ceiling of a contestant's client in one block, measured now unless it is kept already."""
-        key = ceiling_key(contestant)
+    def of(self, contestant: Contestant, stack: Stack, block: int) -> float | None:
+        """The ceiling of a contestant's client in one block, measured now unless it is kept already.
+
+        ``stack`` is the server that the contestant calls: its protocol is the null server's.
+        """
+        told = _told(contestant, stack)
+        key = ceiling_key(contestant, told)
         for row in self.kept:
             if (row["block"], row["key"]) == (block, key):
                 return None if row["rate_per_s"] is None else float(row["rate_per_s"])
-        rate_per_s = self._measured(contestant, key)
+        rate_per_s = self._measured(contestant, told, key)
         self.kept.append({"block": block, "key": key, "rate_per_s": rate_per_s})
         self.keep()
         return rate_per_s
 
-    def _measured(self, contestant: Contestant, key: str) -> float | None:
+    def _measured(self, contestant: Contestant, told: Mapping[str, Any], key: str) -> float | None:
         try:
             return measure_ceiling(
                 self.deployment,
                 contestant.load_client,
                 contestant.protocol,
-                endpoint=_told(contestant),
+                endpoint=told,
                 connections=self.scenario.connections,
                 in_flight=contestant.in_flight,
                 warmup_s=self.scenario.warmup_s,
@@ -76,14 +81,14 @@ def median_ceilings(kept: Sequence[Mapping[str, Any]]) -> dict[str, float | None
     return {key: statistics.median(found) if found else None for key, found in rates.items()}
 
 
-def ceiling_key(contestant: Contestant) -> str:
+def ceiling_key(contestant: Contestant, told: Mapping[str, Any]) -> str:
     """``rust/postgres/mode=procedure/64``: contestants of one key have one ceiling."""
-    told = "".join(f"/{key}={value}" for key, value in sorted(_told(contestant).items()))
-    return f"{contestant.client}/{contestant.protocol}{told}/{contestant.in_flight}"
+    words = "".join(f"/{key}={value}" for key, value in sorted(told.items()))
+    return f"{contestant.client}/{contestant.protocol}{words}/{contestant.in_flight}"
 
 
-def _told(contestant: Contestant) -> dict[str, Any]:
+def _told(contestant: Contestant, stack: Stack) -> dict[str, Any]:
     """What the client is told besides the address: nothing where it calls a tier."""
     if contestant.module.is_process(contestant.tier):
         return {}
-    return contestant.module.client_endpoint(contestant.access, {})
+    return contestant.module.client_endpoint(contestant.access, stack.spoken())

@@ -196,6 +196,11 @@ class Stack(ABC):
     def endpoint(self) -> dict[str, Any]:
         """The ``endpoint`` object of the client contract for the stack's own protocol."""
 
+    def spoken(self) -> dict[str, Any]:
+        """What a client must be told so that a null server meets it in the protocol that this server
+        speaks: a ceiling in another one says nothing. Nothing where a stack has one protocol."""
+        return {}
+
     @abstractmethod
     def settings(self) -> dict[str, str]:
         """Settings read back from the running server (never from our own configuration)."""

@@ -149,6 +149,11 @@ class Stack(stacks.Stack):
         root = cache_directory() / "build" / f"spacetimedb-{version or native['version']}"
         return root / "bin" / str(native["binary"])
 
+    def spoken(self) -> dict[str, Any]:
+        version = _numbers(self.server().version)
+        known = [entry for entry in self.facts["protocols"] if _numbers(entry["from_version"]) <= version]
+        return {"newest": str(max(known, key=lambda entry: _numbers(entry["from_version"]))["newest"])}
+
     # --- life ---------------------------------------------------------------------------------
     def start(self) -> None:
         if self._api is not None:
