@@ -25,7 +25,7 @@ from papermill.exceptions import PapermillExecutionError
 from traitlets.config import Config
 
 from gapbook import errors
-from gapbook.errors import GapbookError, ParameterError, RecordError, SetupError
+from gapbook.errors import GapbookError, ParameterError, RecordError, SetupError, cut
 from gapbook.exhibits import pictures_folder
 from gapbook.notebook import read_text_notebook
 from gapbook.parameters import check_parameters
@@ -79,7 +79,7 @@ def execute_chapter(chapter: str, parameters: Mapping[str, Any], *, folder: Path
     if chapter in overviews() and parameters:
         raise ParameterError(f"chapter {chapter}: measures nothing; see it with: gapbook book")
     if chapter not in [*chapters(), *overviews()]:
-        raise ParameterError(f"chapter {chapter!r}: unknown; allowed: {', '.join(chapters())}")
+        raise ParameterError(f"chapter {cut(repr(chapter))}: unknown; allowed: {', '.join(chapters())}")
     check_parameters(parameters, declared_parameters(chapter))
     text = CHECKOUT / "notebooks" / f"{chapter}.md"
     require_no_typed_numbers(text)

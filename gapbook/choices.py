@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from gapbook.errors import ParameterError, SetupError
+from gapbook.errors import ParameterError, SetupError, cut
 from gapbook.scenario import Contestant
 from gapbook.stacks import Durability, ServerChoice
 
@@ -21,7 +21,7 @@ def parse_choices(text: str) -> dict[str, ServerChoice]:
         system, at, version = name.partition("@")
         if not equals or not system or bool(at) != bool(version):
             raise ParameterError(
-                f"servers: {part!r} is not of the form STACK=BINARY, STACK=URL or STACK@VERSION=BINARY"
+                f"servers: {cut(repr(part))} is not of the form STACK=BINARY, STACK=URL or STACK@VERSION=BINARY"
             )
         if name in chosen:
             raise ParameterError(f"servers: {name} is named twice; name one server for it")
@@ -56,7 +56,7 @@ def require_used(
             system, at, version = name.partition("@")
             kind = f"version {version} of {system}" if at else f"system {system!r}"
             raise ParameterError(
-                f"servers: {name!r} is for the {kind}, which no contestant has; leave it out"
+                f"servers: {cut(repr(name))} is for the {kind}, which no contestant has; leave it out"
             )
         if choice.endpoint and len({contestant.variant(durability) for contestant in theirs}) > 1:
             raise ParameterError(

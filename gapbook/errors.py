@@ -10,7 +10,14 @@ GapbookError                a message for people: what, where, what is allowed, 
 
 from __future__ import annotations
 
-__all__ = ["ClientError", "GapbookError", "ParameterError", "RecordError", "SetupError", "StackError"]
+__all__ = ["ClientError", "GapbookError", "ParameterError", "RecordError", "SetupError", "StackError", "cut"]
+
+_MOST_SHOWN = 100
+
+
+def cut(text: str) -> str:
+    """What a reader wrote, short enough to be repeated in one line."""
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}... ({len(text):,} characters)"
 
 
 class GapbookError(Exception):

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from gapbook.clients import Client, find_client
-from gapbook.errors import ParameterError
+from gapbook.errors import ParameterError, cut
 from gapbook.modules import Module, load_module_facts
 from gapbook.stacks import Durability, Stack, stack_class
 
@@ -296,7 +296,9 @@ class Scenario:
         known = {contestant.name: contestant for contestant in self.contestants}
         for name in names:
             if name not in known:
-                raise ParameterError(f"contestants: {name!r} is unknown; allowed: {', '.join(known)}")
+                raise ParameterError(
+                    f"contestants: {cut(repr(name))} is unknown; allowed: {', '.join(known)}"
+                )
         kept = tuple(known[name] for name in known if name in names) if names else self.contestants
         return Scenario(**{**self.__dict__, "contestants": kept})
 

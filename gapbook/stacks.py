@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from gapbook import warden
 from gapbook.deployment import Deployment, Process
 from gapbook.durability import Durability
-from gapbook.errors import ParameterError, SetupError, StackError
+from gapbook.errors import ParameterError, SetupError, StackError, cut
 from gapbook.paths import CHECKOUT
 
 __all__ = [
@@ -81,7 +81,7 @@ class ServerChoice:
         path = Path(text).expanduser()
         if not path.is_file():
             raise ParameterError(
-                f"servers: {text} is neither a server binary nor a URL; name an existing file"
+                f"servers: {cut(text)} is neither a server binary nor a URL; name an existing file"
             )
         return cls(binary=path.resolve())
 

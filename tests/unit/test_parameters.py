@@ -10,7 +10,7 @@ import pytest
 
 from gapbook.book import chapters, declared_parameters
 from gapbook.chapter import Chapter
-from gapbook.errors import ParameterError
+from gapbook.errors import ParameterError, cut
 from gapbook.notebook import read_text_notebook
 from gapbook.parameters import PARAMETERS, check_parameters, parse_assignment
 from gapbook.paths import CHECKOUT
@@ -38,7 +38,7 @@ GOOD: dict[str, Any] = {
     ("name", "values"),
     [
         ("source", ["live", "published", "123456789012"]),
-        ("alpha", [0, 20, 0.99, [0.0], [0.5, 1, 20]]),
+        ("alpha", [0, 5, 0.99, [0.0], [0.5, 1, 5]]),
         ("connections", [1, 200]),
         ("in_flight", [1, 16384]),
         ("window_s", [0.5, 1, 3600]),
@@ -62,7 +62,7 @@ def test_ends_of_each_range_are_allowed(name: str, values: list[Any]) -> None:
     ("name", "values"),
     [
         ("source", ["", "  ", 5, None]),
-        ("alpha", [-1, -0.001, 20.001, NAN, INFINITY, 10**400, "much", True, None, []]),
+        ("alpha", [-1, -0.001, 5.001, 20, NAN, INFINITY, 10**400, "much", True, None, []]),
         ("alpha", [[0.5, 0.5], [0.5, NAN], [0.5, "x"], [[0.5]], [{}]]),
         ("connections", [0, -1, 201, 1.5, 10.0, "50", True, NAN, None]),
         ("in_flight", [0, -1, 16385, 1.0]),
@@ -75,7 +75,7 @@ def test_ends_of_each_range_are_allowed(name: str, values: list[Any]) -> None:
         ("seed", [-1, 2**53, 0.5]),
         ("durability", ["", "fast", "delayed(0 ms)", "delayed(500)", "delayed(-1 ms)", 5]),
         ("contestants", [5, [1], None, "", ",", "a,", [], [""]]),
-        ("servers", [None, 5]),
+        ("servers", [None, 5, "-0", "postgres", "a=b,c"]),
     ],
 )
 def test_other_values_are_refused_with_what_is_allowed(name: str, values: list[Any]) -> None:
@@ -83,7 +83,10 @@ def test_other_values_are_refused_with_what_is_allowed(name: str, values: list[A
         with pytest.raises(ParameterError) as caught:
             check_parameters({name: value})
         message = str(caught.value)
-        assert message == f"parameter {name}: {value!r} is not allowed; allowed: {PARAMETERS[name].allowed}"
+        assert (
+            message
+            == f"parameter {name}: {cut(repr(value))} is not allowed; allowed: {PARAMETERS[name].allowed}"
+        )
         assert "\n" not in message
 
 
@@ -104,6 +107,8 @@ def test_unknown_name_is_refused_with_the_names_there_are() -> None:
         ("contestants=a,b", ("contestants", "a,b")),
         ("servers=postgres=/x,y=z", ("servers", "postgres=/x,y=z")),
         ("durability=delayed(500 ms)", ("durability", "delayed(500 ms)")),
+        ("alpha=0.5, 1.5", ("alpha", [0.5, 1.5])),
+        ("alpha=1e-3", ("alpha", 0.001)),
         # Ids are hexadecimal: some look like a whole number, some like one with an exponent.
         ("source=123456789012", ("source", "123456789012")),
         ("source=1234567e8901", ("source", "1234567e8901")),
@@ -124,6 +129,34 @@ def test_assignment_of_another_form_is_refused(text: str) -> None:
 def test_assignment_that_is_not_allowed_is_refused(text: str) -> None:
     with pytest.raises(ParameterError, match=r"is not allowed; allowed: "):
         check_parameters(dict([parse_assignment(text)]))
+
+
+@pytest.mark.parametrize(
+    "text", ["1_0", "\u0663", " 3 ", "+3", "03", "3.", ".5", "0x3", "3e", "1e+1", "nan", "-0x"]
+)
+def test_number_that_is_not_plainly_written_is_refused_as_it_was_written(text: str) -> None:
+    for name in ("connections", "window_s", "alpha"):
+        with pytest.raises(ParameterError) as caught:
+            check_parameters(dict([parse_assignment(f"{name}={text}")]))
+        assert str(caught.value).startswith(f"parameter {name}: {text!r} is not allowed; allowed: ")
+
+
+def test_long_value_is_cut() -> None:
+    for text in ("blocks=" + "9" * 5000, "durability=" + "x" * 5000, "x" * 5000 + "=1", "x" * 5000):
+        with pytest.raises(ParameterError) as caught:
+            check_parameters(dict([parse_assignment(text)]))
+        assert len(str(caught.value)) < 500
+        assert " characters)" in str(caught.value)
+
+
+def test_more_requests_than_a_drain_can_answer_are_refused() -> None:
+    assert check_parameters({"connections": 50, "in_flight": 16384})
+    with pytest.raises(ParameterError) as caught:
+        check_parameters({"connections": 200, "in_flight": 16384})
+    assert str(caught.value) == (
+        "parameter in_flight: 16,384 on each of 200 connections are 3,276,800 requests out at once, more than the "
+        "drain of 30 s can answer; allowed: at most 900,000 in all, here 4,500 on each"
+    )
 
 
 def test_chapter_takes_its_names_only_and_all_of_them() -> None:
