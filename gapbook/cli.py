@@ -82,5 +82,10 @@ def _doctor() -> int:
         except GapbookError as error:
             absent += 1
             print(f"  MISSING  {name}: {error}; get it: {hint}")
+    for name, check in setup.optional():
+        try:
+            print(f"  here     {name}: {check()}")
+        except GapbookError as error:
+            print(f"  optional {name}: {error}")
     print(f"{absent} missing" if absent else "nothing is missing")
     return min(absent, 1)

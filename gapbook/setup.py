@@ -18,7 +18,7 @@ from gapbook.paths import CHECKOUT, cache_directory
 from gapbook.stacks import ServerChoice, Stack, discover_stacks
 from gapbook.toolchain import interrupt_steps, node_path, require_tool, run_step
 
-__all__ = ["CARGO_HINT", "COMPILER_HINT", "node_packages", "set_up", "wanted"]
+__all__ = ["CARGO_HINT", "COMPILER_HINT", "node_packages", "optional", "set_up", "wanted"]
 
 CARGO_HINT = "https://rustup.rs, or your system's packages: cargo and rustc 1.85 or later"
 COMPILER_HINT = "a C compiler, e.g. apt-get install gcc libc6-dev"
@@ -138,6 +138,21 @@ def wanted() -> list[tuple[str, Callable[[], object], str]]:
             (f"server of {name}", partial(server, stack), "make setup")
             for name, stack in discover_stacks().items()
         ),
+    ]
+
+
+def optional() -> list[tuple[str, Callable[[], object]]]:
+    """What a run can use and no setup installs, newer versions of servers: the name, and a check that says
+    where it is, or raises SetupError with how to get it."""
+
+    def server(stack: type[Stack], version: str) -> str:
+        located = stack.located(ServerChoice(version=version))
+        return f"{located.version}, {located.path}"
+
+    return [
+        (f"server of {name} {native['newer_version']}", partial(server, stack, native["newer_version"]))
+        for name, stack in discover_stacks().items()
+        if "newer_version" in (native := stack.facts.get("native", {}))
     ]
 
 

@@ -10,6 +10,7 @@ import runpy
 import secrets
 import shutil
 import subprocess
+import sys
 import time
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -25,7 +26,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from numpy.typing import NDArray
 
 from gapbook import stacks
-from gapbook.deployment import Process, free_port, log_tail, require_port_free
+from gapbook.deployment import Process, Undo, free_port, log_tail, require_port_free
 from gapbook.errors import SetupError, StackError
 from gapbook.paths import CHECKOUT, cache_directory
 from gapbook.stacks import Durability, Server, ServerChoice
@@ -58,6 +59,7 @@ class Stack(stacks.Stack):
         self._command: list[str | Path] = []
         self._api: httpx.Client | None = None
         self._address: dict[str, Any] = {}
+        self._undo: Undo | None = None
 
     # --- before a run -------------------------------------------------------------------------
     @classmethod
@@ -174,7 +176,7 @@ class Stack(stacks.Stack):
         """Log in to the server that the reader named, or to a fresh one of our own."""
         if self.context.choice.endpoint:
             host, port = _host_and_port(self.context.choice.endpoint)
-            database = f"gapbook-{secrets.token_hex(6)}"
+            database = f"gapbook-{secrets.token_hex(8)}"
         else:
             host, port, database = "127.0.0.1", self._start_server(Path(located.path)), "bank"
         self._api = httpx.Client(
@@ -182,6 +184,8 @@ class Stack(stacks.Stack):
         )
         token = self._request("log in", "POST", "/identity").json()["token"]
         self._api.headers["Authorization"] = f"Bearer {token}"
+        if self.context.choice.endpoint:
+            self._undo = self._say_how_to_delete(f"http://{host}:{port}", database, token)
         self._address = {
             "protocol": "spacetimedb",
             "host": host,
@@ -192,6 +196,17 @@ class Stack(stacks.Stack):
         if _numbers(located.version) >= _CONFIRMED_READS_SINCE:
             # Said either way: what an address leaves out depends on the protocol (v2 and v3 confirm, v1 does not).
             self._address["confirmed"] = self.context.durability.kind == "fsync-per-commit"
+
+    def _say_how_to_delete(self, server: str, database: str, token: str) -> Undo:
+        print(
+            f"spacetimedb: {database} on {server} is deleted when the run ends; the log files of deleted databases "
+            "stay in the server's data folder, where no server removes them"
+        )
+        return self.deployment.on_abandon(
+            [sys.executable, "-I", self.folder / "drop_database.py", server, database],
+            what=f"spacetimedb: database {database} on {server}",
+            environment={"GAPBOOK_SPACETIMEDB_TOKEN": token},
+        )
 
     def _start_server(self, binary: Path) -> int:
         """Start the server over a fresh directory; its port."""
@@ -229,11 +244,13 @@ class Stack(stacks.Stack):
 
     def stop(self) -> None:
         if self._api is not None:
-            if self.context.choice.endpoint and self._address:
-                with contextlib.suppress(StackError):
-                    self._request("delete the database", "DELETE", f"/database/{self._address['database']}")
             self._api.close()
             self._api, self._address = None, {}
+        if self._undo is not None:
+            # One that fails is tried again when the deployment ends, which also says so.
+            with contextlib.suppress(StackError):
+                self._undo.run()
+            self._undo = None
         if self._process is not None:
             self.deployment.stop(self._process)
             self._process = None

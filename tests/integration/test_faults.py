@@ -218,7 +218,10 @@ def test_doctor_names_each_missing_tool_and_how_to_get_it(bare: dict[str, str | 
     assert "https://rustup.rs" in missing[0]
     assert "apt-get install gcc" in missing[1]
     assert all("make setup" in line for line in missing[2:])
-    assert done.stdout.splitlines()[-1] == "5 missing"
+    *_, newer, last = done.stdout.splitlines()
+    assert newer.startswith("  optional server of spacetimedb 2.8.3: ")
+    assert "servers=spacetimedb@2.8.3=" in newer
+    assert last == "5 missing"
 
 
 def test_setup_without_a_toolchain_names_it_and_builds_nothing(bare: dict[str, str | Path]) -> None:

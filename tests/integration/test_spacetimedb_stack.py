@@ -21,6 +21,11 @@ from gapbook.stacks import Durability, ServerChoice, Stack, StackContext, sha256
 _ACCOUNTS = 100
 _INITIAL = 1_000
 _DELAYED = Durability("delayed", 500.0)
+_UNBOUNDED = Durability("delayed")
+_FSYNC = Durability("fsync-per-commit")
+_OWN, _NEWER = "1.2.0", "2.8.3"
+# What each version promises of an answer that does not wait for the disk.
+_PROMISE = {_OWN: _DELAYED, _NEWER: _UNBOUNDED}
 
 
 @pytest.fixture(name="deployment", scope="module")
@@ -29,9 +34,24 @@ def _deployment() -> Iterator[Deployment]:
         yield deployment
 
 
+@pytest.fixture(name="version", scope="module", params=[_OWN, _NEWER])
+def _version(request: pytest.FixtureRequest) -> str:
+    """A version of the server; one that is not on this machine is skipped, with the reason."""
+    return _here(str(request.param))
+
+
+def _here(version: str) -> str:
+    if version != _OWN:
+        try:
+            stack_class("spacetimedb").located(ServerChoice(version=version))
+        except SetupError as error:
+            pytest.skip(str(error))
+    return version
+
+
 @pytest.fixture(name="shared", scope="module")
-def _shared(deployment: Deployment) -> Iterator[Stack]:
-    stack = _stack(deployment)
+def _shared(deployment: Deployment, version: str) -> Iterator[Stack]:
+    stack = _stack(deployment, _PROMISE[version], ServerChoice(version=version))
     stack.start()
     yield stack
     stack.stop()
@@ -143,28 +163,40 @@ def test_log_grows_with_each_commit(bank: Stack) -> None:
     assert _settled_log_bytes(bank) > before > 0
 
 
-def test_settings_read_back_are_those_declared(bank: Stack) -> None:
+def test_settings_read_back_are_those_declared(bank: Stack, version: str) -> None:
     settings, declared = bank.settings(), bank.declared_settings()
     assert {name: settings[name] for name in declared} == declared
-    assert settings["version"] == "1.2.0"
+    assert settings["version"] == version
     assert settings["storage"] == "disk"
     assert settings["commit_log_timer"].startswith("not readable")
 
 
-def test_server_is_the_program_that_runs(bank: Stack) -> None:
+def test_server_is_the_program_that_runs(bank: Stack, version: str) -> None:
     server = bank.server()
-    assert server.version == "1.2.0"
+    assert server.version == version
     assert server.sha256 == sha256_of(Path(f"/proc/{bank.processes()[0].pid}/exe"))
-    assert server == type(bank).locate(ServerChoice())
+    assert server == type(bank).located(ServerChoice(version=version))
 
 
 # --- durability -------------------------------------------------------------------------------
-def test_durability_is_the_commit_log_timer(bank: Stack) -> None:
-    assert bank.durability() == _DELAYED
+def test_durability_is_that_of_the_commit_log(bank: Stack, version: str) -> None:
+    assert bank.durability() == _PROMISE[version]
+    assert bank.endpoint().get("confirmed") is (None if version == _OWN else False)
 
 
-def test_in_memory_server_is_seen_as_not_durable(deployment: Deployment) -> None:
-    stack = _stack(deployment, Durability("none"))
+def test_confirmed_answers_wait_for_the_disk(deployment: Deployment) -> None:
+    stack = _stack(deployment, _FSYNC, ServerChoice(version=_here(_NEWER)))
+    stack.start()
+    try:
+        stack.seed(10, 100)
+        assert stack.durability() == _FSYNC
+        assert stack.endpoint()["confirmed"] is True
+    finally:
+        stack.stop()
+
+
+def test_in_memory_server_is_seen_as_not_durable(deployment: Deployment, version: str) -> None:
+    stack = _stack(deployment, Durability("none"), ServerChoice(version=version))
     stack.start()
     try:
         stack.seed(10, 1)
@@ -177,7 +209,7 @@ def test_in_memory_server_is_seen_as_not_durable(deployment: Deployment) -> None
 
 @pytest.mark.parametrize("asked", [Durability("fsync-per-commit"), Durability("delayed", 100.0)])
 def test_class_that_cannot_be_kept_is_refused(deployment: Deployment, asked: Durability) -> None:
-    with pytest.raises(StackError, match=r"1\.2\.0 .* allowed: none, delayed\(500 ms\)"):
+    with pytest.raises(StackError, match=r"1\.2\.0 .* allowed: none, delayed, delayed\(500 ms\) or more$"):
         _stack(deployment, asked).start()
 
 
@@ -196,6 +228,18 @@ def test_stop_leaves_no_process_port_or_directory() -> None:
         assert not list(deployment.directory.glob("spacetimedb-*/"))
         assert stack.processes() == []
         stack.stop()
+
+
+def test_killed_server_comes_back_with_what_was_on_disk(bank: Stack) -> None:
+    assert _transfer(bank, 3, 7, 250) is None
+    _settled_log_bytes(bank)
+    bank.kill()
+    bank.recover()
+    expected = np.full(_ACCOUNTS, _INITIAL)
+    expected[3], expected[7] = 750, 1_250
+    assert np.array_equal(bank.balances(), expected)
+    assert _transfer(bank, 7, 3, 250) is None
+    assert bank.balances().tolist() == [_INITIAL] * _ACCOUNTS
 
 
 def test_server_that_died_is_reported_and_the_next_seeding_recovers(bank: Stack) -> None:
@@ -248,10 +292,12 @@ def test_program_that_is_no_server_is_refused(tmp_path: Path) -> None:
 
 
 # --- a server that the reader named -----------------------------------------------------------
-def test_named_endpoint_is_used_read_back_and_left_as_it_was(bank: Stack, deployment: Deployment) -> None:
+def test_named_endpoint_is_used_read_back_and_left_as_it_was(
+    bank: Stack, deployment: Deployment, version: str
+) -> None:
     address = bank.endpoint()
     choice = ServerChoice(endpoint=f"http://127.0.0.1:{address['port']}")
-    guest = _stack(deployment, choice=choice)
+    guest = _stack(deployment, _PROMISE[version], choice)
     assert type(guest).locate(choice) == bank.server()
     guest.start()
     database = guest.endpoint()["database"]
@@ -262,8 +308,8 @@ def test_named_endpoint_is_used_read_back_and_left_as_it_was(bank: Stack, deploy
     assert bank.committed_transfers() == 0
     assert guest.processes() == []
     assert guest.declared_settings() == {}
-    assert guest.settings()["version"] == "1.2.0"
-    assert guest.durability() == _DELAYED
+    assert guest.settings()["version"] == version
+    assert guest.durability() == _PROMISE[version]
     guest.seed(10, 100)
     assert guest.balances().tolist() == [100] * 10
     guest.stop()
@@ -286,22 +332,24 @@ def test_endpoint_that_cannot_be_audited_is_refused(deployment: Deployment, url:
 
 
 @pytest.mark.parametrize(
-    ("version", "max_ms"),
+    ("number", "max_ms"),
     [
         ("1.2.0", 500),
         ("1.12.0", 500),
         ("2.0.1", 500),
         ("2.0.2", 10),
         ("2.0.3", 10),
-        ("2.0.4", 0),
-        ("2.8.3", 0),
+        ("2.0.4", None),
+        ("2.8.3", None),
+        ("2.9.0", None),
     ],
 )
-def test_timer_of_the_commit_log_is_that_of_the_version(version: str, max_ms: int) -> None:
+def test_timer_of_the_commit_log_is_that_of_the_version(number: str, max_ms: int | None) -> None:
     spacetimedb: Any = stack_class("spacetimedb")
-    timer = spacetimedb.commit_log_timer(version)
-    assert timer["max_ms"] == max_ms
-    assert timer["verified"] is (version == "1.2.0")
+    timer = spacetimedb.commit_log_timer(number)
+    assert timer.get("max_ms") == max_ms
+    assert timer["verified"] is (number == "1.2.0")
+    assert ("not known" in timer["says"]) is (number == "2.9.0")
 
 
 def test_version_of_unknown_durability_is_refused() -> None:
