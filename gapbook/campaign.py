@@ -78,7 +78,7 @@ def obtain_run(
     for contestant in scenario.contestants:
         contestant.load_client.resolved_command()
     campaign = _Campaign(scenario, plan, choices, attempts, kills, sessions, say, parameters)
-    campaign.absent = [{"name": name, "reason": reason} for name, reason in (absent or {}).items()]
+    campaign.absent = dict(absent or {})
     return campaign.run(resume=source == "resume")
 
 
@@ -100,7 +100,7 @@ class _Campaign:
         self.attempts = attempts
         self.kills = kills
         self.sessions = sessions
-        self.absent: list[dict[str, str]] = []
+        self.absent: dict[str, str] = {}
         self.blocks = 1 + max(planned.block for planned in plan)
         self.say = say
         self.given = {} if parameters is None else {"parameters": dict(parameters)}

@@ -51,7 +51,7 @@ class Findings:
     @cached_property
     def absent(self) -> dict[str, str]:
         """Contestants that could not be measured on the run's machine, each with the reason."""
-        return {row["name"]: row["reason"] for row in self.run.manifest.get("absent", [])}
+        return dict(self.run.manifest.get("absent", {}))
 
     def observed_loss(self, contestant: str) -> ObservedLoss:
         """What kills of its server took of a contestant's acknowledged transfers, against its declared class."""
