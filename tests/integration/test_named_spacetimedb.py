@@ -103,6 +103,8 @@ def _start(reader: _Reader, folders: dict[str, Path], window_s: str) -> subproce
 def test_run_to_its_end_leaves_the_server_as_it_was(reader: _Reader, folders: dict[str, Path]) -> None:
     before = reader.content()
     printed, errors = _start(reader, folders, "0.5").communicate(timeout=120)
+    assert printed, errors
+    assert printed.splitlines()[-1].startswith("["), printed + errors
     trials = json.loads(printed.splitlines()[-1])
     assert len(trials) == 2, errors
     assert all(trial["acknowledged"] == trial["committed"] > 0 for trial in trials)
