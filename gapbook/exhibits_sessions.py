@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from gapbook import page
+from gapbook import charts, page
 from gapbook.estimate import geometric_interval, paired_ratios
 from gapbook.interval import format_factor
 from gapbook.pictured import Pictured
@@ -31,13 +31,51 @@ class SessionExhibits(Pictured):
             rows.append([name, *(ratio.as_factor() if ratio else _NO_TRIAL for ratio in ratios)])
         return page.values_table(("comparison", *(f"α = {alpha:g}" for alpha in self.alphas)), rows)
 
+    def comparisons_chart(
+        self, pairs: Sequence[Pair], published: Mapping[tuple[str, float], float] | None = None
+    ) -> charts.Figure:
+        """The same as a picture, with what each block says; ``published`` is what somebody else printed,
+        by name of the pair and alpha."""
+        printed = published or {}
+        rows = [
+            charts.Comparison(
+                name,
+                over.system,
+                tuple(
+                    charts.Condition(
+                        f"α = {alpha:g}",
+                        self.ratio(over.name, under.name, alpha),
+                        tuple(self._by_block(over, under, alpha).values()),
+                        printed.get((name, alpha)),
+                    )
+                    for alpha in self.alphas
+                ),
+            )
+            for name, over, under in pairs
+        ]
+        known = [c.ratio.estimate for row in rows for c in row.conditions if c.ratio is not None]
+        if not known:
+            return charts.missing(
+                "No comparison was measured", "No pair has a block with both.", provenance=self.provenance
+            )
+        return charts.comparisons(
+            rows,
+            provenance=self.provenance,
+            title=f"From ×{format_factor(min(known))} to ×{format_factor(max(known))}, by what both sides promise "
+            "and how many want the same account",
+            subtitle="Transfers per second of the first divided by those of the second. Right of ×1 the first is faster.",
+        )
+
+    def _by_block(self, over: Contestant, under: Contestant, alpha: float) -> dict[int, float]:
+        return paired_ratios(self.values(over.name, alpha), self.values(under.name, alpha))
+
     def sessions_table(self, pairs: Sequence[Pair]) -> page.Html:
         """Each pair's ratio in each session, and how far the highest is above the lowest."""
         sessions = self._blocks_by_session()
         rows: list[list[str | page.Html]] = []
         for name, over, under in pairs:
             for alpha in self.alphas:
-                ratios = paired_ratios(self.values(over.name, alpha), self.values(under.name, alpha))
+                ratios = self._by_block(over, under, alpha)
                 found = [
                     geometric_interval(inside).estimate if inside else None
                     for blocks in sessions.values()

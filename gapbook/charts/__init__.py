@@ -4,6 +4,7 @@ Nothing is estimated here. Each chart is drawn at two widths, carries its own ke
 the theme of the page it stands in.
 """
 
+from gapbook.charts._comparisons import Comparison, Condition, comparisons
 from gapbook.charts._contestants import Cell, Contestant, Trial, contestants
 from gapbook.charts._figure import PHONE_WIDTH, WIDE_WIDTH, Figure
 from gapbook.charts._frame import Provenance
@@ -21,6 +22,8 @@ __all__ = [
     "WIDE_WIDTH",
     "Cell",
     "Closing",
+    "Comparison",
+    "Condition",
     "Contestant",
     "Endpoint",
     "FactorStates",
@@ -34,6 +37,7 @@ __all__ = [
     "Step",
     "Trial",
     "close",
+    "comparisons",
     "contestants",
     "gates",
     "interaction",

@@ -86,6 +86,7 @@ EXHIBITS: dict[str, Callable[[Exhibits], Any]] = {
     ),
     "long_windows_table": lambda e: e.long_windows_table([(PROCEDURE, PROCEDURE_RUST)]),
     "processor_table": lambda e: e.processor_table(),
+    "comparisons_chart": lambda e: e.comparisons_chart([("engine", SPACETIMEDB, PROCEDURE)]),
     "comparisons_table": lambda e: e.comparisons_table([("engine", SPACETIMEDB, PROCEDURE)]),
     "sessions_table": lambda e: e.sessions_table([("engine", SPACETIMEDB, PROCEDURE)]),
     "retries_table": lambda e: e.retries_table(),

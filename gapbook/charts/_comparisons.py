@@ -1,0 +1,153 @@
+"""Comparisons: ratios of two contestants each, one row a pair and condition, on one logarithmic axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gapbook.charts._canvas import Canvas, Plane
+from gapbook.charts._figure import Figure, Table, build
+from gapbook.charts._frame import Provenance, draw_axis, draw_footer, draw_header, sizes_of
+from gapbook.charts._marks import (
+    draw_dots,
+    draw_estimate,
+    draw_interval,
+    draw_published,
+    key_dots,
+    key_estimate,
+    key_interval,
+    key_published,
+)
+from gapbook.charts._scale import LogScale, log_domain, log_ticks
+from gapbook.charts._text import measure, wrap
+from gapbook.interval import Interval, format_factor
+
+__all__ = ["Comparison", "Condition", "comparisons"]
+
+_AXIS = "how many times as many transfers per second (log scale)"
+_ROW = 24.0
+_VALUE_WIDTH = 150.0
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One ratio: under which condition, with its interval and what each block says of it; None where it
+    was not measured. ``published`` is what somebody else printed for it."""
+
+    label: str
+    ratio: Interval | None
+    blocks: tuple[float, ...] = ()
+    published: float | None = None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A pair of contestants under several conditions. ``token`` is the colour of the one above the line."""
+
+    name: str
+    token: str
+    conditions: tuple[Condition, ...]
+
+
+def comparisons(rows: Sequence[Comparison], *, provenance: Provenance, title: str, subtitle: str) -> Figure:
+    """Raises ValueError when no pair has a ratio."""
+    known = [c for row in rows for c in row.conditions if c.ratio is not None]
+    if not known:
+        raise ValueError("a chart of comparisons needs at least one ratio")
+
+    def draw(canvas: Canvas) -> None:
+        any_published = any(c.published is not None for c in known)
+        key = [key_estimate("ink"), key_interval("ink"), key_dots("ink", "one block")]
+        draw_header(canvas, title, subtitle, [*key, key_published()] if any_published else key)
+        names = 0.0 if canvas.is_phone else 270.0
+        low, high = log_domain(_drawn(known))
+        labels = max(measure(c.label, sizes_of(canvas).tick) for row in rows for c in row.conditions)
+        left, right = (8.0, 8.0) if canvas.is_phone else (names + labels + 22, _VALUE_WIDTH + 12)
+        canvas.x_scale = LogScale(low, high, left, canvas.width - right)
+        top = canvas.y
+        for row in rows:
+            _draw_comparison(canvas, row, names)
+        one = canvas.x_scale(1.0)
+        canvas.line((one, top), (one, canvas.y), token="rule", plane=Plane.GRID, width=1.4)
+        ticks = [(tick, f"×{tick:g}") for tick in log_ticks(low, high, most=4 if canvas.is_phone else 7)]
+        draw_axis(canvas, top, ticks, _AXIS)
+        draw_footer(canvas, provenance)
+
+    return build("comparisons", title, _description(title, rows), _table(rows), draw)
+
+
+def _drawn(known: Sequence[Condition]) -> list[float]:
+    """Every value that needs a place on the axis, and one itself."""
+    found = [1.0]
+    for condition in known:
+        found += [*condition.blocks, *([condition.published] if condition.published else [])]
+        if condition.ratio is not None:
+            ratio = condition.ratio
+            found += [ratio.estimate, *([ratio.low, ratio.high] if ratio.bounded else [])]
+    return found
+
+
+def _draw_comparison(canvas: Canvas, row: Comparison, names: float) -> None:
+    sizes = sizes_of(canvas)
+    lines = wrap(row.name, sizes.label, names or canvas.width, bold=True)
+    top = canvas.y
+    for index, line in enumerate(lines):
+        canvas.text(0, top + 16 + 15 * index, line, size=sizes.label, bold=True)
+    if canvas.is_phone:
+        canvas.y += 15 * len(lines) + 6
+        _clear(canvas, top)
+    for condition in row.conditions:
+        _draw_condition(canvas, condition, row.token, names)
+    canvas.y = max(canvas.y, top + 15 * len(lines)) + 12
+
+
+def _draw_condition(canvas: Canvas, condition: Condition, token: str, names: float) -> None:
+    sizes, ratio = sizes_of(canvas), condition.ratio
+    printed = ratio.as_factor() if ratio else "not measured"
+    if canvas.is_phone:
+        top = canvas.y
+        canvas.y += 16
+        canvas.text(0, canvas.y - 2, f"{condition.label}: {printed}", size=sizes.tick, token="muted")
+        _clear(canvas, top)
+    middle = canvas.y + 12
+    if not canvas.is_phone:
+        canvas.text(names, middle + 4, condition.label, size=sizes.tick, token="muted")
+        canvas.text(canvas.width, middle + 4, printed, size=sizes.tick, align="right")
+    if ratio is not None:
+        if condition.published is not None:
+            draw_published(canvas, condition.published, ratio.estimate, middle)
+        if ratio.bounded:
+            draw_interval(canvas, ratio.low, ratio.high, middle, token)
+        draw_estimate(canvas, ratio.estimate, middle, token)
+        draw_dots(canvas, condition.blocks, middle + 9, token)
+    canvas.y += _ROW + (4 if canvas.is_phone else 0)
+
+
+def _clear(canvas: Canvas, top: float) -> None:
+    """No grid line runs through the words from ``top`` to the cursor."""
+    canvas.rect((0, top + 2, canvas.width, canvas.y + 2), token="bg", plane=Plane.HALO)
+
+
+def _table(rows: Sequence[Comparison]) -> Table:
+    return Table(
+        ("comparison", "condition", "ratio", "published"),
+        tuple(
+            (
+                row.name,
+                condition.label,
+                condition.ratio.as_factor() if condition.ratio else "not measured",
+                f"×{format_factor(condition.published)}" if condition.published else "–",
+            )
+            for row in rows
+            for condition in row.conditions
+        ),
+    )
+
+
+def _description(title: str, rows: Sequence[Comparison]) -> str:
+    clauses = [
+        f"{row.name}, {condition.label}: {condition.ratio.as_factor() if condition.ratio else 'not measured'}"
+        for row in rows
+        for condition in row.conditions
+    ]
+    return f"Dot plot, log scale. {title}. {'; '.join(clauses)}."

@@ -1,0 +1,30 @@
+"""The chart of comparisons says every ratio in words, and draws what was measured only."""
+
+from __future__ import annotations
+
+import pytest
+
+from gapbook.charts import PHONE_WIDTH, Comparison, Condition, comparisons
+from tests.unit.chart_inputs import PROVENANCE, interval, scatter
+
+MEASURED = Condition("α = 0.5", interval(3.2), scatter(3.2), published=8.3)
+MISSING = Condition("α = 1.5", None)
+ROWS = [Comparison("SpacetimeDB 2.8.3 ÷ Postgres", "spacetimedb", (MEASURED, MISSING))]
+
+
+def _drawn(rows: list[Comparison]) -> object:
+    return comparisons(rows, provenance=PROVENANCE, title="From ×1 to ×3", subtitle="Transfers per second.")
+
+
+def test_ratios_are_printed_at_both_widths_and_in_the_table() -> None:
+    figure = comparisons(ROWS, provenance=PROVENANCE, title="From ×1 to ×3", subtitle="Transfers per second.")
+    for svg in (figure.svg(), figure.svg(width=PHONE_WIDTH)):
+        assert "×3.20 [3.10–3.30]" in svg
+        assert "not measured" in svg
+    assert "×8.30" in str(figure.table)
+    assert "α = 1.5: not measured" in figure.description
+
+
+def test_without_any_ratio_there_is_no_chart() -> None:
+    with pytest.raises(ValueError, match="at least one ratio"):
+        _drawn([Comparison("nobody", "postgres", (MISSING,))])
