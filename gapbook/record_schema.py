@@ -88,13 +88,6 @@ class CeilingOfBlock(msgspec.Struct):
     rate_per_s: Amount | None
 
 
-class Absent(msgspec.Struct):
-    """A contestant that was left out."""
-
-    name: Name
-    reason: str
-
-
 class ContestantFacts(msgspec.Struct):
     """The numbers of a contestant; its levels are read by :mod:`gapbook.scenario`."""
 
@@ -167,7 +160,8 @@ class Manifest(msgspec.Struct):
     sessions: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 1
     deployments: list[Deployed] = msgspec.field(default_factory=list)
     ceilings: list[CeilingOfBlock] = msgspec.field(default_factory=list)
-    absent: list[Absent] = msgspec.field(default_factory=list)
+    absent: dict[str, str] = msgspec.field(default_factory=dict)
+    """Contestants that could not be measured, each with the reason."""
 
 
 def checked_manifest(manifest: Mapping[str, Any]) -> dict[str, Any]:
