@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import math
 import statistics
@@ -14,18 +13,18 @@ from typing import Any
 import polars as pl
 
 from gapbook import charts, page
-from gapbook.claims import NOTE, Claim, claim
+from gapbook.claims import Claim, claim
 from gapbook.exhibits_calibration import CalibrationExhibits
 from gapbook.exhibits_flaws import FlawExhibits
 from gapbook.exhibits_kill import KILL_COLUMNS, kill_caption, kill_table
-from gapbook.exhibits_lattice import LatticeExhibits
+from gapbook.exhibits_lattice import LatticeExhibits, order_range_words
 from gapbook.exhibits_lines import LineExhibits
 from gapbook.exhibits_rerun import RerunExhibits
 from gapbook.exhibits_sessions import SessionExhibits
 from gapbook.exhibits_warmth import WarmthExhibits
 from gapbook.factors import Decomposition, Factor
 from gapbook.findings import VERDICT_BAND_FRAC, label_names
-from gapbook.interval import Interval, format_factor
+from gapbook.interval import Interval, format_count, format_factor
 from gapbook.paths import CHECKOUT
 from gapbook.record import Run
 from gapbook.scenario import Contestant
@@ -56,11 +55,11 @@ class Exhibits(
         self,
         *,
         claim_line: page.Html,
-        answer: page.Html,
+        answer: page.Answer,
         picture: charts.Figure,
-        cite: tuple[Contestant, Contestant, float],
     ) -> page.Html:
-        """What a reader sees first: claim, answer, buttons, the one chart, provenance, how to cite and repeat.
+        """What a reader sees first: claim, answer, buttons, the one chart, provenance, how to cite the numbers
+        of the answer, and how to repeat them.
 
         The chart is also written as files for the buttons.
         """
@@ -72,7 +71,7 @@ class Exhibits(
             self.buttons(),
             page.Html(picture.html),
             self.provenance_line(),
-            self.cite_panel(*cite),
+            self.cite_panel(answer),
             self.rerun_panel(),
         ]
         return page.Html("\n".join(part.html for part in parts))
@@ -84,36 +83,6 @@ class Exhibits(
         return page.banner(
             "own-run", f"This page shows run {self.run.run_id}, measured here, not the published run."
         )
-
-    def answer_ratio(self, over: Contestant, under: Contestant, sentence: str) -> page.Html:
-        """The answer: ``{ratios}`` in the sentence becomes the ratio at the lowest and highest alpha."""
-        parts = []
-        for alpha in dict.fromkeys((self.alphas[0], self.alphas[-1])):
-            ratio = self.ratio(over.name, under.name, alpha)
-            if ratio is None:
-                if missing := [
-                    f"{c.name}: {self.absent[c.name]}" for c in (over, under) if c.name in self.absent
-                ]:
-                    return page.answer(f"Not measured here: {'; '.join(missing)}.")
-                return page.answer(
-                    f"Not answered by this run: {over.name} or {under.name} has no valid trial at α = {alpha:g}."
-                )
-            parts.append(f"{page.estimate(ratio.as_factor())} at α = {alpha:g}")
-        ends = [self.alphas[0], self.alphas[-1]]
-        ahead, bound = (
-            list(dict.fromkeys(c.system_label for c in (over, under) if self.has_label(c.name, label, ends)))
-            for label in ("not sustained", "client-bound")
-        )
-        they = "they" if len(ahead) > 1 else "it"
-        caveat = (
-            f" {' and '.join(ahead)} acknowledged faster than {they} wrote: not sustained." if ahead else ""
-        )
-        caveat += (
-            f" The client is the limit of {' and '.join(bound)}: no statement on the engine." if bound else ""
-        )
-        caveat += self.warmth_caveat(over, under)
-        text = html.escape(sentence).replace("{ratios}", ", and ".join(parts)) + html.escape(caveat)
-        return page.answer(page.Html(text))
 
     def buttons(self) -> page.Html:
         folder = f"../_static/runs/{self.run.run_id}"
@@ -135,22 +104,8 @@ class Exhibits(
         (folder / f"{_PICTURE}.svg").write_text(figure.svg())
         (folder / f"{_PICTURE}.png").write_bytes(figure.png())
 
-    def claim_line(self, claim_id: str) -> page.Html:
-        """The claim that the chapter is about: published, or our arithmetic on what was."""
-        about = claim(claim_id)
-        kind = "From published figures" if about.kind == NOTE else "Published claim"
-        return page.claim_line(kind, about.says, anchor=claim_id, where=about.citation)
-
     def provenance_line(self) -> page.Html:
         return page.provenance_line(self.provenance_parts())
-
-    def cite_panel(self, over: Contestant, under: Contestant, alpha: float) -> page.Html:
-        ratio = self.ratio(over.name, under.name, alpha)
-        if ratio is None:
-            note = page.banner("note", "This run has no number to cite: a needed cell has no valid trial.")
-            return page.Html(f'<div id="cite">{note}</div>')
-        statement = f"{_name(over)} ÷ {_name(under)}, goodput at α = {alpha:g}"
-        return page.cite_panel(**self.citation(statement, ratio))
 
     # --- tables -------------------------------------------------------------------------------
     def ladder_table(
@@ -259,14 +214,16 @@ class Exhibits(
         return page.refused_table(self.refused)
 
     def systems_table(self) -> page.Html:
-        """Version, binary and settings of each server, as it said them."""
-        rows: list[list[str | page.Html]] = []
+        """Version, binary and settings of each server, as it said them, and who could not be measured."""
+        rows: list[tuple[str, str, str]] = []
         for name, system in self.run.manifest["systems"].items():
-            rows.append([name, "version", system["version"]])
-            rows.append([name, "sha256 of the binary", system["sha256"][:16] or "not readable"])
-            rows += [[name, key, value] for key, value in system["settings"].items()]
-        rows += [[name, "not measured here", reason] for name, reason in self.absent.items()]
-        return page.values_table(("server", "setting", "read back"), rows)
+            rows.append((name, "version", system["version"]))
+            if system.get("built"):
+                rows.append((name, "how it was built", system["built"]))
+            rows.append((name, "sha256 of the binary", system["sha256"][:16] or "not readable"))
+            rows += [(name, key, value) for key, value in system["settings"].items()]
+        rows += [(name, "not measured here", reason) for name, reason in self.absent.items()]
+        return page.settings_table(("server", "setting", "read back"), rows)
 
     def edge_loss(self) -> str:
         """The most that the goodput rule leaves out: requests that straddle the window's edges."""
@@ -326,14 +283,19 @@ class Exhibits(
         )
 
     def _contestants_title(self) -> str:
-        """The spread between the slowest and the fastest contestant at each end of contention."""
+        """Who is fastest at each end of contention; a simulated server is nobody."""
         parts = []
         for alpha in dict.fromkeys((self.alphas[0], self.alphas[-1])):
-            known = [value for c in self.scenario.contestants if (value := self.goodput(c.name, alpha))]
+            known = [
+                (value, c)
+                for c in self.scenario.contestants
+                if not c.stack.facts.get("simulated") and (value := self.goodput(c.name, alpha))
+            ]
             if known:
-                spread = max(v.estimate for v in known) / min(v.estimate for v in known)
-                parts.append(f"×{format_factor(spread)} at α = {alpha:g}")
-        return f"Between the slowest and the fastest way: {' and '.join(parts) or 'no valid trial'}"
+                value, best = max(known, key=lambda pair: pair[0].estimate)
+                name = f"{self.versioned_label(best)}, {best.detail_label}"
+                parts.append(f"at α = {alpha:g} {name}, {format_count(value.estimate)}/s")
+        return f"Fastest: {'; '.join(parts)}" if parts else "No contestant has a valid trial"
 
     def _chart_cell(self, contestant: str, alpha: float, claim_id: str | None) -> charts.Cell:
         rows = self.rows(contestant, alpha)
@@ -382,10 +344,21 @@ class Exhibits(
             steps,
             self._endpoint(end, alpha, parts.end),
             provenance=self.provenance,
-            title=_waterfall_title(parts),
-            subtitle=f"α = {alpha:g}: {parts.gap.as_factor()}. {parts.orderings} of {parts.orderings_possible} "
-            f"orderings feasible, {parts.cells_measured} of {parts.cells_possible} cells can be run.",
+            title=_waterfall_title(parts, alpha),
+            subtitle=f"{parts.gap.as_factor()}. Mean over {parts.orderings} of {parts.orderings_possible} orders "
+            f"that can be run, {parts.cells_measured} of {parts.cells_possible} cells measured. "
+            + self._two_fits(parts, start, end, alpha),
             total=parts.gap,
+        )
+
+    def _two_fits(self, parts: Decomposition, start: Contestant, end: Contestant, alpha: float) -> str:
+        """Says why the whole gap is not the ratio that tables give for the same pair, where they differ."""
+        paired = self.ratio(end.name, start.name, alpha)
+        if paired is None or format_factor(paired.estimate) == format_factor(parts.gap.estimate):
+            return ""
+        return (
+            f"Fitted to every valid trial; the {paired.n} blocks that hold both ends alone give "
+            f"{paired.as_factor()}."
         )
 
     def _endpoint(self, contestant: Contestant, alpha: float, goodput: Interval) -> charts.Endpoint:
@@ -399,8 +372,8 @@ class Exhibits(
 
     def latency_chart(self, alpha: float, contestants: Sequence[Contestant] = ()) -> charts.Figure:
         """Latency at percentiles of these contestants (all, when none is named) at one alpha, each trial a line."""
-        title = f"Latency at α = {alpha:g}: pipelining is paid for in waiting"
-        series = []
+        title = f"Latency at α = {alpha:g}"
+        series, medians = [], []
         for contestant in contestants or self.scenario.contestants:
             trials = [
                 charts.LatencyTrial(
@@ -413,6 +386,9 @@ class Exhibits(
                 for points in [json.loads(row["latency_ms"])]
             ]
             if trials:
+                middles = [dict(zip(one.percentiles, one.latency_ms, strict=True)) for one in trials]
+                name = f"{contestant.system_label}, {contestant.detail_label}"
+                medians.append((statistics.median(middle[50.0] for middle in middles), name))
                 series.append(
                     charts.LatencySeries(
                         contestant.system, contestant.system_label, contestant.detail_label, tuple(trials)
@@ -422,6 +398,9 @@ class Exhibits(
             return charts.missing(
                 title, "No trial has enough operations for a percentile.", provenance=self.provenance
             )
+        (least, quick), (most, slow) = min(medians), max(medians)
+        if quick != slow:
+            title += f": median {least:,.1f} ms ({quick}) to {most:,.1f} ms ({slow})"
         return charts.latency(
             series,
             provenance=self.provenance,
@@ -437,7 +416,9 @@ class Exhibits(
                 judged.setdefault(gate["name"], []).append(gate)
         cells = [_gate_cell(name, gates) for name, gates in judged.items()]
         total, valid = self.run.trials.height, int(self.run.trials["valid"].sum())
-        title = f"{valid} of {total} trials passed every gate"
+        title = f"{valid} of {total} trials failed no gate"
+        if unassessed := [cell.name for cell in cells if cell.unassessed]:
+            title += f"; not assessed in all of them: {', '.join(unassessed)}"
         if not cells:
             return charts.missing(title, "No trial came as far as its gates.", provenance=self.provenance)
         return charts.gates(
@@ -457,16 +438,17 @@ def pictures_folder(run_id: str) -> Path:
     return CHECKOUT / "build" / "pictures" / run_id
 
 
-def _waterfall_title(parts: Decomposition) -> str:
-    """The residual and the largest named factor, in one sentence."""
+def _waterfall_title(parts: Decomposition, alpha: float) -> str:
+    """The whole gap, the largest named factor, and the residual with its range over orders."""
     named = [share for share in parts.shares if share.factor.family != "residual"]
     residual = [share for share in parts.shares if share.factor.family == "residual"]
     largest = max(named, key=lambda share: abs(math.log(share.multiplier.estimate)))
-    words = f"{largest.factor.name} is ×{format_factor(largest.multiplier.estimate)}"
-    whole = f"×{format_factor(parts.gap.estimate)}"
-    if not residual:
-        return f"Of {whole}, {words}"
-    return f"Of {whole}, {words}; the engine is left with ×{format_factor(residual[0].multiplier.estimate)}"
+    words = [f"{largest.factor.name} for ×{format_factor(largest.multiplier.estimate)}"]
+    words += [
+        f"the engines for ×{format_factor(share.multiplier.estimate)} ({order_range_words(share)})"
+        for share in residual
+    ]
+    return f"×{format_factor(parts.gap.estimate)} at α = {alpha:g}: {', '.join(words)}"
 
 
 def _name(contestant: Contestant) -> str:
@@ -481,19 +463,22 @@ def _published_ratio(
 
 
 def _gate_cell(name: str, judged: Sequence[Mapping[str, Any]]) -> charts.Gate:
-    passed = sum(gate["passed"] for gate in judged)
-    values = tuple(gate["value"] for gate in judged if gate["value"] is not None)
+    """A gate over all trials: one that was assessed in none of them has neither passed nor failed."""
+    assessed = [gate for gate in judged if gate["passed"] is False or gate["value"] is not None]
+    values = tuple(gate["value"] for gate in assessed if gate["value"] is not None)
+    passed = sum(gate["passed"] is not False for gate in assessed)
     limit = float(judged[0]["limit"])
-    worst = max(values, default=0.0)
+    worst = max(values, default=math.nan)
     exact = limit == 0
     off = f"{worst:,.0f} off" if exact else f"{worst:.1%}"
     return charts.Gate(
         name=name,
-        worst="not assessed" if not values else off if math.isfinite(worst) else "no value",
+        worst=off if math.isfinite(worst) else "no value" if assessed else "not assessed",
         limit="limit: none off" if exact else f"limit {limit:.1%}",
         values=values,
         limit_value=limit,
         passed=passed,
         total=len(judged),
-        state="passed" if passed == len(judged) else "failed",
+        state="unassessed" if not assessed else "passed" if passed == len(assessed) else "failed",
+        unassessed=len(judged) - len(assessed),
     )

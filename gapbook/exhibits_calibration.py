@@ -24,6 +24,44 @@ _TAIL_PERCENTILE = 99.0
 class CalibrationExhibits(Pictured):
     """Measured beside true, for contestants of the system ``plant``."""
 
+    def answer_calibration(
+        self,
+        plants: Sequence[Contestant],
+        pairs: Sequence[tuple[str, Contestant, Contestant]],
+        simulated: Sequence[tuple[str, Coverage]],
+    ) -> page.Answer:
+        """How often intervals hold the truth: in simulation, and of live plants, with the farthest miss."""
+        shares = [q.covered / q.tried for _, coverage in simulated for q in coverage.quantities]
+        tried = sum(q.tried for _, coverage in simulated for q in coverage.quantities)
+        alpha = self.alphas[0]
+        live = [(self.goodput(plant.name, alpha), self._truth(plant)) for plant in plants]
+        live += [
+            (self.ratio(over.name, under.name, alpha), self._truth(over) / self._truth(under))
+            for _, over, under in pairs
+        ]
+        known = [(ours, truth) for ours, truth in live if ours is not None and ours.bounded]
+        if not known or not shares:
+            return page.answer(
+                "Not answered by this run: no plant has an interval to hold against its truth."
+            )
+        held = sum(ours.low <= truth <= ours.high for ours, truth in known)
+        off = max(abs(ours.estimate / truth - 1) for ours, truth in known)
+        virtual, real = f"{min(shares):.0%} to {max(shares):.0%}", f"{held} of {len(known)}"
+        text = (
+            f"In simulation {page.estimate(virtual)} of 95 % intervals held the truth, by quantity and design. "
+            f"On live plants {page.estimate(real)} did, and estimates were up to {page.estimate(f'{off:.1%}')} off: "
+            "a client, a network and a busy machine take time that no plant's schedule knows of, and the "
+            "interval of a run holds the noise of that run only."
+        )
+        blocks = max(ours.n for ours, _ in known)
+        least = min(coverage.blocks for _, coverage in simulated)
+        cited = [
+            page.Cited(f"95 % intervals that held the truth, {tried:,} in simulation", virtual, least),
+            page.Cited("95 % intervals that held the truth, live plants", real, blocks),
+            page.Cited("farthest estimate from the truth, live plants", f"{off:.1%}", blocks),
+        ]
+        return page.answer(page.Html(text), cited)
+
     def truth_table(self, contestants: Sequence[Contestant]) -> page.Html:
         """Goodput of each plant: the truth, our interval, and whether the interval holds the truth."""
         rows: list[list[str | page.Html]] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import statistics
 from collections.abc import Mapping, Sequence
@@ -22,6 +23,14 @@ UNWRITTEN_COLUMNS = (
     "balances not as acknowledged",
     "our verdict on those trials",
 )
+
+
+_COUNTED = {
+    "with": "counted with the flaw",
+    "without": "counted without it",
+    "answered": "counted by answers",
+    "written": "written to its files",
+}
 
 
 class FlawExhibits(Pictured):
@@ -50,6 +59,24 @@ class FlawExhibits(Pictured):
                     ]
                 )
         return page.values_table(_COLUMNS, rows)
+
+    def answer_counts(self, alpha: float, sentence: str, **counted: tuple[Contestant, str]) -> page.Answer:
+        """A sentence in which ``{name}`` becomes what was counted of a contestant: medians over its trials.
+
+        ``with`` and ``without`` its first flaw, ``answered`` by a count of answers, or ``written`` to its files.
+        """
+        text, cited = html.escape(sentence), []
+        for name, (contestant, what) in counted.items():
+            seen = [r for r in self.rows(contestant.name, alpha) if r["goodput_per_s"] is not None]
+            value = _counted(contestant, what, seen)
+            if value is None:
+                return page.answer(
+                    f"Not answered by this run: {contestant.name} has no trial with that count at α = {alpha:g}."
+                )
+            text = text.replace(f"{{{name}}}", page.estimate(value).html)
+            blocks = len({row["block"] for row in seen})
+            cited.append(page.Cited(f"{contestant.name}, {_COUNTED[what]}", f"{value} (median)", blocks))
+        return page.answer(page.Html(text), cited)
 
     def metrics_table(self, alpha: float) -> page.Html:
         """What the server's public metrics counted in whole trials, beside transfers that were committed."""
@@ -115,6 +142,20 @@ def unwritten_cells(contestant: str, rows: Sequence[dict[str, Any]], accounts: i
     ]
 
 
+def _counted(contestant: Contestant, what: str, rows: Sequence[dict[str, Any]]) -> str | None:
+    """One count of a contestant as printed; None where no trial has it."""
+    if what in {"with", "without"}:
+        flaw = str(contestant.flaws[0]["name"])
+        pairs = [pair for row in rows if (pair := _numbers(flaw, row)) is not None]
+        values = [pair[what == "without"] for pair in pairs]
+        return _told(statistics.median(values), flaw) if values else None
+    if not rows:
+        return None
+    if what == "written":
+        return f"{statistics.median(row['log_bytes'] for row in rows):,.0f} bytes"
+    return f"{format_count(statistics.median(row['goodput_per_s'] for row in rows))}/s"
+
+
 def _flawed(row: Mapping[str, Any]) -> dict[str, Any]:
     return dict(json.loads(row.get("flawed") or "{}"))
 
@@ -143,13 +184,17 @@ def _told(value: float, flaw: str) -> str:
 
 
 def _judged(rows: list[dict[str, Any]]) -> str:
+    """How many trials are valid, and by which gates the others were refused: names, never a server's log."""
     valid = sum(bool(row["valid"]) for row in rows)
-    reasons = sorted(
+    failed = sorted(
         {
-            part.partition(":")[0]
+            gate["name"]
             for row in rows
             if not row["valid"]
-            for part in row["refused_because"].split("; ")
+            for gate in json.loads(row["gates"])
+            if gate["passed"] is False
         }
     )
-    return f"{valid} of {len(rows)} valid" + (f"; refused: {', '.join(reasons)}" if reasons else "")
+    broke = any(not row["valid"] and not json.loads(row["gates"]) for row in rows)
+    reasons = [*failed, *(["broke off"] if broke else [])]
+    return f"{valid} of {len(rows)} valid" + (f"; refused by: {', '.join(reasons)}" if reasons else "")

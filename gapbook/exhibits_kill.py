@@ -1,4 +1,4 @@
-"""The table of the kill -9 checks, and the sentences for classes that were not kept.
+"""The table of the kill -9 checks.
 
 Rows are those of :func:`gapbook.killcheck.kill_check`, fresh or read back from a record.
 """
@@ -11,7 +11,7 @@ from typing import Any
 from gapbook.killcheck import ALPHA, loss_probability_bound
 from gapbook.losses import BROKEN
 
-__all__ = ["KILL_COLUMNS", "broken_promises", "kill_caption", "kill_table"]
+__all__ = ["KILL_COLUMNS", "kill_caption", "kill_table"]
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -58,22 +58,6 @@ def kill_caption(rows: Rows) -> str:
     return f"{caption} Where there is no server, what holds the engine is killed." if serverless else caption
 
 
-def broken_promises(rows: Rows, labels: Mapping[str, str] | None = None) -> list[str]:
-    """A sentence for each contestant that lost more than its declared class allows."""
-    sentences = []
-    for contestant, kills in _by_contestant(rows).items():
-        broken = [row for row in kills if row["verdict"] == BROKEN]
-        if broken:
-            worst = max(broken, key=lambda row: int(row["lost"]))
-            work = "" if worst["lost_s"] is None else f", {_format_s(worst['lost_s'])} s of work"
-            sentences.append(
-                f"{(labels or {}).get(contestant, contestant)} is declared {worst['durability']}, but a kill "
-                f"took up to {worst['lost']:,} acknowledged transfers{work}: its class does not hold under "
-                "this load, and comparing it with one that holds favours it."
-            )
-    return sentences
-
-
 def _by_contestant(rows: Rows) -> dict[str, list[Mapping[str, Any]]]:
     grouped: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
@@ -110,13 +94,17 @@ def _verdict(kills: Rows) -> str:
     lossy = [row for row in kills if row["resolved"] and row["lost"]]
     said = []
     if broken:
-        said.append(f"{BROKEN}, in {broken} of {count} kills")
+        said.append(f"{BROKEN}, {_of_kills(broken, count)}")
     if len(lossy) > broken:
-        said.append(f"lost within its class, in {len(lossy) - broken} of {count} kills")
+        said.append(f"lost within its class, {_of_kills(len(lossy) - broken, count)}")
     if unresolved:
         reasons = "; ".join(dict.fromkeys(str(row["note"]) for row in unresolved))
-        said.append(f"not resolved in {len(unresolved)} of {count} kills ({reasons})")
+        said.append(f"not resolved {_of_kills(len(unresolved), count)} ({reasons})")
     if not lossy and len(unresolved) < count:
         bound_percent = 100 * loss_probability_bound(count - len(unresolved))
         said.append(f"kept; at 95 % confidence, at most {bound_percent:.0f} % of kills lose anything")
     return "; ".join(said)
+
+
+def _of_kills(some: int, count: int) -> str:
+    return "in the one kill" if count == 1 else f"in {some} of {count} kills"

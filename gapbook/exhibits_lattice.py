@@ -9,36 +9,50 @@ from collections.abc import Mapping, Sequence
 from gapbook import charts, page
 from gapbook.effects import Effect, crossing, effect_of, interactions, screen
 from gapbook.estimate import paired_ratios
-from gapbook.factors import Decomposition, Factor
+from gapbook.exhibits_answer import AnswerExhibits
+from gapbook.factors import Decomposition, Factor, Share
 from gapbook.interval import Interval, format_factor
-from gapbook.pictured import Pictured
 
-__all__ = ["LatticeExhibits"]
+__all__ = ["LatticeExhibits", "order_range_words"]
 
 _SHOWN_INTERACTIONS = 8
 
 
-class LatticeExhibits(Pictured):
+class LatticeExhibits(AnswerExhibits):
     """What differs, by how much, and in which state of the rest."""
 
-    def answer_factors(self, factors: Sequence[Factor], sentence: str) -> page.Html:
-        """``{whole}`` and ``{residual}`` become the gap and the share of the residual at both ends of alpha."""
-        whole, residual = [], []
+    def answer_factors(self, factors: Sequence[Factor], sentence: str) -> page.Answer:
+        """``{whole}`` and ``{residual}`` become the gap and the share of the residual at both ends of alpha,
+        ``{over}`` and ``{under}`` the two ends of the gap.
+
+        A residual is never told without its range over orders: it may hold one where the interval does not.
+        """
+        whole, residual, cited = [], [], []
+        start, end = self.end(factors, "before"), self.end(factors, "after")
         for alpha in dict.fromkeys((self.alphas[0], self.alphas[-1])):
             parts = self.decompose(factors, alpha)
-            if parts is None:
+            if parts is None or start is None or end is None:
                 return page.answer(
                     f"Not answered by this run: a cell on every path has no valid trial at α = {alpha:g}."
                 )
-            left = [s.multiplier for s in parts.shares if s.factor.family == "residual"]
-            where = f" at α = {alpha:g}"
-            whole.append(f"{page.estimate(parts.gap.as_factor())}{where}")
-            residual += [f"{page.estimate(share.as_factor())}{where}" for share in left]
+            names = f"{self.versioned_label(end)} ÷ {self.versioned_label(start)}"
+            whole.append(f"{page.estimate(parts.gap.as_times())} at α = {alpha:g}")
+            cited.append(self.cited(f"{names}, whole gap", alpha, parts.gap))
+            for share in parts.shares:
+                if share.factor.family == "residual":
+                    ordered = order_range_words(share)
+                    residual.append(
+                        f"{page.estimate(share.multiplier.as_factor())} at α = {alpha:g} ({ordered})"
+                    )
+                    cited.append(self.cited(f"{names}, engine residual ({ordered})", alpha, share.multiplier))
         text = html.escape(sentence)
         for name, values in (("whole", whole), ("residual", residual)):
             text = text.replace(f"{{{name}}}", " and ".join(values))
-        ends = [end for end in (self.end(factors, "before"), self.end(factors, "after")) if end is not None]
-        return page.answer(page.Html(text + html.escape(self.warmth_caveat(*ends))))
+        for name, contestant in (("over", end), ("under", start)):
+            if contestant is not None:
+                text = text.replace(f"{{{name}}}", html.escape(self.versioned_label(contestant)))
+        ends = [one for one in (end, start) if one is not None]
+        return self.read_with(page.Html(text), ends, cited)
 
     def factors_table(self, factors: Sequence[Factor]) -> page.Html:
         """Each factor's share at each alpha, the gap they multiply to, and the range over orders."""
@@ -163,6 +177,11 @@ def _crossing_words(by_block: Mapping[int, Mapping[int, float]]) -> str:
 
 def _dimensions(factors: Sequence[Factor]) -> list[str]:
     return list(dict.fromkeys(factor.dimension for factor in factors))
+
+
+def order_range_words(share: Share) -> str:
+    """``×0.85 to ×2.22 by order``: what a choice of order could have made of a factor."""
+    return f"×{format_factor(share.order_low)} to ×{format_factor(share.order_high)} by order"
 
 
 def _share_cells(parts: Decomposition | None, index: int) -> list[str]:

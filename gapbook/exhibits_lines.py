@@ -6,18 +6,16 @@ import html
 from collections.abc import Mapping, Sequence
 
 from gapbook import charts, page
+from gapbook.exhibits_answer import AnswerExhibits
 from gapbook.interval import Interval, format_factor
-from gapbook.pictured import Pictured
-from gapbook.plant import hot_share
 from gapbook.scenario import Contestant
-from gapbook.work import AliasTable
 
 __all__ = ["LineExhibits"]
 
 _CEILING_DRAWN_BELOW = 7.0
 
 
-class LineExhibits(Pictured):
+class LineExhibits(AnswerExhibits):
     """Lines and tables over the places at which a run was measured."""
 
     def lines_chart(
@@ -95,9 +93,6 @@ class LineExhibits(Pictured):
         ]
         return charts.Line("other", "hot-key ceiling", tuple(points), is_ceiling=True)
 
-    def _hot_share(self, alpha: float) -> float:
-        return hot_share(AliasTable.zipf_cached(self.scenario.workload.accounts, alpha))
-
     def _contention_title(self, contestants: Sequence[Contestant]) -> str:
         parts = []
         for contestant in contestants:
@@ -126,19 +121,35 @@ class LineExhibits(Pictured):
             rows.append([f"{alpha:g}", f"{share:.3%}", *cells])
         return page.values_table(columns, rows)
 
-    def answer_contention(self, over: Contestant, under: Contestant, sentence: str) -> page.Html:
-        """``{factor}`` becomes the growth of the ratio from the lowest to the highest exponent, ``{over}``
-        and ``{under}`` what each contestant keeps of its goodput."""
+    def answer_contention(self, over: Contestant, under: Contestant, sentence: str) -> page.Answer:
+        """``{factor}`` becomes the growth of the ratio from the lowest to the highest exponent, ``{kept_over}``
+        and ``{kept_under}`` what each contestant keeps of its rate, ``{over}`` and ``{under}`` their names."""
         low, high = self.alphas[0], self.alphas[-1]
         factor = self.ratio_of_ratios(over.name, under.name, high, low)
         kept = [self.across_alphas(contestant.name, high, low) for contestant in (over, under)]
         if factor is None or kept[0] is None or kept[1] is None:
             return page.answer("Not answered by this run: a needed cell has no valid trial.")
-        texts = {"factor": factor, "over": kept[0], "under": kept[1]}
+        names = [self.versioned_label(contestant) for contestant in (over, under)]
+        texts = {
+            "factor": page.estimate(factor.as_factor()).html,
+            "kept_over": page.estimate(kept[0].as_percent()).html,
+            "kept_under": page.estimate(kept[1].as_percent()).html,
+            "over": html.escape(names[0]),
+            "under": html.escape(names[1]),
+        }
         text = html.escape(sentence)
-        for name, interval in texts.items():
-            text = text.replace(f"{{{name}}}", str(page.estimate(interval.as_factor())))
-        return page.answer(page.Html(text))
+        for name, told in texts.items():
+            text = text.replace(f"{{{name}}}", told)
+        span = f"α = {high:g} against α = {low:g}"
+        cited = [
+            page.Cited(f"{names[0]} ÷ {names[1]}, growth of the ratio, {span}", factor.as_factor(), factor.n),
+            *(
+                page.Cited(f"{name}, goodput kept, {span}", part.as_percent(), part.n)
+                for name, part in zip(names, kept, strict=True)
+                if part is not None
+            ),
+        ]
+        return self.read_with(page.Html(text), (over, under), cited)
 
     def depth_chart(self, *groups: Sequence[Contestant]) -> charts.Figure:
         """Goodput over the requests in flight: each group is one system at several depths."""

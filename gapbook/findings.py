@@ -271,27 +271,6 @@ class Findings:
             f"code {code['revision'][:10]}{' with local changes' if code['changed'] else ''}",
         ]
 
-    def citation(self, statement: str, interval: Interval) -> dict[str, str]:
-        """A number to be cited: plain, Markdown and BibTeX, with interval, n, conditions and run."""
-        facts = self.glue_values()
-        conditions = (
-            f"{facts['accounts']} accounts, {facts['connections']} connections, durability {facts['durability']}, "
-            f"{facts['processor']}, {facts['processors']} cores"
-        )
-        where = f"The Gap Book, {self.scenario.chapter}, run {self.run.run_id}, {facts['date']}"
-        text = (
-            f"{statement}: {interval.as_factor()} (95 % CI, n = {interval.n} blocks; {conditions}). {where}"
-        )
-        key = f"gapbook-{self.scenario.chapter}-{self.run.run_id}"
-        return {
-            "plain": text + ".",
-            "markdown": f"{statement}: **{interval.as_factor()}** (95 % CI, n = {interval.n} blocks; {conditions}). "
-            f"*{where}*",
-            "bibtex": f"@misc{{{key},\n  title = {{The Gap Book: {self.scenario.chapter}}},\n"
-            f"  note = {{Run {self.run.run_id}. {statement}: {interval.as_factor()}, 95 \\% CI, "
-            f"n = {interval.n} blocks; {conditions}}},\n  year = {{{facts['date'][:4]}}}\n}}",
-        }
-
     def judge_value(self, ours: Interval | None, published: float) -> Verdict:
         """The verdict by the rule fixed beforehand: interval against a band of ±10 % round the published value."""
         if ours is None or not ours.bounded:

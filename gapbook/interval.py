@@ -47,6 +47,16 @@ class Interval:
         bounds = f" [{format_factor(self.low)}–{format_factor(self.high)}]" if self.bounded else ""
         return f"×{format_factor(self.estimate)}{bounds}"
 
+    def as_times(self) -> str:
+        """``1.72 times [1.63–1.82]``, for a sentence that goes on with *as many*."""
+        number, _, bounds = self.as_factor().removeprefix("×").partition(" ")
+        return f"{number} times {bounds}".strip()
+
+    def as_percent(self) -> str:
+        """``73.2 % [70.1–76.4]``, of a part of a whole."""
+        bounds = f" [{format_count(100 * self.low)}–{format_count(100 * self.high)}]" if self.bounded else ""
+        return f"{format_count(100 * self.estimate)} %{bounds}"
+
     def as_count(self) -> str:
         """``64,600 [63,100–66,200]``"""
         bounds = f" [{format_count(self.low)}–{format_count(self.high)}]" if self.bounded else ""

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 __all__ = [
+    "Answer",
+    "Cited",
     "Download",
     "Html",
     "Input",
@@ -26,9 +28,11 @@ __all__ = [
     "download_buttons",
     "estimate",
     "provenance_line",
+    "question_line",
     "refused_table",
     "register",
     "rerun_panel",
+    "settings_table",
     "values_table",
 ]
 
@@ -58,6 +62,22 @@ class Html:
 
     def _repr_html_(self) -> str:
         return self.html
+
+
+@dataclass(frozen=True)
+class Cited:
+    """A number of an answer: what it is of, the value as printed, and the blocks behind it."""
+
+    quantity: str
+    value: str
+    n: int
+
+
+@dataclass(frozen=True)
+class Answer(Html):
+    """An answer and the numbers that it gives: just these can be cited."""
+
+    cited: tuple[Cited, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -109,18 +129,32 @@ def estimate(text: str) -> Html:
     return Html(f'<strong class="gb-number">{html.escape(text)}</strong>')
 
 
-def answer(sentence: str | Html) -> Html:
-    """The chapter's answer in one sentence."""
-    return Html(f'<p class="gb-answer">{_text(sentence)}</p>')
+def answer(sentence: str | Html, cited: Sequence[Cited] = ()) -> Answer:
+    """The chapter's answer in one sentence or a few, with the numbers that it gives."""
+    return Answer(f'<p class="gb-answer">{_text(sentence)}</p>', tuple(cited))
 
 
-def claim_line(kind: str, says: str, *, anchor: str, where: str) -> Html:
-    """What was claimed and where; ``anchor`` is its place in the register, which has its verdict."""
-    link = f'<a href="claims.html#{html.escape(anchor)}">verdict</a>'
+def claim_line(kind: str, says: str, *, anchor: str, where: str, verdict: tuple[str, str]) -> Html:
+    """What was claimed, where, and its verdict (a key of the icons and its words).
+
+    ``anchor`` is the claim's place in the register, which says how the verdict was reached.
+    """
+    key, word = verdict
+    link = f'<a href="claims.html#{html.escape(anchor)}">why</a>'
     return Html(
-        f'<p class="gb-verdict"><strong>{html.escape(kind)}</strong> {html.escape(says)} '
+        f'<p class="gb-verdict gb-verdict-{html.escape(key)}">{_icon(key)}<strong>{html.escape(word)}</strong> '
+        f"<b>{html.escape(kind)}.</b> {html.escape(says)} "
         f'<span class="gb-muted">{html.escape(where)} · {link}</span></p>'
     )
+
+
+def question_line(question: str) -> Html:
+    """What a chapter asks where nobody has published a claim."""
+    return Html(f'<p class="gb-verdict"><b>Our own question.</b> {html.escape(question)}</p>')
+
+
+def _icon(verdict: str) -> str:
+    return f'<svg class="gb-icon" viewBox="0 0 16 16" aria-hidden="true">{_ICONS[verdict]}</svg>'
 
 
 def banner(kind: BannerKind, text: str | Html) -> Html:
@@ -221,6 +255,24 @@ def values_table(columns: Sequence[str], rows: Sequence[Sequence[str | Html]], *
     )
 
 
+def settings_table(columns: tuple[str, str, str], rows: Sequence[tuple[str, str, str]]) -> Html:
+    """Settings by their server, one table each: long values are broken, none is aligned out of sight."""
+    servers = dict.fromkeys(server for server, _, _ in rows)
+    parts = []
+    for server in servers:
+        head = "".join(f'<th scope="col">{html.escape(column)}</th>' for column in columns[1:])
+        body = "".join(
+            f'<tr><th scope="row">{html.escape(setting)}</th><td>{html.escape(value)}</td></tr>'
+            for named, setting, value in rows
+            if named == server
+        )
+        parts.append(
+            f"<table><caption>{html.escape(server)}</caption><thead><tr>{head}</tr></thead>"
+            f"<tbody>{body}</tbody></table>"
+        )
+    return Html(f'<div class="gb-settings">{"".join(parts)}</div>')
+
+
 def _cell(content: str | Html) -> str:
     is_number = isinstance(content, str) and _NUMBER.match(content)
     return f'<td class="gb-num">{_text(content)}</td>' if is_number else f"<td>{_text(content)}</td>"
@@ -268,7 +320,7 @@ def register(rows: Sequence[RegisterRow], words: Mapping[str, str]) -> Html:
 
 
 def _register_row(row: RegisterRow, word: str, anchors: Set[str]) -> str:
-    icon = f'<svg class="gb-icon" viewBox="0 0 16 16" aria-hidden="true">{_ICONS[row.verdict]}</svg>'
+    icon = _icon(row.verdict)
     details = "".join(f"<li>{html.escape(line)}</li>" for line in row.details)
     more = f"<details><summary>evidence</summary><ul>{details}</ul></details>" if details else ""
     ours = "".join(f'<span class="gb-line">{html.escape(line)}</span>' for line in row.ours)

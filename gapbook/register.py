@@ -11,9 +11,23 @@ from gapbook.findings import VERDICT_BAND_FRAC
 from gapbook.stacks import stack_class
 from gapbook.verdicts import RULES, Evidence, Judgement, Verdict, judge_all
 
-__all__ = ["Register"]
+__all__ = ["Register", "verdict_words"]
 
 _SIGNS = {"holds": "as claimed", "fails": "not as claimed", "straddles": "straddles an end", "missing": ""}
+
+
+def verdict_words() -> Mapping[Verdict, str]:
+    """The verdicts in words, in the order in which a reader is offered them."""
+    version = stack_class("spacetimedb").facts["native"]["version"]
+    return {
+        "confirmed": "Confirmed",
+        "conditions": "Confirmed with conditions",
+        "refuted": "Refuted",
+        "version": f"Measured on {version} only",
+        "unresolved": "Not resolved",
+        "unmeasurable": "Not measurable here",
+        "elsewhere": "Not judged here",
+    }
 
 
 class Register:
@@ -25,16 +39,7 @@ class Register:
     @cached_property
     def words(self) -> Mapping[Verdict, str]:
         """The verdicts in words, in the order in which they are offered."""
-        version = stack_class("spacetimedb").facts["native"]["version"]
-        return {
-            "confirmed": "Confirmed",
-            "conditions": "Confirmed with conditions",
-            "refuted": "Refuted",
-            "version": f"Measured on {version} only",
-            "unresolved": "Not resolved",
-            "unmeasurable": "Not measurable here",
-            "elsewhere": "Not judged here",
-        }
+        return verdict_words()
 
     def tally(self) -> page.Html:
         """How many published claims have which verdict, in one sentence, then the same for our notes."""

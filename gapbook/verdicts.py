@@ -25,7 +25,7 @@ from gapbook.interval import Interval
 from gapbook.paths import CHECKOUT
 from gapbook.record import latest_published, published_folder
 
-__all__ = ["RULES", "Evidence", "Judgement", "Outcome", "Verdict", "judge", "judge_all"]
+__all__ = ["RULES", "Evidence", "Judgement", "Outcome", "Verdict", "judge", "judge_all", "judge_with"]
 
 Outcome = Literal["holds", "fails", "straddles", "missing"]
 Verdict = Literal["confirmed", "conditions", "refuted", "unresolved", "version", "unmeasurable", "elsewhere"]
@@ -98,6 +98,19 @@ def judge_all(prefix: str) -> list[Judgement]:
     if unruled:
         raise ParameterError(f"book/verdicts.toml: no rule for {', '.join(unruled)}")
     return [judge(one, rules[one.identifier], measured) for one in known]
+
+
+def judge_with(identifier: str, found: Findings) -> Judgement:
+    """The verdict on one claim by this run, and by the latest published runs of other chapters."""
+    rules = _rules()
+    known = next((one for one in claims(identifier.partition("-")[0]) if one.identifier == identifier), None)
+    if known is None or identifier not in rules:
+        raise ParameterError(f"verdict {identifier}: no such claim, or no rule for it in book/verdicts.toml")
+    return judge(
+        known,
+        rules[identifier],
+        lambda chapter: found if chapter == found.scenario.chapter else _published(chapter),
+    )
 
 
 def judge(claim: Claim, rule: Mapping[str, Any], measured: Measured) -> Judgement:

@@ -14,11 +14,17 @@ from gapbook.charts._text import measure, wrap
 
 __all__ = ["Gate", "gates"]
 
-GateState = Literal["passed", "failed", "withheld"]
+GateState = Literal["passed", "failed", "withheld", "unassessed"]
 
-_TOKENS: dict[str, str] = {"passed": "confirmed", "failed": "refuted", "withheld": "conditions"}
+_TOKENS: dict[str, str] = {
+    "passed": "confirmed",
+    "failed": "refuted",
+    "withheld": "conditions",
+    "unassessed": "unmeasurable",
+}
 _TICK = "M-0.95,0.05L-0.3,0.7L0.95,-0.65"
 _CROSS = "M-0.7,-0.7L0.7,0.7M0.7,-0.7L-0.7,0.7"
+_DASH = "M-0.8,0L0.8,0"
 _STROKE = "M0,-0.9L0,0.25M0,0.8L0,0.9"
 _GAP = 7.0
 _INSET = 8.0
@@ -31,6 +37,7 @@ class Gate:
     """One rule: the worst trial as text, its limit as text, and each trial's value on one linear scale.
 
     ``limit_value`` places the tick; None spaces the trials evenly, for rules that are only kept or broken.
+    ``unassessed`` counts the trials that the rule could not judge: they have neither passed nor failed.
     """
 
     name: str
@@ -41,12 +48,15 @@ class Gate:
     passed: int
     total: int
     state: GateState
+    unassessed: int = 0
 
     def __post_init__(self) -> None:
         if self.state not in _TOKENS:
             raise ValueError(f"gate {self.name}: state {self.state!r} is unknown: use {', '.join(_TOKENS)}")
-        if not 0 <= self.passed <= self.total:
+        if min(self.passed, self.unassessed) < 0 or self.passed + self.unassessed > self.total:
             raise ValueError(f"gate {self.name}: {self.passed} of {self.total} trials cannot have passed")
+        if (self.state == "unassessed") != (self.unassessed == self.total > 0):
+            raise ValueError(f"gate {self.name}: {self.state} of {self.unassessed} trials not assessed")
 
     @property
     def token(self) -> str:
@@ -54,7 +64,8 @@ class Gate:
 
     @property
     def count(self) -> str:
-        return f"{self.passed} of {self.total}"
+        """``12 of 20``: trials that passed, of those that were assessed."""
+        return f"{self.passed} of {self.total - self.unassessed}"
 
 
 @dataclass(frozen=True)
@@ -145,7 +156,8 @@ def _draw_summary(canvas: Canvas, cells: Sequence[Gate], summary: str) -> None:
 
 def _worst_state(cells: Sequence[Gate]) -> GateState:
     states = {gate.state for gate in cells}
-    return "failed" if "failed" in states else "withheld" if "withheld" in states else "passed"
+    order: tuple[GateState, ...] = ("failed", "withheld", "passed")
+    return next((state for state in order if state in states), "unassessed")
 
 
 def _headline(cells: Sequence[Gate], summary: str) -> str:
@@ -154,6 +166,7 @@ def _headline(cells: Sequence[Gate], summary: str) -> str:
         told = f"all {len(cells)} gates passed" if len(cells) > 1 else "the gate passed"
     else:
         others = [f"{counted[state]} {state}" for state in ("failed", "withheld") if counted[state]]
+        others += [f"{counted['unassessed']} not assessed"] if counted["unassessed"] else []
         told = ", ".join([f"{counted['passed']} of {len(cells)} gates passed", *others])
     return f"{told}: {summary}" if summary else told
 
@@ -163,6 +176,7 @@ def _draw_icon(canvas: Canvas, state: GateState, x: float, y: float) -> None:
         "passed": ("circle", 120.0, _TICK),
         "failed": ("square", 120.0, _CROSS),
         "withheld": ("diamond", 160.0, _STROKE),
+        "unassessed": ("circle", 120.0, _DASH),
     }[state]
     canvas.point(x, y, token=_TOKENS[state], shape=shape, size=size)
     canvas.point(x, y, token="bg", plane=Plane.TOP, shape=glyph, size=36, filled=False, stroke_width=1.8)
@@ -181,7 +195,7 @@ def _draw_cell(canvas: Canvas, gate: Gate, layout: _Layout, left: float, top: fl
     for index, line in enumerate(wrap(gate.name, sizes.tick, layout.inner - 17, bold=True)):
         canvas.text(x + 17, top + 18 + index * 14, line, size=sizes.tick, bold=True)
     y = top + 6 + layout.names * 14
-    token = "ink" if gate.state == "passed" else gate.token
+    token = "ink" if gate.state in {"passed", "unassessed"} else gate.token
     for index, line in enumerate(wrap(gate.worst, _WORST_SIZE, layout.inner, bold=True)):
         canvas.text(x, y + 15 + index * 17, line, size=_WORST_SIZE, token=token, bold=True)
     if layout.count_beside:
@@ -223,8 +237,10 @@ def _evenly(count: int, left: float, right: float, y: float) -> list[tuple[float
 
 
 def _table(cells: Sequence[Gate]) -> Table:
-    rows = tuple((gate.name, gate.worst, gate.limit, gate.count, gate.state) for gate in cells)
-    return Table(("gate", "worst trial", "limit", "trials passed", "state"), rows)
+    rows = tuple(
+        (gate.name, gate.worst, gate.limit, gate.count, str(gate.unassessed), gate.state) for gate in cells
+    )
+    return Table(("gate", "worst trial", "limit", "trials passed", "not assessed", "state"), rows)
 
 
 def _describe(cells: Sequence[Gate], summary: str, provenance: Provenance) -> str:

@@ -34,9 +34,15 @@ SHAPES: dict[str, Callable[[], list[dict[str, Any]]]] = {
 }
 EXHIBITS: dict[str, Callable[[Exhibits], Any]] = {
     "answer_contention": lambda e: e.answer_contention(
-        SPACETIMEDB, PROCEDURE, "grows by {factor}: {over}, {under}"
+        SPACETIMEDB, PROCEDURE, "grows by {factor}: {over} {kept_over}, {under} {kept_under}"
     ),
-    "answer_factors": lambda e: e.answer_factors(FACTORS, "{whole}, {residual}"),
+    "answer_factors": lambda e: e.answer_factors(FACTORS, "{over} {whole} {under}, {residual}"),
+    "answer": lambda e: e.answer(
+        ("{over} {ratios}.", SPACETIMEDB, DRIZZLE), ("{ratios}", DRIZZLE, PROCEDURE)
+    ),
+    "answer_counts": lambda e: e.answer_counts(
+        1.5, "{answers} and {bytes}", answers=(SPACETIMEDB, "answered"), bytes=(DRIZZLE, "written")
+    ),
     "answer_ratio": lambda e: e.answer_ratio(SPACETIMEDB, DRIZZLE, "It is {ratios}."),
     "audited": lambda e: e.audited(),
     "banner": lambda e: e.banner(),
@@ -44,8 +50,10 @@ EXHIBITS: dict[str, Callable[[Exhibits], Any]] = {
     "best_table": lambda e: e.best_table([SPACETIMEDB, SPACETIMEDB_RUST], [PROCEDURE, PROCEDURE_RUST]),
     "buttons": lambda e: e.buttons(),
     "catch_up_table": lambda e: e.catch_up_table(),
-    "cite_panel": lambda e: e.cite_panel(SPACETIMEDB, DRIZZLE, 1.5),
+    "cite_panel": lambda e: e.cite_panel(e.answer_ratio(SPACETIMEDB, DRIZZLE)),
     "claim_line": lambda e: e.claim_line(CLAIM),
+    "no_claim": lambda e: e.no_claim("Does it hold?"),
+    "alpha_gloss": lambda e: e.alpha_gloss(),
     "depth_chart": lambda e: e.depth_chart([PROCEDURE, PROCEDURE_RUST], [SPACETIMEDB, SPACETIMEDB_RUST]),
     "contention_chart": lambda e: e.contention_chart([DRIZZLE, PROCEDURE, SPACETIMEDB], PROCEDURE),
     "contestants_chart": lambda e: e.contestants_chart({("drizzle", 1.5): CLAIM}),
@@ -102,6 +110,12 @@ ELSEWHERE = {
     "export_picture",
     "first_screen",
     "glue",
+    "answer_calibration",
+    "citation",
+    "cited",
+    "read_with",
+    "version_of",
+    "versioned_label",
     "histograms",
     "parameters",
     "planted_factors_table",
@@ -156,7 +170,6 @@ def test_the_first_screen_stands_whatever_is_missing(
         claim_line=found.claim_line(CLAIM),
         answer=found.answer_ratio(SPACETIMEDB, DRIZZLE, "It is {ratios}."),
         picture=found.waterfall(FACTORS, 1.5),
-        cite=(SPACETIMEDB, DRIZZLE, 1.5),
     )
     assert found.run.run_id in screen.html
     assert {path.name for path in tmp_path.rglob("gap.*")} == {"gap.svg", "gap.png"}
@@ -201,7 +214,7 @@ def test_every_refused_trial_is_listed_with_its_reason(stored: dict[str, Run]) -
 # --- what is there is told --------------------------------------------------------------------
 def test_answers_of_a_whole_run_are_those_that_were_planted(stored: dict[str, Run]) -> None:
     found = shown(stored, "whole")
-    assert "×16.0" in EXHIBITS["answer_ratio"](found).html
+    assert "16.0 times" in EXHIBITS["answer_ratio"](found).html
     ratio = found.ratio("spacetimedb-rust", "drizzle", 0.0)
     assert ratio is not None
     assert ratio.estimate == pytest.approx(48.0)
@@ -272,7 +285,7 @@ def test_each_flaw_stands_beside_the_number_without_it(tmp_path: Path) -> None:
     found = flawed_run(tmp_path, [runs.valid, runs.refused, runs.valid])
     table = found.flaws_table(0.0).html
     pairs, clock = (cells(table, f"replayed: {name}") for name in ("replayed-pairs", "clock-between"))
-    for text in ("1,000 pairs", "100 pairs", "×10.0", "2 of 3 valid; refused: quiet machine"):
+    for text in ("1,000 pairs", "100 pairs", "×10.0", "2 of 3 valid; refused by: quiet machine"):
         assert text in pairs
     for text in ("180,000/s", "90,000/s", "×2.00"):
         assert text in clock

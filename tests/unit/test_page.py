@@ -20,7 +20,9 @@ def test_text_is_escaped_and_html_is_kept() -> None:
     parts = [
         page.banner("stale", HOSTILE),
         page.provenance_line([HOSTILE, "12 blocks"]),
-        page.claim_line(HOSTILE, HOSTILE, anchor=HOSTILE, where=HOSTILE),
+        page.claim_line(HOSTILE, HOSTILE, anchor=HOSTILE, where=HOSTILE, verdict=("refuted", HOSTILE)),
+        page.question_line(HOSTILE),
+        page.settings_table((HOSTILE, HOSTILE, HOSTILE), [(HOSTILE, HOSTILE, HOSTILE)]),
         page.cite_panel(plain=HOSTILE, markdown=HOSTILE, bibtex=HOSTILE),
         page.rerun_panel([HOSTILE, "{blocks}"], [Input("blocks", HOSTILE, HOSTILE)], needs=HOSTILE),
         page.download_buttons([Download(HOSTILE, HOSTILE)]),

@@ -25,19 +25,19 @@ from gapbook.scenario import Scenario
 from tests.unit import stored_runs as runs
 
 
-def cells(chapter: str) -> Iterator[tuple[str, bool]]:
-    """The code of a chapter's cells up to the one that measures, and which of them sets the parameters."""
+def cells(chapter: str, until: str) -> Iterator[tuple[str, bool]]:
+    """The code of a chapter's cells up to the one with this text, and which of them sets the parameters."""
     for cell in jupytext.read(CHECKOUT / "notebooks" / f"{chapter}.md").cells:
         if cell.cell_type == "code":
             yield cell.source, "parameters" in cell.metadata.get("tags", [])
-            if "chapter.measure(" in cell.source:
+            if until in cell.source:
                 return
 
 
-def execute(chapter: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The names of a chapter that was executed with these parameters, until it has measured."""
+def execute(chapter: str, given: Mapping[str, Any], until: str = "chapter.measure(") -> dict[str, Any]:
+    """The names of a chapter that was executed with these parameters, up to a cell: the one that measures."""
     names: dict[str, Any] = {}
-    for source, is_parameters in cells(chapter):
+    for source, is_parameters in cells(chapter, until):
         exec(compile(source, chapter, "exec"), names)
         if is_parameters:
             names.update(given)

@@ -1,0 +1,233 @@
+"""The first screen: the claim with its verdict, the answer in plain words, and how to cite that very answer."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from typing import Any
+
+from gapbook import page, verdicts
+from gapbook.claims import NOTE, claim
+from gapbook.interval import Interval
+from gapbook.losses import ObservedLoss
+from gapbook.pictured import Pictured
+from gapbook.plant import hot_share
+from gapbook.register import verdict_words
+from gapbook.scenario import Contestant
+from gapbook.work import AliasTable
+
+__all__ = ["AnswerExhibits", "Compared"]
+
+Compared = tuple[str, Contestant, Contestant]
+_SENTENCE = "{over} committed {ratios} as many transfers per second as {under}."
+_FEW_FRAC = 0.1
+
+
+class AnswerExhibits(Pictured):
+    """What a run says about a question. A number in an answer can be cited, and nothing else can."""
+
+    def claim_line(self, claim_id: str) -> page.Html:
+        """The claim that the chapter is about, published or our arithmetic on what was, with its verdict."""
+        about = claim(claim_id)
+        verdict = verdicts.judge_with(claim_id, self).verdict
+        return page.claim_line(
+            "From published figures" if about.kind == NOTE else "Published claim",
+            about.says,
+            anchor=claim_id,
+            where=about.citation,
+            verdict=(verdict, verdict_words()[verdict]),
+        )
+
+    def no_claim(self, question: str) -> page.Html:
+        """Stands in the place of a claim where a chapter answers a question of our own."""
+        return page.question_line(question)
+
+    def answer_ratio(self, over: Contestant, under: Contestant, sentence: str = _SENTENCE) -> page.Answer:
+        """One comparison; see :meth:`answer`."""
+        return self.answer((sentence, over, under))
+
+    def answer(self, *compared: Compared) -> page.Answer:
+        """The answer: a sentence for each pair of contestants, then what it must be read with.
+
+        In a sentence ``{over}`` and ``{under}`` become the systems with their versions, ``{ratios}`` how many
+        times the transfers per second of ``under`` those of ``over`` are, at the lowest and the highest alpha.
+        """
+        told = [self._told(*one) for one in compared]
+        contestants = [one for _, over, under in compared for one in (over, under)]
+        cited = [number for one in told for number in one.cited]
+        return self.read_with(page.Html(" ".join(one.html for one in told)), contestants, cited)
+
+    def read_with(
+        self, text: page.Html, contestants: Sequence[Contestant], cited: Sequence[page.Cited]
+    ) -> page.Answer:
+        """An answer with what it must be read with: promises, caveats, and what an exponent means.
+
+        Without a number there is nothing to be read with.
+        """
+        after = [self._promises(contestants), *self._caveats(contestants)] if cited else []
+        sentences = " ".join([text.html, *(html.escape(part) for part in after if part)])
+        gloss = f' <span class="gb-gloss">{html.escape(self.alpha_gloss())}</span>' if cited else ""
+        return page.answer(page.Html(sentences + gloss), cited)
+
+    def _told(self, sentence: str, over: Contestant, under: Contestant) -> page.Answer:
+        parts, cited = [], []
+        for alpha in dict.fromkeys((self.alphas[0], self.alphas[-1])):
+            ratio = self.ratio(over.name, under.name, alpha)
+            if absent := [one for one in (over, under) if one.name in self.absent]:
+                reasons = "; ".join(f"{one.name}: {self.absent[one.name]}" for one in absent)
+                return page.Answer(html.escape(f"Not measured here: {reasons}."))
+            if ratio is None:
+                return page.Answer(
+                    html.escape(
+                        f"Not answered by this run: {over.name} or {under.name} has no valid trial "
+                        f"at α = {alpha:g}."
+                    )
+                )
+            parts.append(f"{page.estimate(ratio.as_times())} at α = {alpha:g}")
+            cited.append(self.cited(f"{_name(over)} ÷ {_name(under)}, transfers per second", alpha, ratio))
+        text = html.escape(sentence).replace("{ratios}", " and ".join(parts))
+        for place, contestant in (("{over}", over), ("{under}", under)):
+            text = text.replace(place, html.escape(self.versioned_label(contestant)))
+        return page.Answer(text, tuple(cited))
+
+    def cited(self, quantity: str, alpha: float | None, value: Interval) -> page.Cited:
+        """A number as an answer gives it, to be cited just so."""
+        where = "" if alpha is None else f" at α = {alpha:g}"
+        return page.Cited(f"{quantity}{where}", value.as_factor(), value.n)
+
+    # --- what an answer must be read with -----------------------------------------------------
+    def alpha_gloss(self) -> str:
+        """What the exponents of this run mean, computed: how many transfers touch the busiest account."""
+        ends = list(dict.fromkeys((self.alphas[0], self.alphas[-1])))
+        parts = [f"at {alpha:g}, {_share_words(self._hot_share(alpha))}" for alpha in ends]
+        return f"α says how unequal the accounts are: {'; '.join(parts)} the busiest of {self.scenario.workload.accounts:,}."
+
+    def _promises(self, contestants: Sequence[Contestant]) -> str:
+        """The durability class of each system, and what a kill showed of it."""
+        declared: dict[str, list[str]] = {}
+        for contestant in contestants:
+            if not contestant.stack.facts.get("simulated"):
+                label = self.versioned_label(contestant)
+                labels = declared.setdefault(str(self.scenario.durability_of(contestant)), [])
+                labels += [label] if label not in labels else []
+        if not declared:
+            return ""
+        said = "; ".join(f"{_listed(labels)} {level}" for level, labels in declared.items())
+        labels = [label for labels in declared.values() for label in labels]
+        if len(declared) == 1:
+            said = f"{next(iter(declared))}{' for both' if len(labels) == 2 else ''}"
+        return f"Declared durability: {said}{self._observed(contestants, equal=len(declared) == 1)}"
+
+    def _observed(self, contestants: Sequence[Contestant], *, equal: bool) -> str:
+        """What kills showed of the declared classes."""
+        checked = [self.observed_loss(contestant.name) for contestant in contestants]
+        if not any(loss.kills for loss in checked):
+            unequal = "" if equal else ", which is not the same promise"
+            return f"{unequal}; this run did not test it by killing servers."
+        said = [
+            f"{self.versioned_label(contestant)} lost {_loss_words(loss)}"
+            for contestant, loss in zip(contestants, checked, strict=True)
+            if loss.refutes_declared
+        ]
+        if said:
+            return f", but killed under load {_listed(list(dict.fromkeys(said)))}: the promises are not equal."
+        return ", kept in every kill of this run." if equal else ", which is not the same promise."
+
+    def _caveats(self, contestants: Sequence[Contestant]) -> list[str]:
+        ends = [self.alphas[0], self.alphas[-1]]
+        ahead, bound = (
+            list(
+                dict.fromkeys(
+                    self.versioned_label(c) for c in contestants if self.has_label(c.name, label, ends)
+                )
+            )
+            for label in ("not sustained", "client-bound")
+        )
+        sentences = []
+        if ahead:
+            sentences.append(
+                f"{_listed(ahead)} acknowledged transfers faster than {'they' if len(ahead) > 1 else 'it'} "
+                "logged them, so a longer run would show a lower rate."
+            )
+        if bound:
+            sentences.append(
+                f"The client was the bottleneck of {_listed(bound)}, so this does not compare engines."
+            )
+        return [*sentences, self.warmth_caveat(*contestants).strip()]
+
+    # --- who is meant -------------------------------------------------------------------------
+    def versioned_label(self, contestant: Contestant) -> str:
+        """``SpacetimeDB 1.2.0``: the system with the version that its server said.
+
+        An engine that each client embeds has no server to ask, and a simulated one no version.
+        """
+        facts = contestant.stack.facts
+        version = self.version_of(contestant)
+        label = contestant.system_label
+        if facts["in_process"] or facts.get("simulated") or not version or label.endswith(version):
+            return label
+        return f"{label} {version}"
+
+    def version_of(self, contestant: Contestant) -> str:
+        """What the server of a contestant said of its version; empty when the run does not tell."""
+        systems: dict[str, Any] = self.run.manifest["systems"]
+        label = contestant.variant(self.scenario.durability).label(self.scenario.durability)
+        return str(systems.get(label, {}).get("version", ""))
+
+    # --- how to cite --------------------------------------------------------------------------
+    def cite_panel(self, answer: page.Answer) -> page.Html:
+        """The numbers of an answer, just as it gives them."""
+        if not answer.cited:
+            note = page.banner("note", "This run has no number to cite: a needed cell has no valid trial.")
+            return page.Html(f'<div id="cite">{note}</div>')
+        return page.cite_panel(**self.citation(answer.cited))
+
+    def citation(self, cited: Sequence[page.Cited]) -> dict[str, str]:
+        """Numbers to be cited: plain, Markdown and BibTeX, with interval, n, conditions and run."""
+        facts, chapter = self.glue_values(), self.scenario.chapter
+        versions = ", ".join(
+            f"{name} {system['version']}" for name, system in self.run.manifest["systems"].items()
+        )
+        conditions = (
+            f"{versions}; {facts['accounts']} accounts, {facts['connections']} connections, durability "
+            f"{facts['durability']}, {facts['processor']}, {facts['processors']} cores"
+        )
+        blocks = " and ".join(map(str, sorted({one.n for one in cited})))
+        design = f"95 % CI, n = {blocks} blocks; {conditions}"
+        where = f"The Gap Book, {chapter}, run {self.run.run_id}, {facts['date']}"
+        plain, bold = (
+            "; ".join(f"{one.quantity}: {mark}{one.value}{mark}" for one in cited) for mark in ("", "**")
+        )
+        bibtex = (
+            f"@misc{{gapbook-{chapter}-{self.run.run_id},\n  title = {{The Gap Book: {chapter}}},\n"
+            f"  note = {{Run {self.run.run_id}. {plain} ({design})}},\n  year = {{{facts['date'][:4]}}}\n}}"
+        )
+        return {
+            "plain": f"{plain} ({design}). {where}.",
+            "markdown": f"{bold} ({design}). *{where}*",
+            "bibtex": bibtex.replace("%", "\\%"),
+        }
+
+    def _hot_share(self, alpha: float) -> float:
+        return hot_share(AliasTable.zipf_cached(self.scenario.workload.accounts, alpha))
+
+
+def _name(contestant: Contestant) -> str:
+    return f"{contestant.system_label} ({contestant.detail_label})"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def _loss_words(loss: ObservedLoss) -> str:
+    """``63,490 acknowledged transfers, 2.07 s of work``"""
+    work = "" if loss.worst_loss_s is None else f", {loss.worst_loss_s:.2f} s of work"
+    return f"{loss.worst_lost_transfers:,} acknowledged transfers{work}"
+
+
+def _share_words(share: float) -> str:
+    """``1 in 12 transfers touches`` for the few, ``58 % of transfers touch`` for the many."""
+    if share < _FEW_FRAC:
+        return f"1 in {1 / share:,.0f} transfers touches"
+    return f"{100 * share:.0f} % of transfers touch"
