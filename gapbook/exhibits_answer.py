@@ -130,7 +130,9 @@ class AnswerExhibits(Pictured):
             if loss.refutes_declared
         ]
         if said:
-            return f", but killed under load {_listed(list(dict.fromkeys(said)))}: the promises are not equal."
+            return (
+                f", but killed under load {_listed(list(dict.fromkeys(said)))}: the promises are not equal."
+            )
         return ", kept in every kill of this run." if equal else ", which is not the same promise."
 
     def _caveats(self, contestants: Sequence[Contestant]) -> list[str]:

@@ -174,7 +174,7 @@ def test_servers_say_how_they_were_built_and_who_is_absent(tmp_path: Path) -> No
         tmp_path / runs.CHAPTER,
         runs.whole(),
         systems={"spacetimedb 2.8.3": system},
-        absent=[{"name": "spacetimedb-3", "reason": "no binary <of it>"}],
+        absent={"spacetimedb-3": "no binary <of it>"},
     )
     table = Exhibits(run, runs.CHAPTER).systems_table().html
     for text in ("cargo build", "spacetimedb-3", "not measured here", "no binary &lt;of it&gt;", "16384"):
