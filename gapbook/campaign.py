@@ -229,6 +229,7 @@ class _Campaign:
                         choice_of(self.choices, contestant),
                         processors=variant.processors,
                         isolation=variant.isolation,
+                        program=variant.program,
                     )
                     self.say(f"starting {variant.label(self.scenario.durability)}")
                     stacks[variant] = contestant.stack(context)

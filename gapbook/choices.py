@@ -68,8 +68,9 @@ def require_used(
 def require_servers(
     choices: Mapping[str, ServerChoice], contestants: Sequence[Contestant], durability: Durability
 ) -> None:
-    """Find the server of each contestant, before any is started; raises SetupError or StackError where
-    there is none, where it is another version, or where it cannot keep the durability class."""
+    """Find the server of each contestant, before any is started; raises SetupError, ParameterError or StackError
+    where there is none, where it is another version, or where it cannot run the access level or keep the
+    durability class."""
     found = {}
     for contestant in contestants:
         choice = choice_of(choices, contestant)
@@ -77,6 +78,7 @@ def require_servers(
         where = (contestant.system, choice)
         if where not in found:
             found[where] = contestant.stack.located(choice)
+        contestant.module.require_version(contestant.access, found[where].version)
         contestant.stack.require_durability(found[where], asked)
 
 

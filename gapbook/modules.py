@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from gapbook.errors import ParameterError, StackError
 from gapbook.paths import CHECKOUT, hash_files
 from gapbook.toolchain import node_path
 
-__all__ = ["Module", "RunningTier", "load_module_facts"]
+__all__ = ["Module", "RunningTier", "load_module_facts", "version_numbers"]
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,20 @@ class Module:
         """The stack's endpoint with what an access level tells a client that calls the stack itself."""
         return {**endpoint, **self.facts["access"][access].get("endpoint", {})}
 
+    def program(self, access: str) -> str | None:
+        """What the server must run for an access level, where that is not the module's own program."""
+        program = self.facts["access"][access].get("program")
+        return None if program is None else str(program)
+
+    def require_version(self, access: str, version: str) -> None:
+        """Raise ParameterError unless a server of this version can run the access level."""
+        oldest = str(self.facts["access"][access].get("from_version", "0"))
+        if version_numbers(version) < version_numbers(oldest):
+            raise ParameterError(
+                f"access: {access!r} needs a server of {self.system} from {oldest} on, and this is {version}; "
+                f"name one: servers={self.system}@VERSION=PATH, and its version for the contestant"
+            )
+
     def source_hash(self) -> str:
         """sha256 over all sources of the module (dependencies are pinned by its lock files)."""
         files = [
@@ -116,6 +131,11 @@ class Module:
         return RunningTier(
             process, {"protocol": "http", "host": "127.0.0.1", "port": ready["port"]}, settings
         )
+
+
+def version_numbers(version: str) -> tuple[int, ...]:
+    """``2.8.3`` as numbers that compare; words around them do not count."""
+    return tuple(int(word) for word in re.findall(r"\d+", version)[:3])
 
 
 @cache

@@ -27,7 +27,8 @@ class Variant:
     """A deployed server: a system with the settings that are fixed when it starts.
 
     ``isolation`` None is the server's own default, ``server_cores`` None is every processor, ``version``
-    None the one that the stack has by itself.
+    None the one that the stack has by itself. ``program`` is what the server is given to run where an access
+    level needs another one than the module's; None is the module's.
     """
 
     system: str
@@ -35,6 +36,7 @@ class Variant:
     isolation: str | None
     server_cores: int | None
     version: str | None = None
+    program: str | None = None
 
     @property
     def processors(self) -> list[int] | None:
@@ -47,6 +49,7 @@ class Variant:
             self.durability if self.durability != str(durability) else "",
             self.isolation or "",
             cores if self.server_cores is not None else "",
+            self.program or "",
         ]
         parts = ", ".join(part for part in differs if part)
         system = versioned(self.system, self.version)
@@ -141,7 +144,12 @@ class Contestant:
     def variant(self, durability: Durability) -> Variant:
         """The server that this contestant needs, where the scenario's class is ``durability``."""
         return Variant(
-            self.system, self.durability or str(durability), self.isolation, self.server_cores, self.version
+            self.system,
+            self.durability or str(durability),
+            self.isolation,
+            self.server_cores,
+            self.version,
+            self.module.program(self.access),
         )
 
     @property

@@ -104,6 +104,8 @@ class StackContext:
     """CPU numbers to which the server is pinned; None means all."""
     isolation: str | None = None
     """The level that transfers run at unless they say otherwise; None is the server's own default."""
+    program: str | None = None
+    """What the server is given to run where it is not the module's own program: a folder of the module."""
 
 
 class Stack(ABC):

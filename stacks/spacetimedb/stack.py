@@ -60,6 +60,7 @@ class Stack(stacks.Stack):
         self._api: httpx.Client | None = None
         self._address: dict[str, Any] = {}
         self._undo: Undo | None = None
+        self._program = _MODULE / (context.program or "")
 
     # --- before a run -------------------------------------------------------------------------
     @classmethod
@@ -160,7 +161,7 @@ class Stack(stacks.Stack):
     def start(self) -> None:
         if self._api is not None:
             return
-        drift = runpy.run_path(str(_MODULE / "check.py"))["drift"](_MODULE)
+        drift = runpy.run_path(str(_MODULE / "check.py"))["drift"](self._program)
         if drift:
             raise SetupError(f"spacetimedb: {drift}")
         located = self.located(self.context.choice)
@@ -239,7 +240,7 @@ class Stack(stacks.Stack):
             "PUT",
             f"/database/{self._address['database']}",
             params={"clear": "true"},
-            content=(_MODULE / "bank.wasm").read_bytes(),
+            content=(self._program / "bank.wasm").read_bytes(),
         )
 
     def stop(self) -> None:

@@ -34,10 +34,11 @@ def _deployment() -> Iterator[Deployment]:
         yield deployment
 
 
-@pytest.fixture(name="version", scope="module", params=[_OWN, _NEWER])
-def _version(request: pytest.FixtureRequest) -> str:
-    """A version of the server; one that is not on this machine is skipped, with the reason."""
-    return _here(str(request.param))
+@pytest.fixture(name="kind", scope="module", params=[(_OWN, None), (_NEWER, None), (_NEWER, "hash")], ids=str)
+def _kind(request: pytest.FixtureRequest) -> tuple[str, str | None]:
+    """A version of the server and the program in it; one that is not on this machine is skipped, and says why."""
+    version, program = request.param
+    return _here(version), program
 
 
 def _here(version: str) -> str:
@@ -49,9 +50,15 @@ def _here(version: str) -> str:
     return version
 
 
+@pytest.fixture(name="version", scope="module")
+def _version(kind: tuple[str, str | None]) -> str:
+    return kind[0]
+
+
 @pytest.fixture(name="shared", scope="module")
-def _shared(deployment: Deployment, version: str) -> Iterator[Stack]:
-    stack = _stack(deployment, _PROMISE[version], ServerChoice(version=version))
+def _shared(deployment: Deployment, kind: tuple[str, str | None]) -> Iterator[Stack]:
+    version, program = kind
+    stack = _stack(deployment, _PROMISE[version], ServerChoice(version=version), program)
     stack.start()
     yield stack
     stack.stop()
@@ -64,9 +71,13 @@ def _bank(shared: Stack) -> Stack:
 
 
 def _stack(
-    deployment: Deployment, durability: Durability = _DELAYED, choice: ServerChoice | None = None
+    deployment: Deployment,
+    durability: Durability = _DELAYED,
+    choice: ServerChoice | None = None,
+    program: str | None = None,
 ) -> Stack:
-    return stack_class("spacetimedb")(StackContext(deployment, durability, choice or ServerChoice()))
+    context = StackContext(deployment, durability, choice or ServerChoice(), program=program)
+    return stack_class("spacetimedb")(context)
 
 
 def _transfer(stack: Stack, source: int, destination: int, amount: int) -> str | None:

@@ -154,6 +154,19 @@ def test_a_version_whose_timer_nobody_knows_is_refused_in_one_line(binaries: dic
         require_servers(chosen, [spacetimedb()], DELAYED)
 
 
+def test_an_access_level_that_needs_a_newer_server_is_refused_before_it_starts(
+    binaries: dict[str, Path],
+) -> None:
+    contestant = Contestant("hash", "spacetimedb", "reducer-hash", "direct", "rust", 1)
+    old = parse_choices(f"spacetimedb={binaries['1.2.0']}")
+    with pytest.raises(ParameterError, match=r"'reducer-hash' needs a server of spacetimedb from 2\.0\.0 on"):
+        require_servers(old, [contestant], DELAYED)
+    new = parse_choices(f"spacetimedb={binaries[NEW]}")
+    require_servers(new, [contestant], Durability("delayed"))
+    assert contestant.variant(DELAYED) != spacetimedb().variant(DELAYED)
+    assert contestant.variant(DELAYED).label(DELAYED) == "spacetimedb (hash)"
+
+
 def test_where_a_system_runs_in_two_versions_each_contestant_names_its_own() -> None:
     both = scenario(spacetimedb("old", version="1.2.0"), spacetimedb("new", version=NEW), postgres())
     assert [c.system_label for c in both.contestants] == [

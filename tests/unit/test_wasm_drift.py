@@ -26,8 +26,9 @@ def _copy(tmp_path: Path) -> Path:
     return Path(shutil.copytree(_MODULE, tmp_path / "module", ignore=shutil.ignore_patterns("target")))
 
 
-def test_committed_module_has_not_drifted(drift: Callable[[Path], str | None]) -> None:
-    assert drift(_MODULE) is None
+@pytest.mark.parametrize("program", ["", "hash"])
+def test_committed_module_has_not_drifted(drift: Callable[[Path], str | None], program: str) -> None:
+    assert drift(_MODULE / program) is None
 
 
 @pytest.mark.parametrize("name", ["bank.wasm", "src/lib.rs", "Cargo.lock", "Cargo.toml", "build.sh"])
