@@ -46,6 +46,12 @@ export class Fields {
     return value;
   }
 
+  flag(key: string): boolean {
+    const value = this.#values[key];
+    if (typeof value !== "boolean") throw this.refused(key, "true, false");
+    return value;
+  }
+
   text(key: string, allowed = "a non-empty string", accepts = (value: string) => value !== ""): string {
     const value = this.#values[key];
     if (typeof value !== "string" || !accepts(value)) throw this.refused(key, allowed);

@@ -35,6 +35,8 @@ export interface Target {
   readonly inProcess?: boolean;
   /** What the engine inside this process says of itself: its version and its settings, read back. */
   engine?(): Record<string, string>;
+  /** What the connections agreed on with the server; asked once they are open. */
+  agreed?(): Record<string, string>;
   /** `onLost` tells of a connection that broke, also when it was idle. */
   createDriver(onLost: (error: Error) => void): Driver;
 }

@@ -48,6 +48,7 @@ export function createReport(config: Config, load: Load): object {
     cpu_user_s: cpu.user / 1e6,
     cpu_system_s: cpu.system / 1e6,
     ...(config.target.engine && { engine: config.target.engine() }),
+    ...(config.target.agreed && { agreed: config.target.agreed() }),
     peak_memory_bytes: peakMemoryBytes(),
   };
 }

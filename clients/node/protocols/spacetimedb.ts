@@ -1,142 +1,91 @@
-import { EXIT_INTEGRITY, Failure } from "../failure.ts";
-import { emit } from "../progress.ts";
-import {
-  ACKNOWLEDGED,
-  type Driver,
-  errorOutcome,
-  hostAndPort,
-  INSUFFICIENT,
-  type Outcome,
-  type Protocol,
-} from "../protocol.ts";
+import { EXIT_ENDPOINT, Failure } from "../failure.ts";
+import type { Fields } from "../fields.ts";
+import { type Driver, hostAndPort, type Outcome, type Protocol } from "../protocol.ts";
 import type { Transfer } from "../work.ts";
-import { DbConnection, type ReducerEventContext } from "./spacetimedb/module_bindings/index.ts";
+import { keepStandardOutput, type Login } from "./spacetimedb/login.ts";
+import { pickedVersion, type Version } from "./spacetimedb/negotiation.ts";
 
 const HEADER_WORD = /^[!-~]+$/;
-const NOTHING: Transfer = { source: 0, destination: 0, amount: 0 };
+const REDUCER = /^[a-z_]{1,64}$/;
 
 export const protocol: Protocol = {
-  keys: ["host", "port", "database", "token"],
+  keys: ["host", "port", "database", "token", "newest", "coalesce", "confirmed", "reducer", "amount"],
   target(endpoint) {
     const { address } = hostAndPort(endpoint);
-    const word = (key: string) => endpoint.text(key, "printable ASCII without spaces", (value) => HEADER_WORD.test(value));
-    const login = { uri: `http://${address}`, database: word("database"), token: word("token") };
+    const login = readLogin(endpoint, `http://${address}`);
+    // The SDK of 2.x offers v3 and v2 together, and in v3 it coalesces; neither can be told otherwise.
+    const newest = endpoint.has("newest") ? endpoint.choice("newest", ["v1", "v3"]) : "v3";
+    if (endpoint.has("coalesce") && !endpoint.flag("coalesce")) throw endpoint.refused("coalesce", "true");
     keepStandardOutput();
+    const name = `spacetimedb at ${address}`;
+    let spoken: Version | undefined;
+    let asked: Promise<Version> | undefined;
+    const ask = () => (asked ??= pickedVersion(login, newest).then((version) => (spoken = version)));
     return {
-      name: `spacetimedb at ${address}`,
-      createDriver: (onLost) => new SpacetimeDriver(login, onLost),
+      name,
+      agreed: () => ({
+        protocol: spoken ?? "none",
+        "calls in a payload": spoken === "v3" ? "all that are ready" : "one",
+        confirmed: String(login.confirmed),
+      }),
+      createDriver: (onLost) => new SpacetimeDriver(name, login, ask, onLost),
     };
   },
 };
 
-interface Login {
-  readonly uri: string;
-  readonly database: string;
-  readonly token: string;
+function readLogin(endpoint: Fields, uri: string): Login {
+  const word = (key: string) => endpoint.text(key, "printable ASCII without spaces", (value) => HEADER_WORD.test(value));
+  const named = (value: string) => REDUCER.test(value);
+  return {
+    uri,
+    database: word("database"),
+    token: word("token"),
+    confirmed: endpoint.has("confirmed") && endpoint.flag("confirmed"),
+    reducer: endpoint.has("reducer") ? endpoint.text("reducer", "1 to 64 of a to z and _", named) : "transfer",
+    amount: endpoint.has("amount") ? endpoint.choice("amount", ["u32", "i64"]) : "u32",
+  };
 }
 
-type Status = ReducerEventContext["event"]["status"];
-
-/**
- * The calls that are out on a connection, the oldest first.
- *
- * The SDK gives every call the request id 0 and reports an answer as an event of the reducer. The server runs
- * a connection's calls one after the other and answers in that order, so an event belongs to the oldest call,
- * and its arguments, which the server sends back, must be that call's.
- */
-export class CallsOut {
-  readonly #calls: { readonly transfer: Transfer; readonly resolve: (outcome: Outcome) => void }[] = [];
-
-  add(transfer: Transfer): Promise<Outcome> {
-    return new Promise((resolve) => this.#calls.push({ transfer, resolve }));
-  }
-
-  /** Throws a Failure when the answer fits no call. */
-  answer(status: Status, from: number, to: number, amount: number): void {
-    const call = this.#calls.shift();
-    const { source, destination, amount: asked } = call?.transfer ?? NOTHING;
-    if (call === undefined || from !== source || to !== destination || amount !== asked) {
-      const due = call === undefined ? "none" : `transfer(${source}, ${destination}, ${asked})`;
-      const answered = `transfer(${from}, ${to}, ${amount})`;
-      throw new Failure(EXIT_INTEGRITY, `SpacetimeDB answered ${answered} where ${due} was due`);
-    }
-    call.resolve(judge(status));
-  }
-}
-
-/** A WebSocket of SpacetimeDB's own TypeScript SDK. */
+/** A connection by the SDK of the version that the server picks; the other SDK is not loaded. */
 class SpacetimeDriver implements Driver {
+  readonly #name: string;
   readonly #login: Login;
+  readonly #ask: () => Promise<Version>;
   readonly #onLost: (error: Error) => void;
-  readonly #calls = new CallsOut();
-  #connection: DbConnection | undefined;
+  #driver: Driver | undefined;
 
-  constructor(login: Login, onLost: (error: Error) => void) {
+  constructor(name: string, login: Login, ask: () => Promise<Version>, onLost: (error: Error) => void) {
+    this.#name = name;
     this.#login = login;
+    this.#ask = ask;
     this.#onLost = onLost;
   }
 
-  /** Calls the reducer for a transfer of nothing, which it refuses. */
   async open(): Promise<void> {
-    const { uri, database, token } = this.#login;
-    await new Promise<void>((resolve, reject) => {
-      const lose = (error: Error) => {
-        reject(error);
-        this.#onLost(error);
-      };
-      this.#connection = DbConnection.builder()
-        .withUri(uri)
-        .withModuleName(database)
-        .withToken(token)
-        .withCompression("none")
-        .onConnect(() => resolve())
-        // The SDK reports every end of the WebSocket here.
-        .onConnectError((_, event) => lose(asError(event)))
-        .onDisconnect((_, event) => lose(asError(event)))
-        .build();
-    });
-    this.#connection!.reducers.onTransfer(({ event }, from, to, amount) => {
-      try {
-        this.#calls.answer(event.status, from, to, amount);
-      } catch (error) {
-        this.#onLost(error as Failure);
-      }
-    });
-    const { verdict } = await this.send(NOTHING);
-    if (verdict !== "error") throw new Error(`a transfer of nothing is ${verdict}; publish the module`);
+    this.#driver = (await this.#ask()) === "v1" ? await this.#driverOfV1() : await this.#driverOfV2();
+    await this.#driver.open();
   }
 
-  send(transfer: Transfer): Promise<Outcome> {
-    const answer = this.#calls.add(transfer);
-    this.#connection!.reducers.transfer(transfer.source, transfer.destination, transfer.amount);
-    return answer;
+  async #driverOfV1(): Promise<Driver> {
+    const { confirmed, reducer, amount } = this.#login;
+    if (confirmed || reducer !== "transfer" || amount !== "u32") {
+      const cannot = "cannot ask for confirmed reads, another reducer than transfer, or an amount of i64";
+      throw new Failure(EXIT_ENDPOINT, `${this.#name}: the SDK of v1, which the server picked, ${cannot}`);
+    }
+    const { DriverOfV1 } = await import("./spacetimedb/v1.ts");
+    return new DriverOfV1(this.#login, this.#onLost);
+  }
+
+  async #driverOfV2(): Promise<Driver> {
+    const { DriverOfV2 } = await import("./spacetimedb/v2.ts");
+    return new DriverOfV2(this.#login, this.#onLost);
+  }
+
+  send(transfer: Transfer, onSentAgain: () => void): Promise<Outcome> {
+    return this.#driver!.send(transfer, onSentAgain);
   }
 
   close(): void {
-    this.#connection?.disconnect();
+    this.#driver?.close();
   }
-}
-
-/** The status decides, not the arrival of an answer. */
-function judge(status: Status): Outcome {
-  if (status.tag === "Committed") return ACKNOWLEDGED;
-  if (status.tag === "OutOfEnergy") return errorOutcome("out of energy");
-  return status.value === "insufficient" ? INSUFFICIENT : errorOutcome(status.value);
-}
-
-/** The SDK passes on what its WebSocket said: an error, or an event that may have no words. */
-function asError(event: unknown): Error {
-  if (event instanceof Error) return event;
-  const { code, reason, error } = (event ?? {}) as { code?: number; reason?: string; error?: Error };
-  const words = [code && `code ${code}`, reason, error?.message].filter(Boolean).join(", ");
-  return new Error(`the WebSocket did not open, or closed${words && ` (${words})`}; is the database published?`);
-}
-
-/** The SDK writes to the console; standard output is for the report, and its greetings are for nobody. */
-function keepStandardOutput(): void {
-  const log = (...words: unknown[]) => {
-    const message = String(words[0]);
-    if (!message.includes(" INFO%c")) emit("sdk", { message });
-  };
-  Object.assign(console, { log, info: log, debug: log, warn: log, error: log });
 }

@@ -64,6 +64,8 @@ for (const [endpoint, load, name] of [
   [{ ...postgres, mode: "sql" }, { in_flight: 1 }, "postgres at [::1]:5432"],
   [{ ...postgres, function: "transfer_descending" }, {}, "postgres at [::1]:5432"],
   [spacetimedb, { in_flight: 64 }, "spacetimedb at 127.0.0.1:3000"],
+  [{ ...spacetimedb, newest: "v1", confirmed: false, coalesce: true }, {}, "spacetimedb at 127.0.0.1:3000"],
+  [{ ...spacetimedb, reducer: "move", amount: "i64" }, {}, "spacetimedb at 127.0.0.1:3000"],
   [sqlite, {}, "sqlite at bank.sqlite"],
 ] as const) {
   test(`${JSON.stringify({ endpoint, ...load })} is accepted`, async () => {
@@ -93,7 +95,10 @@ for (const [changed, words] of [
   [{ endpoint: { ...postgres, function: "f(); DROP" } }, /^endpoint.function: "f\(\); DROP" is refused/],
   [{ endpoint: { ...postgres, user: undefined } }, /^endpoint.user: missing/],
   [{ endpoint: { ...spacetimedb, token: "a b" } }, /^endpoint.token: "a b" is refused/],
-  [{ endpoint: { ...spacetimedb, confirmed: true } }, /^endpoint.confirmed: unknown key/],
+  [{ endpoint: { ...spacetimedb, confirmed: "yes" } }, /^endpoint.confirmed: "yes" is refused; allowed: true, false/],
+  [{ endpoint: { ...spacetimedb, newest: "v2" } }, /^endpoint.newest: "v2" is refused; allowed: "v1", "v3"/],
+  [{ endpoint: { ...spacetimedb, coalesce: false } }, /^endpoint.coalesce: false is refused; allowed: true/],
+  [{ endpoint: { ...spacetimedb, reducer: "f()" } }, /^endpoint.reducer: "f\(\)" is refused/],
   [{ endpoint: { ...sqlite, synchronous: "EXTRA" } }, /^endpoint.synchronous: "EXTRA" is refused/],
   [{ endpoint: { ...sqlite, synchronous: undefined } }, /^endpoint.synchronous: missing/],
   [{ endpoint: { ...sqlite, mode: "procedure" } }, /^endpoint.mode: "procedure" is refused/],
