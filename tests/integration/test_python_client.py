@@ -188,6 +188,9 @@ _SPACETIMEDB = {"protocol": "spacetimedb", "host": "127.0.0.1", "port": 1, "data
         ({"endpoint": _HTTP, "in_flight": 2}, "in_flight: 2 is refused; allowed: 1 with the protocol http"),
         ({"endpoint": {**_HTTP, "path": "transfer"}}, 'endpoint.path: "transfer" is refused'),
         ({"endpoint": {**_SPACETIMEDB, "confirmed": 1}}, "endpoint.confirmed: 1 is refused"),
+        ({"endpoint": {**_SPACETIMEDB, "newest": "v4"}}, 'endpoint.newest: "v4" is refused; allowed: "v3"'),
+        ({"endpoint": {**_SPACETIMEDB, "coalesce": 1}}, "endpoint.coalesce: 1 is refused"),
+        ({"endpoint": {**_SPACETIMEDB, "reducer": "f()"}}, 'endpoint.reducer: "f()" is refused'),
         ({"endpoint": {**_SPACETIMEDB, "token": "a b"}}, 'endpoint.token: "a b" is refused'),
     ],
 )

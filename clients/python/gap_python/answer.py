@@ -40,5 +40,8 @@ class Connection(Protocol):
         """Send one request and wait for its answer; raises ConnectionLostError."""
         ...
 
+    def agreed(self) -> dict[str, str]:
+        """What the open connection agreed on with the server, for the report; often nothing."""
+
     def close(self) -> None:
         """Give up at once whatever is out."""

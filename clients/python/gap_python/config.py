@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gap_python import CONTRACT_VERSION
@@ -13,6 +14,7 @@ from gap_python.fields import Fields
 WORKLOAD = "transfer"
 PROTOCOLS = ("postgres", "http", "spacetimedb")
 POSTGRES_MODES = ("procedure", "sql")
+SPACETIMEDB_VERSIONS = ("v3", "v2", "v1")
 INT4_MAX = 2**31 - 1
 U32_MAX = 2**32 - 1
 SEED_MAX = 2**53 - 1
@@ -54,7 +56,18 @@ _LOAD_KEYS = (
 )
 _POSTGRES_KEYS = ("protocol", "host", "port", "user", "password", "database", "mode", "function")
 _HTTP_KEYS = ("protocol", "host", "port", "path")
-_SPACETIMEDB_KEYS = ("protocol", "host", "port", "database", "token", "confirmed")
+_SPACETIMEDB_KEYS = (
+    "protocol",
+    "host",
+    "port",
+    "database",
+    "token",
+    "newest",
+    "coalesce",
+    "confirmed",
+    "reducer",
+    "amount",
+)
 
 
 @dataclass(frozen=True)
@@ -81,7 +94,13 @@ class SpacetimeDbEndpoint:
     port: int
     database: str
     token: str
-    confirmed: bool | None
+    newest: str
+    """The newest version of the protocol that is offered."""
+    coalesce: bool
+    confirmed: bool
+    reducer: str
+    amount: str
+    """The type of the reducer's last argument: u32 or i64."""
 
 
 Endpoint = PostgresEndpoint | HttpEndpoint | SpacetimeDbEndpoint
@@ -197,8 +216,19 @@ def _parse_endpoint(root: Fields) -> Endpoint:
             "database", word[0], lambda text: word[1](text) and not set("/?#") & set(text)
         ),
         token=endpoint.text("token", word[0], lambda text: word[1](text) and not set("/?#") & set(text)),
-        confirmed=endpoint.boolean("confirmed"),
+        newest=_one_of(endpoint, "newest", SPACETIMEDB_VERSIONS),
+        coalesce=endpoint.boolean("coalesce") is not False,
+        confirmed=endpoint.boolean("confirmed") is True,
+        reducer=endpoint.text(
+            "reducer", "1 to 64 of a to z and _", re.compile("[a-z_]{1,64}").fullmatch, default="transfer"
+        ),
+        amount=_one_of(endpoint, "amount", ("u32", "i64")),
     )
+
+
+def _one_of(fields: Fields, key: str, words: Sequence[str]) -> str:
+    """The first word is the default."""
+    return fields.text(key, " or ".join(f'"{word}"' for word in words), words.__contains__, default=words[0])
 
 
 def _parse_postgres(endpoint: Fields) -> PostgresEndpoint:

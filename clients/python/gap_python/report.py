@@ -17,6 +17,7 @@ def create_report(load: Load) -> dict[str, Any]:
     goodput = len(tally.service_ns)
     whole = cpu()
     service_time_ns = encode_histogram(tally.service_ns)
+    agreed = load.connections[0].connection.agreed()
     return {
         "contract": CONTRACT_VERSION,
         "client": identity(),
@@ -63,4 +64,5 @@ def create_report(load: Load) -> dict[str, Any]:
         "cpu_user_s": whole.user_s,
         "cpu_system_s": whole.system_s,
         "peak_memory_bytes": peak_memory_bytes(),
+        **({"agreed": agreed} if agreed else {}),
     }

@@ -53,6 +53,9 @@ class HttpConnection:
             raise ConnectionLostError(message_of(error)) from error
         return judge(reply.status_code, reply.content)
 
+    def agreed(self) -> dict[str, str]:
+        return {}
+
     def close(self) -> None:
         # The load cancels what is out, which closes the socket; closing the client would have to be awaited.
         return

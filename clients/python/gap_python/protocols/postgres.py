@@ -75,6 +75,9 @@ class _PostgresConnection:
     ) -> None:
         await self._cursor.execute(statement, parameters, prepare=True)
 
+    def agreed(self) -> dict[str, str]:
+        return {}
+
     def close(self) -> None:
         # Not AsyncConnection.close, which would wait for the answers that are out.
         if hasattr(self, "_connection"):
@@ -188,6 +191,9 @@ class PipelineConnection(_PostgresConnection):
         except psycopg.Error as error:
             raise ConnectionLostError(message_of(error)) from error
         return await answered
+
+    def agreed(self) -> dict[str, str]:
+        return {}
 
     def close(self) -> None:
         if hasattr(self, "_socket"):

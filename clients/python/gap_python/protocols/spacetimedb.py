@@ -1,110 +1,29 @@
-"""SpacetimeDB, protocol version 1: a WebSocket on which each binary message is one reducer call, in BSATN.
+"""SpacetimeDB's WebSocket in the newest version of its protocol that both sides speak.
 
-The server runs a connection's calls one after the other, so answers come in the order of the calls. A committed
-call returns its request id, which is checked; in 1.2.0 a failed one returns 0.
+The server runs a connection's calls one after the other, so answers come in the order of the calls; the request id
+of an answer is checked wherever the server gives one.
 """
 
 from __future__ import annotations
 
 import asyncio
-import struct
 from collections import deque
 
 import websockets
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
-from gap_python.answer import ACKNOWLEDGED, INSUFFICIENT, Answer, ConnectionLostError
-from gap_python.config import SpacetimeDbEndpoint
-from gap_python.failure import EXIT_ENDPOINT, EXIT_INTEGRITY, ClientError, message_of
+from gap_python.answer import Answer, ConnectionLostError
+from gap_python.config import SPACETIMEDB_VERSIONS, SpacetimeDbEndpoint
+from gap_python.failure import EXIT_ENDPOINT, ClientError, message_of
+from gap_python.protocols.spacetimedb_messages import Calls, broken, read
 from gap_python.work import Transfer
 
-_SUBPROTOCOL = Subprotocol("v1.bsatn.spacetimedb")
+_SUBPROTOCOLS = {version: Subprotocol(f"{version}.bsatn.spacetimedb") for version in SPACETIMEDB_VERSIONS}
 _HANDSHAKE_TIMEOUT_S = 10.0
-_REDUCER = b"transfer"
 _UNKNOWN_REDUCER = "no such reducer"
-_NOTIFY_CALLER = 0
-_CALL_REDUCER = 0
-_TRANSACTION_UPDATE = 1
-_IDENTITY_TOKEN = 3
-_UNCOMPRESSED = 0
-_COMMITTED, _FAILED, _OUT_OF_ENERGY = range(3)
 _REQUEST_IDS = 2**32 - 1
-# tag, reducer, length of arguments, arguments, request id, flags
-_CALL = struct.Struct(f"<BI{len(_REDUCER)}sIIIIIB")
-_PROBE = struct.Struct(f"<BI{len(_REDUCER)}sIIB")
-_ARGUMENTS_BYTES = 12
-# timestamp, caller's identity, caller's connection
-_BEFORE_REDUCER_BYTES = 8 + 32 + 16
-# energy, duration
-_AFTER_REQUEST_ID_BYTES = 16 + 8
-_U32 = struct.Struct("<I")
-
-
-def encode(request_id: int, transfer: Transfer) -> bytes:
-    return _CALL.pack(
-        _CALL_REDUCER, len(_REDUCER), _REDUCER, _ARGUMENTS_BYTES, *transfer, request_id, _NOTIFY_CALLER
-    )
-
-
-def encode_probe() -> bytes:
-    """A call without arguments: the server refuses it before it runs anything, and says so if there is no
-    such reducer."""
-    return _PROBE.pack(_CALL_REDUCER, len(_REDUCER), _REDUCER, 0, 0, _NOTIFY_CALLER)
-
-
-def read(message: str | bytes) -> tuple[int, Answer] | None:
-    """Request id (0 where the server gives none) and answer; None for the server's first message.
-
-    Raises ClientError for what does not belong here.
-    """
-    if not isinstance(message, bytes):
-        raise _broken("a text message")
-    if len(message) < 2 or message[0] != _UNCOMPRESSED:
-        raise _broken("an empty or compressed message, where no compression was asked for")
-    if message[1] == _IDENTITY_TOKEN:
-        return None
-    if message[1] != _TRANSACTION_UPDATE:
-        raise _broken(f"a message with tag {message[1]}, which answers no call")
-    try:
-        return _read_update(message)
-    except struct.error as error:
-        raise _broken("a transaction update shorter than its parts") from error
-
-
-def _read_update(message: bytes) -> tuple[int, Answer]:
-    status, at = message[2:3], 3
-    if status == bytes([_COMMITTED]):
-        (tables,) = _U32.unpack_from(message, at)
-        if tables:
-            raise _broken(f"rows of {tables} tables, though nothing is subscribed to")
-        answer, at = ACKNOWLEDGED, at + 4
-    elif status == bytes([_FAILED]):
-        end = _skip(message, at)
-        text = message[at + 4 : end].decode(errors="replace")
-        answer, at = (INSUFFICIENT if text == "insufficient" else Answer("error", text)), end
-    elif status == bytes([_OUT_OF_ENERGY]):
-        answer = Answer("error", "out of energy")
-    else:
-        raise _broken(f"a transaction update with status {status.hex()}")
-    # The reducer's name, its id, its arguments, the request id; nothing may be left over.
-    at = _skip(message, _skip(message, at + _BEFORE_REDUCER_BYTES) + 4)
-    (request_id,) = _U32.unpack_from(message, at)
-    if len(message) != at + 4 + _AFTER_REQUEST_ID_BYTES:
-        raise _broken("a transaction update of another length than its parts")
-    if request_id == 0 and answer is ACKNOWLEDGED:
-        raise _broken("a committed transaction without its request id")
-    return request_id, answer
-
-
-def _skip(message: bytes, at: int) -> int:
-    """Where the bytes end whose length stands at ``at``."""
-    (length,) = _U32.unpack_from(message, at)
-    return at + 4 + int(length)
-
-
-def _broken(what: str) -> ClientError:
-    return ClientError(EXIT_INTEGRITY, f"SpacetimeDB sent {what}")
+_PAYLOAD_BYTES_MAX = 65_535
 
 
 class SpacetimeDbConnection:
@@ -114,40 +33,57 @@ class SpacetimeDbConnection:
         self._endpoint = endpoint
         self._pending: deque[tuple[int, asyncio.Future[Answer]]] = deque()
         self._lost: BaseException | None = None
+        self._unsent: list[bytes] = []
+        self._sender: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
         endpoint = self._endpoint
         where = f"spacetimedb at {endpoint.host}:{endpoint.port}, database {endpoint.database!r}"
         host = f"[{endpoint.host}]" if ":" in endpoint.host else endpoint.host
-        confirmed = "" if endpoint.confirmed is None else f"&confirmed={str(endpoint.confirmed).lower()}"
+        offered = {name: version for version, name in _SUBPROTOCOLS.items() if version <= endpoint.newest}
         try:
             async with asyncio.timeout(_HANDSHAKE_TIMEOUT_S):
                 self._socket: ClientConnection = await connect(
                     f"ws://{host}:{endpoint.port}/v1/database/{endpoint.database}/subscribe"
-                    f"?compression=None{confirmed}",
-                    subprotocols=[_SUBPROTOCOL],
+                    f"?compression=None&confirmed={str(endpoint.confirmed).lower()}",
+                    subprotocols=list(offered),
                     additional_headers={"Authorization": f"Bearer {endpoint.token}"},
                     compression=None,
                     ping_interval=None,
                     max_size=None,
                     proxy=None,
                 )
-                if self._socket.subprotocol != _SUBPROTOCOL:
-                    raise ClientError(EXIT_ENDPOINT, f"{where}: it does not agree on {_SUBPROTOCOL}")
+                picked = self._socket.subprotocol
+                if picked not in offered:
+                    raise ClientError(
+                        EXIT_ENDPOINT, f"{where}: it picked no subprotocol; offered: {', '.join(offered)}"
+                    )
+                self._version = offered[picked]
+                self._calls = Calls(self._version, endpoint.reducer, endpoint.amount)
                 await self._check_reducer(where)
         except (OSError, TimeoutError, websockets.WebSocketException) as error:
             raise ClientError(EXIT_ENDPOINT, f"{where}: {message_of(error)}") from error
+        self._coalesce = endpoint.coalesce and self._version == "v3"
         self._loop = asyncio.get_running_loop()
         self._reader = asyncio.create_task(self._read())
 
+    def agreed(self) -> dict[str, str]:
+        """What the open connection agreed on with the server."""
+        return {
+            "protocol": self._version,
+            "calls in a payload": "all that are ready" if self._coalesce else "one",
+            "confirmed": str(self._endpoint.confirmed).lower(),
+        }
+
     async def _check_reducer(self, where: str) -> None:
-        await self._socket.send(encode_probe())
-        while (answered := read(await self._socket.recv())) is None:
+        await self._socket.send(self._calls.encode_probe())
+        while not (answers := list(read(self._version, await self._socket.recv()))):
             pass
-        answer = answered[1]
+        _, answer = answers[0]
         if answer.verdict != "error" or _UNKNOWN_REDUCER in answer.text:
+            reducer = self._endpoint.reducer
             raise ClientError(
-                EXIT_ENDPOINT, f"{where}: no reducer transfer(from, to, amount); publish the module"
+                EXIT_ENDPOINT, f"{where}: no reducer {reducer}(from, to, amount); publish the module"
             )
 
     async def call(self, index: int, transfer: Transfer) -> Answer:
@@ -156,24 +92,42 @@ class SpacetimeDbConnection:
         request_id = index % _REQUEST_IDS + 1
         answered: asyncio.Future[Answer] = self._loop.create_future()
         self._pending.append((request_id, answered))
+        call = self._calls.encode(request_id, transfer)
+        if self._coalesce:
+            self._unsent.append(call)
+            if self._sender is None:
+                self._sender = self._loop.create_task(self._send())
+            return await answered
         try:
-            await self._socket.send(encode(request_id, transfer))
+            await self._socket.send(call)
         except websockets.WebSocketException as error:
             raise ConnectionLostError(message_of(error)) from error
         return await answered
 
+    async def _send(self) -> None:
+        """Sends what is ready, as many calls in a payload as it takes."""
+        calls_max = _PAYLOAD_BYTES_MAX // self._calls.call_bytes
+        try:
+            while self._unsent:
+                ready, self._unsent = self._unsent[:calls_max], self._unsent[calls_max:]
+                await self._socket.send(b"".join(ready))
+        except (OSError, websockets.WebSocketException) as error:
+            self._break(ConnectionLostError(message_of(error)))
+        finally:
+            self._sender = None
+
     def close(self) -> None:
         if hasattr(self, "_reader"):
             self._reader.cancel()
+            if self._sender is not None:
+                self._sender.cancel()
             self._socket.transport.abort()
 
     async def _read(self) -> None:
         try:
             while True:
-                message = await self._socket.recv()
-                answered = read(message)
-                if answered is not None:
-                    self._settle(*answered)
+                for request_id, answer in read(self._version, await self._socket.recv()):
+                    self._settle(request_id, answer)
         except (OSError, websockets.WebSocketException) as error:
             self._break(ConnectionLostError(message_of(error)))
         except ClientError as error:
@@ -181,10 +135,10 @@ class SpacetimeDbConnection:
 
     def _settle(self, request_id: int, answer: Answer) -> None:
         if not self._pending:
-            raise _broken("an answer to no call")
+            raise broken("an answer to no call")
         expected, answered = self._pending.popleft()
         if request_id not in {0, expected}:
-            raise _broken(f"the answer to request {request_id}, where {expected} is the oldest")
+            raise broken(f"the answer to request {request_id}, where {expected} is the oldest")
         if not answered.done():
             answered.set_result(answer)
 
