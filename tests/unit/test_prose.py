@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from gapbook.book import chapters
+from gapbook.book import chapters, overviews
 from gapbook.errors import GapbookError
 from gapbook.paths import CHECKOUT
-from gapbook.prose import require_no_typed_numbers
+from gapbook.prose import printed_limits, require_no_typed_numbers
 
 _HEAD = """---
 jupytext:
@@ -46,6 +46,15 @@ def _notebook(folder: Path, prose: str) -> Path:
         ("See {glue:text}`x` and 9 more.", "9"),
         ("See `code` and 9 more.", "9"),
         ("| a | b |\n| --- | --- |\n| x | 12 |", "12"),
+        ("It came out up to a seventh below.", "a seventh"),
+        ("It begins at nine tenths.", "nine tenths"),
+        ("Node begins at about half of its rate.", "half"),
+        ("It does twice as much.", "twice"),
+        ("It needs three seconds.", "three seconds"),
+        ("It has two cores.", "two cores"),
+        ("It is fourteen times as fast.", "fourteen times"),
+        ("Dozens of trials.", "Dozens"),
+        ("Ninety percent of it.", "Ninety percent"),
     ],
 )
 def test_typed_number_is_refused_with_its_place(tmp_path: Path, prose: str, number: str) -> None:
@@ -76,12 +85,30 @@ def test_the_cell_is_named_by_its_place(tmp_path: Path) -> None:
         "<!-- 12 trials, not shown -->",
         "SpacetimeDB2 and p99 are names.",
         "one, two, three",
+        "two systems and three counts",
+        "## Is it fourteen times as fast?",
+        "the second half of the window divided by the first half",
+        "it counts once, timed from its first attempt",
+        "the third column, and the fifth row",
+        "1. the first item",
     ],
 )
 def test_glue_code_and_targets_are_allowed(tmp_path: Path, prose: str) -> None:
     require_no_typed_numbers(_notebook(tmp_path, prose))
 
 
-@pytest.mark.parametrize("chapter", chapters())
+@pytest.mark.parametrize("name", sorted(path.name for path in (CHECKOUT / "book").glob("*.md")))
+def test_pages_of_the_book_state_limits_of_the_code_and_no_other_number(name: str) -> None:
+    require_no_typed_numbers(CHECKOUT / "book" / name, printed_limits())
+
+
+def test_a_limit_is_allowed_as_it_is_in_the_code(tmp_path: Path) -> None:
+    page = _notebook(tmp_path, "Refused above 20 %.")
+    require_no_typed_numbers(page, printed_limits())
+    with pytest.raises(GapbookError, match="'21'"):
+        require_no_typed_numbers(_notebook(tmp_path, "Refused above 21 %."), printed_limits())
+
+
+@pytest.mark.parametrize("chapter", [*chapters(), *overviews()])
 def test_chapters_have_no_typed_number(chapter: str) -> None:
     require_no_typed_numbers(CHECKOUT / "notebooks" / f"{chapter}.md")
