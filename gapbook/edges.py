@@ -24,9 +24,12 @@ class WindowCpu:
     steal_s: float
 
     def other_s(self, client_s: float) -> float:
-        """What neither server, tier, client nor harness used; NaN for a server that is not ours to watch."""
-        other_s = self.machine_busy_s - self.server_s - self.tier_s - self.harness_s - client_s
-        return other_s if math.isnan(other_s) else max(0.0, other_s)
+        """What neither server, tier, client nor harness used; NaN for a server that is not ours to watch.
+
+        Counters of the machine and of processes are not read at one instant, nor in one grain: on a quiet
+        machine the difference lies on both sides of 0, and is left as it is.
+        """
+        return self.machine_busy_s - self.server_s - self.tier_s - self.harness_s - client_s
 
 
 @dataclass

@@ -25,6 +25,7 @@ from gapbook.estimate import (
     ratio_interval,
 )
 from gapbook.factors import Cell
+from gapbook.holm import holm
 from gapbook.interval import Interval
 
 __all__ = ["Crossing", "Effect", "Interaction", "Screened", "crossing", "effect_of", "interactions", "screen"]
@@ -117,7 +118,7 @@ def interactions(
         contrast = _mean_contrast(cells, squares)
         if contrast:
             found.append((first, second, len(squares), contrast))
-    adjusted = _holm([contrast.p_value for *_, contrast in found])
+    adjusted = holm([contrast.p_value for *_, contrast in found])
     tested = [
         Interaction(first, second, contrast.interval, states, contrast.p_value, p)
         for (first, second, states, contrast), p in zip(found, adjusted, strict=True)
@@ -178,17 +179,6 @@ def _mean_contrast(cells: Cells, parts: Sequence[Mapping[Cell, float]]) -> Contr
         return None
     row = np.array([list(needed.values())])
     return BlockFit([cells[cell] for cell in needed]).contrasts(row)[0]
-
-
-def _holm(p_values: Sequence[float]) -> list[float]:
-    """Adjusted p values (Holm 1979), in the order given; NaN takes no part."""
-    order = sorted((p, place) for place, p in enumerate(p_values) if not math.isnan(p))
-    adjusted = [math.nan] * len(p_values)
-    floor = 0.0
-    for rank, (p, place) in enumerate(order):
-        floor = max(floor, min(1.0, (len(order) - rank) * p))
-        adjusted[place] = floor
-    return adjusted
 
 
 def crossing(cores: Sequence[float], ratios: Sequence[Mapping[int, float]]) -> Crossing | None:

@@ -23,7 +23,7 @@ from gapbook.exhibits_rerun import RerunExhibits
 from gapbook.exhibits_sessions import SessionExhibits
 from gapbook.exhibits_warmth import WarmthExhibits
 from gapbook.factors import Decomposition, Factor
-from gapbook.findings import VERDICT_BAND_FRAC, label_names
+from gapbook.findings import VERDICT_BAND_FRAC
 from gapbook.interval import Interval, format_count, format_factor
 from gapbook.paths import CHECKOUT
 from gapbook.record import Run
@@ -305,7 +305,7 @@ class Exhibits(
             if row["goodput_per_s"]
         )
         goodput = self.goodput(contestant, alpha)
-        flags = label_names(row for row in rows if row["valid"])
+        flags = set(self.labels(contestant, alpha))
         if self.warmth(contestant).reading == "still rising":
             flags.add("still warming up")
         reason = min((row["refused_because"] for row in rows if not row["valid"]), default="not run")

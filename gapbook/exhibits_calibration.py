@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from gapbook import page
 from gapbook.coverage import Coverage
 from gapbook.factors import Factor, decompose
-from gapbook.findings import label_names
 from gapbook.interval import Interval, format_count, format_factor
 from gapbook.pictured import Pictured
 from gapbook.plant import counted_bounds_of, true_goodput_of
@@ -179,7 +178,7 @@ class CalibrationExhibits(Pictured):
         rows: list[list[str | page.Html]] = []
         for contestant in contestants:
             seen = self.rows(contestant.name, self.alphas[0])
-            labels = sorted(label_names(seen))
+            labels = self.labels(contestant.name, self.alphas[0])
             valid = sum(bool(row["valid"]) for row in seen)
             rows.append([contestant.name, f"{valid} of {len(seen)}", ", ".join(labels) or "none"])
         return page.values_table(("plant", "trials valid", "labels"), rows)

@@ -7,9 +7,8 @@ cannot be treated differently.
 from __future__ import annotations
 
 import datetime
-import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from typing import Any, Literal
 
@@ -19,12 +18,13 @@ from gapbook.errors import RecordError
 from gapbook.estimate import cell_values, geometric_interval, ratio_interval
 from gapbook.factors import Decomposition, Factor, decompose
 from gapbook.interval import Interval
+from gapbook.labels import CLIENT_BOUND, LIMIT_FRAC, carried
 from gapbook.losses import ObservedLoss, observed_loss
 from gapbook.record import Run
 from gapbook.scenario import Contestant, Scenario
-from gapbook.warmth import Warmth, warmth_of
+from gapbook.warmth import Warmth, as_one_family, warmth_of
 
-__all__ = ["VERDICT_BAND_FRAC", "Findings", "Verdict", "label_names"]
+__all__ = ["VERDICT_BAND_FRAC", "Findings", "Verdict"]
 
 Verdict = Literal["confirmed", "refuted", "unresolved"]
 VERDICT_BAND_FRAC = 0.10
@@ -93,22 +93,39 @@ class Findings:
         return kept.to_dicts()
 
     def has_label(self, contestant: str, label: str, alphas: Sequence[float]) -> bool:
-        """Whether more than half of the contestant's valid trials carry a label, at any of these alphas."""
-        for alpha in alphas:
-            valid = [row for row in self.rows(contestant, alpha) if row["valid"]]
-            carrying = [row for row in valid if label in label_names([row])]
-            if 2 * len(carrying) > len(valid):
-                return True
-        return False
+        """Whether the contestant carries a label at any of these alphas (:func:`gapbook.labels.carried`)."""
+        window_s = self.scenario.window_of(self.scenario.contestant(contestant))
+        return any(
+            carried(
+                (row for row in self.rows(contestant, alpha) if row["valid"]),
+                label,
+                self.scenario.warmup_s,
+                window_s,
+            )
+            for alpha in alphas
+        )
+
+    def labels(self, contestant: str, alpha: float) -> list[str]:
+        """The labels that a contestant carries at one alpha."""
+        return [label for label in LIMIT_FRAC if self.has_label(contestant, label, [alpha])]
 
     def warmth(self, contestant: str | None = None) -> Warmth:
         """Whether a contestant was warm when its windows opened, over all its valid trials; all contestants
         of the scenario's window together when none is named."""
-        if contestant is None:
-            names = [c.name for c in self.scenario.contestants if c.window_s is None]
-            window_s = self.scenario.window_s
-        else:
-            names, window_s = [contestant], self.scenario.window_of(self.scenario.contestant(contestant))
+        if contestant is not None:
+            return self._warmth_by_contestant[contestant]
+        names = [c.name for c in self.scenario.contestants if c.window_s is None]
+        return self._warmth_over(names, self.scenario.window_s)
+
+    @cached_property
+    def _warmth_by_contestant(self) -> dict[str, Warmth]:
+        """All contestants together, for a reading is one of as many as the table has rows."""
+        one_by_one = {
+            c.name: self._warmth_over([c.name], self.scenario.window_of(c)) for c in self.scenario.contestants
+        }
+        return as_one_family(one_by_one)
+
+    def _warmth_over(self, names: Collection[str], window_s: float) -> Warmth:
         trials = self.run.trials.filter(pl.col("valid") & pl.col("contestant").is_in(names))
         return warmth_of(trials.iter_rows(named=True), self.scenario.warmup_s, window_s)
 
@@ -126,26 +143,25 @@ class Findings:
         ]
 
     # --- factors ------------------------------------------------------------------------------
-    def decompose(self, factors: Sequence[Factor], alpha: float) -> Decomposition | None:
+    def decompose(
+        self, factors: Sequence[Factor], alpha: float, *, without: Collection[str] = ()
+    ) -> Decomposition | None:
         """The gap from all ``before`` to all ``after``; None when a needed cell has no valid trial.
 
         Several factors of one dimension are a chain: each starts where the one before ended, and a cell
-        that is past one of them is past all before it. Beyond a residual, a client-bound cell is left out
-        unless it is the end: what its client limits may speak for the client, never for the engine.
+        that is past one of them is past all before it. Every cell that was measured counts, whatever
+        label it carries, save the contestants named in ``without``.
         """
         chains = _chains(factors)
-        residuals = {(factor.dimension, factor.after) for factor in factors if factor.family == "residual"}
-        start, end = self.end(factors, "before"), self.end(factors, "after")
-        bound = {
-            tuple(levels[dimension] for dimension in chains)
+        start = self.end(factors, "before")
+        left_out = {
+            tuple(contestant.levels()[dimension] for dimension in chains)
             for contestant in self.scenario.contestants
-            if contestant is not end
-            and residuals & (levels := contestant.levels()).items()
-            and self.has_label(contestant.name, "client-bound", [alpha])
+            if contestant.name in without
         }
         within: dict[tuple[str, ...], dict[int, float]] = {}
         for cell, values in self.cells(list(chains), alpha, start).items():
-            if cell in bound:
+            if cell in left_out:
                 continue
             places = {
                 dimension: chain.index(level)
@@ -157,6 +173,27 @@ class Findings:
                 state = tuple(f.after if p else f.before for f, p in zip(factors, passed, strict=True))
                 within[state] = values
         return decompose(factors, within)
+
+    def client_bound_between(self, factors: Sequence[Factor], alpha: float) -> list[str]:
+        """Contestants between the ends, beyond a residual, that their client limits at this alpha.
+
+        What a client limits may speak for the client and not for the engine: a decomposition without
+        these is the alternative that stands beside the one with all cells.
+        """
+        chains = _chains(factors)
+        residuals = {(factor.dimension, factor.after) for factor in factors if factor.family == "residual"}
+        start, end = self.end(factors, "before"), self.end(factors, "after")
+        if start is None:
+            return []
+        fixed = {key: level for key, level in start.levels().items() if key not in chains}
+        return [
+            contestant.name
+            for contestant in self.scenario.contestants
+            if contestant is not end
+            and fixed.items() <= (levels := contestant.levels()).items()
+            and residuals & levels.items()
+            and self.has_label(contestant.name, CLIENT_BOUND, [alpha])
+        ]
 
     def cells(
         self, dimensions: Sequence[str], alpha: float, like: Contestant | None
@@ -279,11 +316,6 @@ class Findings:
         if low <= ours.low and ours.high <= high:
             return "confirmed"
         return "refuted" if ours.high < low or ours.low > high else "unresolved"
-
-
-def label_names(rows: Iterable[Mapping[str, Any]]) -> set[str]:
-    """The labels of trials, each without its figures: ``not sustained: 3.0 s to catch up`` is *not sustained*."""
-    return {label.partition(":")[0] for row in rows for label in json.loads(row["labels"])}
 
 
 def _chains(factors: Sequence[Factor]) -> dict[str, list[str]]:

@@ -8,21 +8,20 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from gapbook.audit import Audit
+from gapbook.trend import bins_inside, trend
 
 __all__ = [
     "LIMITS",
     "Gate",
     "Limits",
-    "labels",
-    "littles_law",
-    "noise",
+    "depth",
+    "quiet",
     "reconciled",
-    "seconds_inside",
     "settings_as_declared",
     "steady",
+    "steal",
     "within_failures",
 ]
 
@@ -31,16 +30,13 @@ __all__ = [
 class Limits:
     """The limits of all gates, each with its unit in its name."""
 
-    littles_law_frac: float = 0.05
+    depth_frac: float = 0.10
     failures_frac: float = 0.001
     trend_frac: float = 0.20
     trend_p: float = 0.01
-    trend_min_seconds: int = 5
-    steal_frac: float = 0.05
+    trend_min_window_s: float = 2.0
+    steal_frac: float = 0.01
     other_cpu_frac: float = 0.10
-    client_ceiling_frac: float = 0.80
-    client_core_frac: float = 0.90
-    catch_up_frac: float = 0.10
 
 
 LIMITS = Limits()
@@ -48,10 +44,13 @@ LIMITS = Limits()
 
 @dataclass(frozen=True)
 class Gate:
-    """One gate of one trial. ``value`` is against ``limit`` in the same unit; NaN: not assessed."""
+    """One gate of one trial. ``value`` is against ``limit`` in the same unit, NaN where there is none.
+
+    ``passed`` is None for a gate that could not be assessed: it refuses nothing, and has passed nothing.
+    """
 
     name: str
-    passed: bool
+    passed: bool | None
     value: float
     limit: float
     text: str
@@ -67,17 +66,16 @@ def reconciled(audit: Audit) -> Gate:
     return Gate("reconciled", audit.agrees, float(off), 0.0, audit.explain())
 
 
-def littles_law(window: Mapping[str, float], window_s: float) -> Gate:
-    """Mean in flight = rate x mean service time, within 5 % (Little 1961, doi 10.1287/opre.9.3.383).
+def depth(mean_in_flight: float, expected: float | None) -> Gate:
+    """The client kept as many requests out as the contestant says: connections × in flight, within 10 %.
 
-    A rate that was not steady, a clock read between batches or requests that straddle the window's
-    edges break it.
+    ``expected`` is None in an open loop, where how many are out follows from the load.
     """
-    rate_per_s = window["completed"] / window_s
-    predicted = rate_per_s * window["mean_service_time_s"]
-    off = abs(window["mean_in_flight"] / predicted - 1) if predicted > 0 else math.inf
-    text = f"{window['mean_in_flight']:.1f} in flight, {predicted:.1f} predicted from rate × service time"
-    return Gate("Little's law", off <= LIMITS.littles_law_frac, off, LIMITS.littles_law_frac, text)
+    if expected is None:
+        return Gate("depth", None, math.nan, LIMITS.depth_frac, "not assessed: an open loop keeps no depth")
+    off = abs(mean_in_flight / expected - 1)
+    text = f"{mean_in_flight:,.1f} in flight in the mean, {expected:,.0f} declared"
+    return Gate("depth", off <= LIMITS.depth_frac, off, LIMITS.depth_frac, text)
 
 
 def settings_as_declared(
@@ -114,63 +112,48 @@ def within_failures(report: Mapping[str, Any]) -> Gate:
     return Gate("failures", passed, frac, LIMITS.failures_frac, text)
 
 
-def seconds_inside(warmup_s: float, window_s: float) -> slice:
-    """Where the whole seconds inside the window are in a count by second since the load began."""
-    return slice(math.ceil(warmup_s), math.floor(warmup_s + window_s))
+def steady(per_100ms: Sequence[int], warmup_s: float, window_s: float) -> Gate:
+    """The window has no trend: its fitted change is small, or not significant (:mod:`gapbook.trend`).
 
-
-def steady(per_second: Sequence[int], warmup_s: float, window_s: float) -> Gate:
-    """The window has no trend: the fitted change over the window is small, or not significant.
-
-    Ordinary least squares over the whole seconds inside the window; not assessed under five of them.
+    Not assessed in windows shorter than two seconds.
     """
-    series = np.asarray(per_second[seconds_inside(warmup_s, window_s)], dtype=np.float64)
-    if len(series) < LIMITS.trend_min_seconds or series.mean() == 0:
-        return Gate("steady", True, math.nan, LIMITS.trend_frac, f"not assessed: {len(series)} whole seconds")
-    if np.ptp(series) == 0:
-        return Gate("steady", True, 0.0, LIMITS.trend_frac, "no change over the window")
-    fit = stats.linregress(np.arange(len(series)), series)
-    change = fit.slope * len(series) / series.mean()
-    refused = abs(change) > LIMITS.trend_frac and fit.pvalue < LIMITS.trend_p
+    series = np.asarray(per_100ms[bins_inside(warmup_s, window_s)], dtype=np.float64)
+    if window_s < LIMITS.trend_min_window_s or not series.any():
+        text = (
+            f"not assessed: a window of {window_s:g} s" if series.any() else "not assessed: nothing counted"
+        )
+        return Gate("steady", None, math.nan, LIMITS.trend_frac, text)
+    found = trend(series)
+    refused = abs(found.change_frac) > LIMITS.trend_frac and found.p_value < LIMITS.trend_p
     return Gate(
         "steady",
         not refused,
-        abs(float(change)),
+        abs(found.change_frac),
         LIMITS.trend_frac,
-        f"{change:+.1%} fitted over the window (p = {fit.pvalue:.2g})",
+        f"{found.change_frac:+.1%} fitted over the window (p = {found.p_value:.2g})",
     )
 
 
-def noise(other_cpu_s: float, steal_s: float, window_s: float, processors: int) -> Gate:
-    """Neither the hypervisor nor other processes took much of the machine inside the window.
+def quiet(other_cpu_s: float, window_s: float, processors: int) -> Gate:
+    """Other processes took little of the machine inside the window.
 
-    ``other_cpu_s`` is NaN for a server that is not ours to watch: then only steal is assessed.
+    NaN for a server that is not ours to watch. A little below 0 is the grain of the kernel's counters.
     """
-    capacity_s = window_s * processors
-    other, steal = other_cpu_s / capacity_s, steal_s / capacity_s
-    watched = math.isfinite(other)
-    passed = not (watched and other > LIMITS.other_cpu_frac) and not steal > LIMITS.steal_frac
-    others = f"{other:.1%} (limit {LIMITS.other_cpu_frac:.0%})" if watched else "not assessed"
-    text = f"other processes {others}, steal {steal:.1%} (limit {LIMITS.steal_frac:.0%})"
-    return Gate("quiet machine", passed, max(other, steal) if watched else steal, LIMITS.other_cpu_frac, text)
+    other = other_cpu_s / (window_s * processors)
+    limit = LIMITS.other_cpu_frac
+    if math.isnan(other):
+        return Gate("quiet machine", None, math.nan, limit, "other processes not assessed")
+    return Gate(
+        "quiet machine", other <= limit, other, limit, f"other processes {other:.1%} (limit {limit:.0%})"
+    )
 
 
-def labels(
-    *,
-    goodput_per_s: float,
-    ceiling_per_s: float | None,
-    client_cpu_s: float,
-    client_threads: int,
-    window_s: float,
-    catch_up_s: float,
-    loaded_s: float,
-    durability_s: float,
-) -> list[str]:
-    """What a valid trial must be read with: ``client-bound`` or ``not sustained``."""
-    found = []
-    bound = ceiling_per_s is not None and goodput_per_s > LIMITS.client_ceiling_frac * ceiling_per_s
-    if bound or client_cpu_s > LIMITS.client_core_frac * client_threads * window_s:
-        found.append("client-bound")
-    if catch_up_s > durability_s + LIMITS.catch_up_frac * loaded_s:
-        found.append(f"not sustained: {catch_up_s:.1f} s to catch up")
-    return found
+def steal(steal_s: float, window_s: float, processors: int) -> Gate:
+    """The hypervisor gave little of the machine to others inside the window; NaN where it says nothing."""
+    stolen = steal_s / (window_s * processors)
+    limit = LIMITS.steal_frac
+    if math.isnan(stolen):
+        return Gate("steal", None, math.nan, limit, "not assessed")
+    return Gate(
+        "steal", stolen <= limit, stolen, limit, f"{stolen:.1%} taken by the hypervisor (limit {limit:.0%})"
+    )

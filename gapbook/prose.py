@@ -15,8 +15,10 @@ from pathlib import Path
 import jupytext
 
 from gapbook.errors import GapbookError
+from gapbook.estimate import CONFIDENCE
 from gapbook.findings import VERDICT_BAND_FRAC
 from gapbook.gates import LIMITS
+from gapbook.labels import CEILING_FRAC, CORE_FRAC
 from gapbook.warmth import RISE_FRAC
 
 __all__ = ["printed_limits", "require_no_typed_numbers"]
@@ -67,5 +69,5 @@ def require_no_typed_numbers(page: Path, allowed: Collection[str] = ()) -> None:
 def printed_limits() -> frozenset[str]:
     """The limits of gates and readings as a page prints them: fractions in percent too."""
     values = [float(getattr(LIMITS, field.name)) for field in fields(LIMITS)]
-    values += [VERDICT_BAND_FRAC, RISE_FRAC]
+    values += [VERDICT_BAND_FRAC, RISE_FRAC, CEILING_FRAC, CORE_FRAC, CONFIDENCE]
     return frozenset(f"{part:g}" for value in values for part in (value, 100 * value))

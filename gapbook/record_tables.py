@@ -20,7 +20,7 @@ __all__ = ["HISTOGRAM_COLUMNS", "TRIAL_COLUMNS", "checked_histograms", "checked_
 
 class _Gate(msgspec.Struct):
     name: str
-    passed: bool
+    passed: bool | None
     limit: float
     text: str
     value: float | None = None
@@ -65,13 +65,14 @@ class _Flawed(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class _Column:
-    """The type of a column, the rows in which it must stand, what its text holds where that is JSON, and
-    what stands in it where a file does not have the column."""
+    """The type of a column, the rows in which it must stand, what its text holds where that is JSON,
+    what stands in it where a file does not have the column, and whether a number may be below 0."""
 
     kind: pl.DataType
     needed: Literal["always", "when valid", "never"] = "never"
     holds: Any = None
     absent: Any = None
+    signed: bool = False
 
 
 _INTEGER, _FLOAT, _TEXT, _BOOLEAN = pl.Int64(), pl.Float64(), pl.String(), pl.Boolean()
@@ -114,7 +115,7 @@ TRIAL_COLUMNS: Mapping[str, _Column] = {
     "server_cpu_s": _Column(_FLOAT),
     "tier_cpu_s": _Column(_FLOAT),
     "steal_s": _Column(_FLOAT),
-    "other_cpu_s": _Column(_FLOAT),
+    "other_cpu_s": _Column(_FLOAT, signed=True),
     "server_memory_bytes": _Column(_INTEGER),
     "log_bytes": _Column(_INTEGER),
     "catch_up_s": _Column(_FLOAT, "when valid"),
@@ -167,7 +168,7 @@ def _make_table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, _Column
     for name, column in columns.items():
         try:
             values = [_as_stored(row.get(name, column.absent), column) for row in rows]
-            series.append(_within_range(TRIALS, pl.Series(name, values, column.kind, strict=True)))
+            series.append(_within_range(TRIALS, pl.Series(name, values, column.kind, strict=True), column))
         except (TypeError, OverflowError, pl.exceptions.PolarsError) as error:
             raise ValueError(f"a trial's {name} does not fit the record: {one_line(error)}") from error
     return pl.DataFrame(series)
@@ -189,17 +190,17 @@ def _typed(file: str, table: pl.DataFrame, columns: Mapping[str, _Column]) -> pl
         kind = table.schema[name]
         if kind not in {column.kind, pl.Null()} and (kind, column.kind) != (_INTEGER, _FLOAT):
             raise ValueError(f"{file}: column {name} is {kind}; allowed: {column.kind}")
-        typed.append(_within_range(file, table[name].cast(column.kind)))
+        typed.append(_within_range(file, table[name].cast(column.kind), column))
     found = pl.DataFrame(typed)
     if found["trial"].has_nulls() or found["trial"].is_duplicated().any():
         raise ValueError(f"{file}: the number of a trial is missing or stands twice")
     return found
 
 
-def _within_range(file: str, values: pl.Series) -> pl.Series:
+def _within_range(file: str, values: pl.Series, column: _Column) -> pl.Series:
     if values.dtype.is_numeric():
         known = values.drop_nulls()
-        if not (known.is_finite() & (known >= 0)).all():
+        if not (known.is_finite() & (column.signed | (known >= 0))).all():
             raise ValueError(f"{file}: column {values.name} holds a value below 0 or none that is finite")
     return values
 

@@ -20,11 +20,12 @@ from gapbook import gates
 from gapbook.accounting import proportional_memory_bytes
 from gapbook.audit import Audit, reconcile
 from gapbook.backlog import Backlog, wait_until_idle
-from gapbook.clients import CLIENT_THREADS, ClientRun, configure_load
+from gapbook.clients import ClientRun, configure_load
 from gapbook.delay import delay_proxy
 from gapbook.deployment import Deployment, Process
 from gapbook.edges import Edges, WindowCpu
 from gapbook.errors import ClientError, StackError
+from gapbook.labels import labels_of
 from gapbook.plan import PlannedTrial
 from gapbook.scenario import Contestant, Scenario
 from gapbook.stacks import Durability, Stack
@@ -84,6 +85,7 @@ def run_trial(
     try:
         loaded = _load(planned, scenario, contestant, stack, deployment, tables, reported.update)
         row |= _judge(loaded, scenario, contestant, stack, ceiling_per_s) | _describe(loaded)
+        row["labels"] = labels_of(row, loaded.report["warmup_s"], loaded.report["window_s"])
     except (StackError, ClientError, OSError) as error:
         row |= {"valid": False, "refused_because": str(error), "labels": [], "gates": []}
         row |= _counts(reported) if reported else {}
@@ -213,13 +215,14 @@ def _killer(
 def _judge(
     loaded: _Loaded, scenario: Scenario, contestant: Contestant, stack: Stack, ceiling_per_s: float | None
 ) -> dict[str, Any]:
-    """Gates and labels, in the words of the record."""
+    """The gates, in the words of the record."""
     report, proven = loaded.report, loaded.proven
     declared = scenario.durability_of(contestant)
+    processors = os.cpu_count() or 1
     window = report["window"]
     judged = [
         gates.reconciled(loaded.audit),
-        gates.littles_law(window, report["window_s"]),
+        gates.depth(window["mean_in_flight"], _expected_depth(report, scenario, contestant)),
         gates.settings_as_declared(
             stack.declared_settings(),
             loaded.settings,
@@ -227,32 +230,24 @@ def _judge(
             f"durability {proven}, declared {declared}",
         ),
         gates.within_failures(report),
-        gates.steady(report["per_second"], report["warmup_s"], report["window_s"]),
-        gates.noise(
-            loaded.cpu.other_s(loaded.client_cpu_s),
-            loaded.cpu.steal_s,
-            report["window_s"],
-            os.cpu_count() or 1,
-        ),
+        gates.steady(report["per_100ms"], report["warmup_s"], report["window_s"]),
+        gates.quiet(loaded.cpu.other_s(loaded.client_cpu_s), report["window_s"], processors),
+        gates.steal(loaded.cpu.steal_s, report["window_s"], processors),
     ]
-    refused = [f"{gate.name}: {gate.text}" for gate in judged if not gate.passed]
-    labels = gates.labels(
-        goodput_per_s=window["acknowledged"] / report["window_s"],
-        ceiling_per_s=ceiling_per_s,
-        client_cpu_s=loaded.client_cpu_s,
-        client_threads=CLIENT_THREADS,
-        window_s=report["window_s"],
-        catch_up_s=loaded.backlog.catch_up_s,
-        loaded_s=report["warmup_s"] + report["window_s"],
-        durability_s=(proven.max_ms or 0.0) / 1000,
-    )
+    refused = [f"{gate.name}: {gate.text}" for gate in judged if gate.passed is False]
     return {
         "valid": not refused,
         "refused_because": "; ".join(refused) or None,
-        "labels": labels,
         "gates": [gate.as_dict() for gate in judged],
         "ceiling_per_s": ceiling_per_s,
     }
+
+
+def _expected_depth(report: dict[str, Any], scenario: Scenario, contestant: Contestant) -> float | None:
+    """How many requests should be out: connections × in flight, one where the engine is inside the client."""
+    if contestant.rate_per_s is not None:
+        return None
+    return 1.0 if "engine" in report else float(scenario.connections * contestant.in_flight)
 
 
 def _describe(loaded: _Loaded) -> dict[str, Any]:

@@ -9,19 +9,22 @@ from __future__ import annotations
 import json
 import math
 import statistics
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
 
-from gapbook.estimate import geometric_interval
-from gapbook.gates import seconds_inside
+from gapbook.estimate import CONFIDENCE, geometric_interval
+from gapbook.holm import holm
 from gapbook.interval import Interval
+from gapbook.trend import BIN_S, bins_inside
 
-__all__ = ["RISE_FRAC", "Reading", "Warmth", "warmth_of"]
+__all__ = ["RISE_FRAC", "Reading", "Warmth", "as_one_family", "warmth_of"]
 
-Reading = Literal["still rising", "falling", "no trend shown", "not told"]
+Reading = Literal["warm", "still rising", "falling", "not resolved", "not told"]
 RISE_FRAC = 0.05
 
 
@@ -31,43 +34,75 @@ class Warmth:
 
     ``approach``: the rate in each whole second of the warm-up, divided by that inside the window; medians
     over trials, empty where no trial tells. ``rise``: the rate in the second half of the window divided by
-    that in the first, over blocks; None where no window holds two whole seconds.
+    that in the first, over blocks; None where no window holds two whole bins. ``p_value``: two-sided, for
+    no rise at all; adjusted (Holm) where several contestants are read together, NaN below two blocks.
     """
 
     approach: tuple[float, ...]
     rise: Interval | None
+    p_value: float = math.nan
 
     @property
     def reading(self) -> Reading:
-        """*Still rising* and *falling* are said of an interval that lies wholly on one side of one, with an
-        estimate more than 5 % off."""
+        """*Warm* is said when the whole interval lies below a rise of 5 %; *still rising* and *falling* when a
+        change is told from none and is more than 5 %. A wide interval has shown neither: *not resolved*."""
         if self.rise is None or not self.rise.bounded:
             return "not told"
-        if self.rise.low > 1 and self.rise.estimate > 1 + RISE_FRAC:
+        if self.p_value < 1 - CONFIDENCE and self.rise.estimate > 1 + RISE_FRAC:
             return "still rising"
-        falls = self.rise.high < 1 and self.rise.estimate < 1 / (1 + RISE_FRAC)
-        return "falling" if falls else "no trend shown"
+        if self.p_value < 1 - CONFIDENCE and self.rise.estimate < 1 / (1 + RISE_FRAC):
+            return "falling"
+        return "warm" if self.rise.high < 1 + RISE_FRAC else "not resolved"
 
 
 def warmth_of(trials: Iterable[Mapping[str, Any]], warmup_s: float, window_s: float) -> Warmth:
-    """The warmth of one contestant from valid trials: rows of the record with ``block`` and ``per_second``.
+    """The warmth of one contestant from valid trials: rows of the record with ``block``, ``per_second`` and,
+    where the client told it, ``per_100ms``.
 
-    Counted are whole seconds since the load began; one that the window's edge cuts belongs to neither.
+    Counted are whole bins since the load began; one that the window's edge cuts belongs to neither.
     """
-    window = seconds_inside(warmup_s, window_s)
-    half = (window.stop - window.start) // 2
     approaches: list[list[float]] = []
     rises: dict[int, list[float]] = {}
     for row in trials:
-        series = np.asarray(json.loads(row["per_second"]), dtype=np.float64)
-        inside = series[window]
-        if len(inside) < max(1, window.stop - window.start) or inside.min() <= 0:
+        bins, bin_s = _series(row)
+        window = bins_inside(warmup_s, window_s, bin_s)
+        inside, count = bins[window], window.stop - window.start
+        half = count // 2
+        ends = max(1, half)
+        if len(inside) < max(1, count) or min(inside[:ends].sum(), inside[-ends:].sum()) <= 0:
             continue
-        approaches.append(list(series[: math.floor(warmup_s)] / inside.mean()))
+        seconds = np.asarray(json.loads(row["per_second"])[: math.floor(warmup_s)], dtype=np.float64)
+        approaches.append(list(seconds * bin_s / inside.mean()))
         if half:
             rises.setdefault(row["block"], []).append(math.log(inside[-half:].mean() / inside[:half].mean()))
-    by_block = [math.exp(statistics.fmean(logs)) for logs in rises.values()]
+    logs = [statistics.fmean(of_block) for of_block in rises.values()]
     return Warmth(
         tuple(statistics.median(second) for second in zip(*approaches, strict=True)),
-        geometric_interval(by_block) if by_block else None,
+        geometric_interval([math.exp(log) for log in logs]) if logs else None,
+        _p_value(logs),
     )
+
+
+def as_one_family(found: Mapping[str, Warmth]) -> dict[str, Warmth]:
+    """The same with p values adjusted for their number: one of thirty contestants would else be called
+    rising by luck in every second run."""
+    adjusted = holm([warmth.p_value for warmth in found.values()])
+    return {
+        name: replace(warmth, p_value=p) for (name, warmth), p in zip(found.items(), adjusted, strict=True)
+    }
+
+
+def _series(row: Mapping[str, Any]) -> tuple[NDArray[np.float64], float]:
+    """The finest counts that a trial has, and the length of their bins in seconds."""
+    fine = row.get("per_100ms")
+    counts = json.loads(fine or row["per_second"])
+    return np.asarray(counts, dtype=np.float64), BIN_S if fine else 1.0
+
+
+def _p_value(logs: Sequence[float]) -> float:
+    if len(logs) < 2:
+        return math.nan
+    spread = statistics.stdev(logs)
+    if spread == 0:
+        return 1.0 if statistics.fmean(logs) == 0 else 0.0
+    return float(stats.ttest_1samp(logs, 0.0).pvalue)

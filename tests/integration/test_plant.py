@@ -193,7 +193,7 @@ def _measure(deployment: Deployment, plant: Stack) -> Measure:
         assert row["acknowledged"] == row["committed"] > 0
         row["completed_per_s"] = row["completed_in_window"] / window_s
         row["truth_per_s"] = true_goodput_of(contestant, connections)
-        row["littles_law"] = gates["Little's law"]["passed"]
+        row["depth"] = gates["depth"]["passed"]
         return row
 
     return measure
@@ -216,7 +216,7 @@ def test_no_plant_is_faster_than_its_truth(
     # A whole period of the stalls, for a shorter window may fall between two.
     row = measure(access, connections=connections, in_flight=in_flight, window_s=1.0)
     assert row["completed_per_s"] <= row["truth_per_s"] * (1 + _EDGE_FRAC)
-    assert row["littles_law"], row["gates"]
+    assert row["depth"], row["gates"]
 
 
 def test_saturated_plants_differ_as_planted(measure: Measure) -> None:

@@ -49,7 +49,7 @@ FACETS = ("α = 0.5", "α = 1.5")
 
 def seven_contestants() -> list[Contestant]:
     refused = (
-        Trial(9100.0, "Little's law: 7.2 % off, 5 % allowed"),
+        Trial(9100.0, "depth: 7.2 % off, 5 % allowed"),
         Trial(8700.0, "settings differ: fsync off"),
     )
     some_refused = Cell(
@@ -154,7 +154,7 @@ def latency_series(*, count: int = 6, n: int = 5) -> list[LatencySeries]:
 def seven_gates() -> list[Gate]:
     low = tuple(abs(value) for value in scatter(0.6, spread=0.4))
     return [
-        Gate("Little's law", "0.9 %", "limit 5 %", low, 5.0, 12, 12, "passed"),
+        Gate("depth", "0.9 %", "limit 5 %", low, 5.0, 12, 12, "passed"),
         Gate("Client load", "93 %", "limit 80 %", scatter(86.0), 80.0, 3, 12, "failed"),
         Gate("Counts agree", "0 of 3.1 M", "limit 0", (0.0,) * 12, 0.0, 12, 12, "passed"),
         Gate("Settings", "40 of 41", "1 not exposed", (1.0,) * 12, None, 12, 12, "withheld"),

@@ -49,6 +49,6 @@ def test_a_server_that_nobody_may_watch_makes_the_rest_unknown() -> None:
     assert math.isnan(edges.window_cpu().other_s(0.0))
 
 
-def test_other_is_what_nobody_of_the_trial_used_and_never_negative() -> None:
+def test_other_is_what_nobody_of_the_trial_used_with_its_sign() -> None:
     assert WindowCpu(1.0, 0.5, 0.1, 3.0, 0.0).other_s(0.4) == pytest.approx(1.0)
-    assert WindowCpu(1.0, 0.5, 0.1, 1.0, 0.0).other_s(0.4) == 0.0
+    assert WindowCpu(1.0, 0.5, 0.1, 1.0, 0.0).other_s(0.4) == pytest.approx(-1.0)

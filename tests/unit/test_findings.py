@@ -32,7 +32,7 @@ def found(
         runs.valid(
             planned,
             runs.GOODPUT_PER_S.get(planned.contestant, 5e3),
-            labels=["client-bound"] if planned.contestant in client_bound else [],
+            client_cpu_s=1.9 if planned.contestant in client_bound else 0.5,
         )
         for planned in runs.planned_trials(2, scenario)
     ]
@@ -49,12 +49,20 @@ def test_a_run_of_another_chapter_is_refused(lattice: Findings) -> None:
         Findings(lattice.run, "other")
 
 
-def test_what_its_client_limits_says_nothing_of_the_engine(tmp_path: Path, lattice: Findings) -> None:
+def test_a_label_changes_no_decomposition_and_the_alternative_is_named(
+    tmp_path: Path, lattice: Findings
+) -> None:
     ends = {runs.CONTESTANTS[0].name, runs.CONTESTANTS[-1].name}
     bound = [c.name for c in runs.CONTESTANTS if c.system == "spacetimedb" and c.name not in ends]
-    whole, parts = lattice.decompose(ALL, 0.0), found(tmp_path, client_bound=bound).decompose(ALL, 0.0)
+    whole, labelled = lattice.decompose(ALL, 0.0), found(tmp_path, client_bound=bound)
     assert whole is not None
-    assert parts is None or parts.orderings < whole.orderings
+    assert labelled.decompose(ALL, 0.0) == whole
+    between = labelled.client_bound_between(ALL, 0.0)
+    assert between
+    assert set(between) <= set(bound)
+    without = labelled.decompose(ALL, 0.0, without=between)
+    assert without is None or without.orderings < whole.orderings
+    assert lattice.client_bound_between(ALL, 0.0) == []
 
 
 # --- chains -----------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gapbook.exhibits import Exhibits
-from gapbook.warmth import Warmth, warmth_of
+from gapbook.warmth import Warmth, as_one_family, warmth_of
 from tests.unit import stored_runs as runs
 
 _WARMUP_S, _WINDOW_S = 3.0, 2.0
@@ -50,15 +50,38 @@ def test_trials_of_one_block_are_one_value() -> None:
     [
         ((120, 121, 119), "still rising"),
         ((83, 84, 82), "falling"),
-        ((120, 85, 100), "no trend shown"),
+        # A wide interval has shown nothing: neither a rise nor warmth.
+        ((120, 85, 100), "not resolved"),
+        ((115, 137, 97), "not resolved"),
         ((112, 114, 106), "still rising"),
         # Told apart from one, but not by more than five percent.
-        ((103, 103.1, 102.9), "no trend shown"),
+        ((103, 103.1, 102.9), "warm"),
+        ((100, 101, 99), "warm"),
+        ((104, 106, 103), "not resolved"),
         ((120,), "not told"),
     ],
 )
 def test_a_trend_is_said_of_a_whole_interval_only(second_halves: Sequence[float], reading: str) -> None:
     assert _warmth(*([9, 9, 9, 100, half] for half in second_halves)).reading == reading
+
+
+def test_one_of_many_is_not_called_rising_by_luck() -> None:
+    rising = _warmth(*([9, 9, 9, 100, half] for half in (110, 107, 113)))
+    assert rising.reading == "still rising"
+    others = {f"other-{number}": _warmth([9, 9, 9, 100, 101], [9, 9, 9, 100, 99]) for number in range(30)}
+    read = as_one_family({"one": rising, **others})
+    assert read["one"].reading != "still rising"
+    assert read["one"].rise == rising.rise
+
+
+def test_tenths_of_a_second_are_used_where_they_were_told() -> None:
+    tenths = [10] * 30 + [10] * 9 + [12] * 9 + [50]
+    seconds = [100, 100, 100, 90, 108]
+    rows = [{"block": b, "per_second": json.dumps(seconds), "per_100ms": json.dumps(tenths)} for b in (0, 1)]
+    warmth = warmth_of(rows, _WARMUP_S, 1.8)
+    assert warmth.rise is not None
+    assert warmth.rise.estimate == pytest.approx(1.2)
+    assert warmth.approach == pytest.approx((10 / 11,) * 3)
 
 
 def test_longer_windows_are_halved_and_the_middle_second_is_in_neither_half() -> None:

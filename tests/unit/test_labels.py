@@ -1,0 +1,71 @@
+"""Labels: what share earns one, and that one bad trial does not."""
+
+from typing import Any
+
+import pytest
+
+from gapbook.labels import CLIENT_BOUND, NOT_SUSTAINED, carried, label_shares, labels_of
+
+_WARMUP_S, _WINDOW_S = 2.0, 10.0
+
+
+def _row(**changed: Any) -> dict[str, Any]:
+    return {
+        "block": 0,
+        "goodput_per_s": 100.0,
+        "ceiling_per_s": 1000.0,
+        "client_cpu_s": 1.0,
+        "server_cpu_s": 5.0,
+        "log_bytes": 1_000_000,
+        "catch_up_log_bytes": 20_000,
+        "catch_up_cpu_s": 0.01,
+        "catch_up_s": 30.0,
+        "durability": "none",
+    } | changed
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        # However long a server waits: what is left to do counts, not the waiting.
+        ({}, []),
+        ({"goodput_per_s": 801.0}, [CLIENT_BOUND]),
+        ({"ceiling_per_s": None, "goodput_per_s": 9e9}, []),
+        ({"client_cpu_s": 9.5}, [CLIENT_BOUND]),
+        ({"catch_up_log_bytes": 150_000}, [NOT_SUSTAINED]),
+        ({"catch_up_cpu_s": 0.7}, [NOT_SUSTAINED]),
+        # A tenth and what the class lets lag: 2.4 of 12 s.
+        ({"catch_up_log_bytes": 250_000, "durability": "delayed(2400 ms)"}, []),
+        ({"catch_up_log_bytes": 350_000, "durability": "delayed(2400 ms)"}, [NOT_SUSTAINED]),
+        ({"log_bytes": 0, "server_cpu_s": None, "catch_up_log_bytes": None, "catch_up_cpu_s": None}, []),
+    ],
+)
+def test_what_earns_a_label(changed: dict[str, Any], expected: list[str]) -> None:
+    assert labels_of(_row(**changed), _WARMUP_S, _WINDOW_S) == expected
+
+
+def test_cpu_left_is_held_against_that_of_the_whole_load() -> None:
+    assert label_shares(_row(catch_up_cpu_s=0.6), _WARMUP_S, _WINDOW_S)[NOT_SUSTAINED] == pytest.approx(0.1)
+
+
+def _blocks(*cpu_s: float) -> list[dict[str, Any]]:
+    return [_row(block=block, client_cpu_s=one) for block, one in enumerate(cpu_s)]
+
+
+@pytest.mark.parametrize(
+    ("cpu_s", "expected"),
+    [
+        ((9.5, 9.6, 9.7), True),
+        ((9.9, 5.0, 5.0), False),
+        ((9.5, 8.7, 9.6), False),
+        # One block has no interval.
+        ((9.9,), False),
+    ],
+)
+def test_a_contestant_carries_a_label_by_an_interval(cpu_s: tuple[float, ...], expected: bool) -> None:
+    assert carried(_blocks(*cpu_s), CLIENT_BOUND, _WARMUP_S, _WINDOW_S) is expected
+
+
+def test_trials_of_one_block_are_one_value() -> None:
+    rows = [_row(block=0, client_cpu_s=9.5) for _ in range(5)]
+    assert not carried(rows, CLIENT_BOUND, _WARMUP_S, _WINDOW_S)
