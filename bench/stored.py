@@ -24,8 +24,11 @@ def lines() -> list[str]:
 
 
 def _ceilings(run: Run) -> list[str]:
+    """A run from before ceilings were measured, or of a client without a null server, has none for a key."""
+    ceilings = run.manifest.get("ceilings_per_s", {})
     return [
-        f"{run.run_id} ceiling ÷ highest goodput, {key}: {run.manifest['ceilings_per_s'][key] / goodput:.1f} (bar >= 5)"
+        f"{run.run_id} ceiling ÷ highest goodput, {key}: "
+        + (f"{ceilings[key] / goodput:.1f} (bar >= 5)" if ceilings.get(key) else "no ceiling was measured")
         for key, goodput in _highest(run, "goodput_per_s").items()
     ]
 
