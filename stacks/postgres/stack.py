@@ -397,16 +397,21 @@ def _wheel_prefix() -> Path:
 
 
 def _durability_settings(durability: Durability) -> dict[str, str]:
-    if durability.kind == "fsync-per-commit":
-        return {"fsync": "on", "synchronous_commit": "on"}
-    if durability.kind == "delayed" and durability.max_ms is not None:
-        delay_ms = int(durability.max_ms // _COMMITTED_WITHIN_WRITER_DELAYS)
-        if not 1 <= delay_ms <= 10_000:
-            raise StackError(
-                f"postgres: {durability} needs wal_writer_delay = {delay_ms} ms; allowed: 1 to 10000"
-            )
-        return {"fsync": "on", "synchronous_commit": "off", "wal_writer_delay": f"{delay_ms}ms"}
-    return {"fsync": "off", "synchronous_commit": "off"}
+    """Server settings that keep a class; a delay without a bound leaves the log writer its default delay."""
+    if durability.kind != "delayed":
+        return {
+            "none": {"fsync": "off", "synchronous_commit": "off"},
+            "fsync-per-commit": {"fsync": "on", "synchronous_commit": "on"},
+        }[durability.kind]
+    unwaited = {"fsync": "on", "synchronous_commit": "off"}
+    if durability.max_ms is None:
+        return unwaited
+    delay_ms = int(durability.max_ms // _COMMITTED_WITHIN_WRITER_DELAYS)
+    if not 1 <= delay_ms <= 10_000:
+        raise StackError(
+            f"postgres: {durability} needs wal_writer_delay = {delay_ms} ms; allowed: 1 to 10000"
+        )
+    return {**unwaited, "wal_writer_delay": f"{delay_ms}ms"}
 
 
 def _connect(conninfo: str, wait_s: float = 0.0) -> psycopg.Connection[Any]:

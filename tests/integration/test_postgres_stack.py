@@ -1,0 +1,19 @@
+"""Postgres keeps the durability class that it was asked for, and says so itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from gapbook.deployment import Deployment
+from gapbook.stacks import Durability, StackContext, stack_class
+
+
+@pytest.mark.parametrize("asked", ["none", "delayed", "delayed(500 ms)", "fsync-per-commit"])
+def test_the_running_server_proves_the_class_it_was_asked_for(asked: str, deployment: Deployment) -> None:
+    declared = Durability.parse(asked)
+    stack = stack_class("postgres")(StackContext(deployment, declared))
+    stack.start()
+    try:
+        assert stack.durability().satisfies(declared), (asked, str(stack.durability()))
+    finally:
+        stack.stop()
