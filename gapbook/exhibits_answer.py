@@ -8,6 +8,7 @@ from typing import Any
 
 from gapbook import page, verdicts
 from gapbook.claims import NOTE, claim
+from gapbook.findings import named_versions
 from gapbook.interval import Interval
 from gapbook.losses import ObservedLoss
 from gapbook.pictured import Pictured
@@ -187,9 +188,7 @@ class AnswerExhibits(Pictured):
     def citation(self, cited: Sequence[page.Cited]) -> dict[str, str]:
         """Numbers to be cited: plain, Markdown and BibTeX, with interval, n, conditions and run."""
         facts, chapter = self.glue_values(), self.scenario.chapter
-        versions = ", ".join(
-            f"{name} {system['version']}" for name, system in self.run.manifest["systems"].items()
-        )
+        versions = ", ".join(named_versions(self.run.manifest["systems"]))
         conditions = (
             f"{versions}; {facts['accounts']} accounts, {facts['connections']} connections, durability "
             f"{facts['durability']}, {facts['processor']}, {facts['processors']} cores"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal
 
@@ -24,7 +24,7 @@ from gapbook.record import Run
 from gapbook.scenario import Contestant, Scenario
 from gapbook.warmth import Warmth, as_one_family, warmth_of
 
-__all__ = ["VERDICT_BAND_FRAC", "Findings", "Verdict"]
+__all__ = ["VERDICT_BAND_FRAC", "Findings", "Verdict", "named_versions"]
 
 Verdict = Literal["confirmed", "refuted", "unresolved"]
 VERDICT_BAND_FRAC = 0.10
@@ -252,7 +252,7 @@ class Findings:
             "memory": f"{machine['memory_bytes'] / 2**30:.0f} GiB",
             "kernel": machine["kernel"],
             "file_system": machine["file_system"],
-            **{f"{name.partition(' (')[0]}_version": system["version"] for name, system in systems.items()},
+            **_version_values(systems),
         }
 
     def trial_noise(self) -> tuple[float, float] | None:
@@ -302,7 +302,7 @@ class Findings:
             f"{facts['accounts']} accounts, {facts['connections']} connections",
             f"{facts['processor']}, {facts['processors']} cores, {facts['memory']}"
             + (", virtual machine" if self.run.manifest["machine"]["virtual"] else ""),
-            *(f"{name} {system['version']}" for name, system in self.run.manifest["systems"].items()),
+            *named_versions(self.run.manifest["systems"]),
             f"durability {facts['durability']}",
             facts["date"],
             f"code {code['revision'][:10]}{' with local changes' if code['changed'] else ''}",
@@ -327,6 +327,22 @@ def _chains(factors: Sequence[Factor]) -> dict[str, list[str]]:
             raise ValueError(f"factor {factor.name}: starts at {factor.before}, but {chain[-1]} was reached")
         chain.append(factor.after)
     return chains
+
+
+def named_versions(systems: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """``postgres 18.6`` for each server of a manifest; a version that its name holds is not said again."""
+    return [
+        name if system["version"] in name.split(" ") else f"{name} {system['version']}"
+        for name, system in systems.items()
+    ]
+
+
+def _version_values(systems: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """``spacetimedb_version``: every version of a system that ran, each once."""
+    versions: dict[str, dict[str, None]] = {}
+    for name, system in systems.items():
+        versions.setdefault(name.split(" ")[0], {})[str(system["version"])] = None
+    return {f"{system}_version": " and ".join(found) for system, found in versions.items()}
 
 
 def _date(unix_s: float) -> str:

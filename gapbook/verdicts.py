@@ -20,7 +20,7 @@ from gapbook.arithmetic import compute
 from gapbook.claims import Claim, claims
 from gapbook.errors import GapbookError, ParameterError
 from gapbook.estimate import geometric_interval
-from gapbook.findings import VERDICT_BAND_FRAC, Findings
+from gapbook.findings import VERDICT_BAND_FRAC, Findings, named_versions
 from gapbook.interval import Interval
 from gapbook.paths import CHECKOUT
 from gapbook.record import latest_published, published_folder
@@ -177,7 +177,7 @@ def _measure(claim: Claim, test: Mapping[str, Any], measured: Measured) -> Evide
         return Evidence(name, found, "missing", expected, test["chapter"])
     ours = _quantity(test, found)
     run = found.run
-    versions = ", ".join(f"{system} {facts['version']}" for system, facts in run.manifest["systems"].items())
+    versions = ", ".join(named_versions(run.manifest["systems"]))
     if isinstance(ours, str):
         return Evidence(name, ours, "missing", expected, test["chapter"], run.run_id, 0, versions)
     return Evidence(

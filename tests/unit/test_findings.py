@@ -11,7 +11,7 @@ import pytest
 
 from gapbook.errors import RecordError
 from gapbook.factors import Factor
-from gapbook.findings import Findings
+from gapbook.findings import Findings, _version_values, named_versions
 from gapbook.scenario import Contestant
 from tests.unit import stored_runs as runs
 from tests.unit.stored_runs import DRIZZLE, PROCEDURE, PROCEDURE_RUST, SPACETIMEDB, SPACETIMEDB_RUST, SQL
@@ -172,3 +172,38 @@ def test_an_end_that_the_run_does_not_have_is_none(tmp_path: Path) -> None:
     assert without.end((ENGINE,), "after") is None
     assert without.decompose((ENGINE,), 0.0) is None
     assert without.end((CLIENT, ENGINE), "after") is None
+
+
+# --- versions ---------------------------------------------------------------------------------
+def test_versions_of_a_system_are_levels_of_one_dimension(tmp_path: Path) -> None:
+    """From Postgres to the newer server at once, and from the older server to the newer one."""
+    old, new = (
+        replace(SPACETIMEDB_RUST, version="1.2.0"),
+        replace(SPACETIMEDB_RUST, name="new", version="2.8.3"),
+    )
+    run = found(tmp_path, [PROCEDURE_RUST, old, new])
+    alpha = run.alphas[0]
+    residual = Factor("Engine", "system", "postgres", "spacetimedb 2.8.3", "residual")
+    version = Factor("Version", "system", "spacetimedb 1.2.0", "spacetimedb 2.8.3", "stack")
+    for factor, under in ((residual, PROCEDURE_RUST), (version, old)):
+        parts, ratio = run.decompose([factor], alpha), run.ratio("new", under.name, alpha)
+        assert parts is not None
+        assert ratio is not None
+        assert parts.gap.estimate == pytest.approx(ratio.estimate)
+
+
+def test_versions_are_said_once_and_all_of_them() -> None:
+    systems = {
+        "postgres": {"version": "18.6"},
+        "spacetimedb 1.2.0": {"version": "1.2.0"},
+        "spacetimedb 2.8.3 (fsync-per-commit)": {"version": "2.8.3"},
+    }
+    assert named_versions(systems) == [
+        "postgres 18.6",
+        "spacetimedb 1.2.0",
+        "spacetimedb 2.8.3 (fsync-per-commit)",
+    ]
+    assert _version_values(systems) == {
+        "postgres_version": "18.6",
+        "spacetimedb_version": "1.2.0 and 2.8.3",
+    }
