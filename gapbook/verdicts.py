@@ -86,13 +86,13 @@ class Judgement:
         return ""
 
 
-def judge_all(prefix: str) -> list[Judgement]:
-    """A verdict for every claim of one document, from the latest published runs.
+def judge_all(prefix: str, measured: Measured | None = None) -> list[Judgement]:
+    """A verdict for every claim of one document, from the latest published runs or what ``measured`` gives.
 
     Raises ParameterError for a rule that is malformed or missing.
     """
     rules = _rules()
-    measured = cache(_published)
+    measured = cache(_published if measured is None else measured)
     known = claims(prefix)
     unruled = [one.identifier for one in known if one.identifier not in rules]
     if unruled:

@@ -1,0 +1,41 @@
+"""Corrections: old and new come from one run by one code, and only what reads differently is listed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from gapbook.corrections import as_printed, corrected_runs, corrections
+from gapbook.goodput import PRINTED
+from gapbook.record import Run
+from tests.unit import stored_runs as runs
+
+
+@pytest.fixture(name="run", scope="module")
+def _run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run whose SpacetimeDB was printed at half of its rate."""
+    folder: Path = tmp_path_factory.mktemp("corrections")
+    stored = runs.store(folder, runs.whole())
+    half = pl.when(pl.col("contestant") == "spacetimedb").then(0.5).otherwise(1.0)
+    return replace(stored, trials=stored.trials.with_columns((pl.col("goodput_per_s") * half).alias(PRINTED)))
+
+
+def test_what_was_printed_is_computed_from_the_printed_rates(run: Run) -> None:
+    assert as_printed(run).trials["goodput_per_s"].to_list() == run.trials[PRINTED].to_list()
+
+
+def test_only_what_reads_differently_is_listed(run: Run) -> None:
+    found = {one.quantity: one for one in corrections(run)}
+    assert found["spacetimedb, α = 0"].printed.startswith("8,")
+    assert found["spacetimedb, α = 0"].now.startswith("16,")
+    assert all("spacetimedb" in name or "in flight" in name for name in found)
+    assert all(one.printed != one.now for one in found.values())
+
+
+def test_published_runs_of_the_earlier_rule_are_found() -> None:
+    found = corrected_runs()
+    assert len({run.manifest["chapter"] for run in found}) == len(found) > 0
+    assert all(PRINTED in run.trials.columns for run in found)
