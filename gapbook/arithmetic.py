@@ -27,7 +27,8 @@ def _picks(alpha: float, accounts: float) -> NDArray[np.float64]:
 
 
 def transfers_touching(hottest: float, alpha: float, accounts: float) -> float:
-    """Share of transfers, in percent, between two different accounts, that touch one of the ``hottest``."""
+    """Share of transfers, in percent, between two different accounts, that touch one of the ``hottest``, as
+    the published benchmark draws them: when both are the same, the destination alone is drawn again."""
     picks = _picks(alpha, accounts)
     others = picks[int(hottest) :]
     neither = others * (1 - picks[: int(hottest)].sum() / (1 - others))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gapbook.work import AliasTable, draw_transfers
+from gapbook.work import REDRAW_BOTH, AliasTable, draw_transfers
 
 __all__ = ["Audit", "expected_balances", "reconcile"]
 
@@ -71,6 +71,7 @@ def expected_balances(
     initial_balance: int,
     connections: Sequence[Mapping[str, Any]],
     replayed_batch: int | None = None,
+    redraw: str = REDRAW_BOTH,
 ) -> NDArray[np.int64]:
     """Every balance after the transfers that the client says were acknowledged.
 
@@ -87,7 +88,12 @@ def expected_balances(
         if replayed_batch is not None:
             indices %= np.uint64(replayed_batch)
         drawn = draw_transfers(
-            table, seed=seed, connection=int(row["connection"]), indices=indices, amount_max=amount_max
+            table,
+            seed=seed,
+            connection=int(row["connection"]),
+            indices=indices,
+            amount_max=amount_max,
+            redraw=redraw,
         )
         # Sums stay far below 2^53, so that doubles are exact.
         amounts = drawn.amount.astype(np.float64)
@@ -106,6 +112,7 @@ def reconcile(
     amount_max: int,
     initial_balance: int,
     replayed_batch: int | None = None,
+    redraw: str = REDRAW_BOTH,
 ) -> Audit:
     """Hold the client's report against the server's commit count and every balance."""
     expected = expected_balances(
@@ -115,6 +122,7 @@ def reconcile(
         initial_balance=initial_balance,
         connections=report["connections"],
         replayed_batch=replayed_batch,
+        redraw=redraw,
     )
     complete = len(balances) == len(expected)
     mismatched = int((balances != expected).sum()) if complete else abs(len(balances) - len(expected))

@@ -24,7 +24,7 @@ from gapbook.deployment import Deployment
 from gapbook.errors import ClientError, ParameterError, SetupError
 from gapbook.paths import CHECKOUT, cache_directory, hash_files
 from gapbook.toolchain import node_path
-from gapbook.work import AliasTable
+from gapbook.work import REDRAW_BOTH, AliasTable
 
 __all__ = [
     "CLIENT_THREADS",
@@ -185,6 +185,7 @@ def configure_load(
     max_retries: int = 0,
     flaws: Sequence[Mapping[str, Any]] = (),
     rate_per_s: float | None = None,
+    redraw: str = REDRAW_BOTH,
 ) -> dict[str, Any]:
     """The configuration of a load of transfers on one thread (clients/CONTRACT.md): a closed loop, or an
     open one that offers ``rate_per_s``.
@@ -204,6 +205,7 @@ def configure_load(
             "accounts": table.accounts,
             "alpha": alpha,
             "amount_max": amount_max,
+            **({} if redraw == REDRAW_BOTH else {"redraw": redraw}),
             "alias_table": str(table_path),
             "alias_table_sha256": table_sha256,
         },

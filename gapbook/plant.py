@@ -127,7 +127,8 @@ def true_goodput_per_s(
 
 
 def hot_share(table: AliasTable) -> float:
-    """The probability that a transfer touches account 0, both accounts drawn again while they are equal."""
+    """The probability that a transfer touches account 0 where both accounts are drawn again while they are
+    equal, as this book's load draws them unless a chapter says otherwise."""
     probability = table.probabilities()
     hottest = float(probability[0])
     return 2 * hottest * (1 - hottest) / (1 - float(np.square(probability).sum()))

@@ -10,6 +10,7 @@ from gapbook.clients import Client, find_client
 from gapbook.errors import ParameterError, cut
 from gapbook.modules import Module, load_module_facts
 from gapbook.stacks import Durability, Stack, stack_class
+from gapbook.work import REDRAW_BOTH, REDRAWS
 
 __all__ = ["Contestant", "Scenario", "Variant", "Workload"]
 
@@ -217,12 +218,21 @@ class Contestant:
 
 @dataclass(frozen=True)
 class Workload:
-    """The bank transfer: one transfer moves an amount between two accounts drawn from Zipf(alpha)."""
+    """The bank transfer: one transfer moves an amount between two accounts drawn from Zipf(alpha).
+
+    ``amount_max`` 1 moves always one unit. ``redraw`` says what is drawn again when both accounts are the
+    same: ``both``, or the ``destination`` alone, as the published benchmark does. Raises ParameterError.
+    """
 
     accounts: int
     initial_balance: int = 10_000_000
     amount_max: int = 1000
     name: str = "transfer"
+    redraw: str = REDRAW_BOTH
+
+    def __post_init__(self) -> None:
+        if self.redraw not in REDRAWS:
+            raise ParameterError(f"redraw: {self.redraw!r} is unknown; allowed: {', '.join(REDRAWS)}")
 
 
 @dataclass(frozen=True)
@@ -316,6 +326,9 @@ class Scenario:
     def as_dict(self) -> dict[str, Any]:
         described = asdict(self)
         described["durability"] = str(self.durability)
+        # Left out where it is what it always was, so that a plan of then and one of now are the same.
+        if self.workload.redraw == REDRAW_BOTH:
+            del described["workload"]["redraw"]
         return described
 
     @classmethod

@@ -137,6 +137,7 @@ def _load(
         table=table,
         seed=planned.work_seed,
         amount_max=workload.amount_max,
+        redraw=workload.redraw,
         initial_balance=initial_balance,
         replayed_batch=next((f["batch"] for f in contestant.flaws if f["name"] == _REPLAYED), None),
     )
@@ -165,6 +166,7 @@ def _configuration(
         seed=planned.work_seed,
         alpha=planned.alpha,
         amount_max=scenario.workload.amount_max,
+        redraw=scenario.workload.redraw,
         connections=scenario.connections,
         in_flight=contestant.in_flight,
         warmup_s=scenario.warmup_s,

@@ -81,10 +81,8 @@ def test_a_transfer_missing_in_the_middle_has_no_answer() -> None:
 
 def test_two_answers_are_none() -> None:
     """One unit at a time between two accounts: a transfer and the one back leave the balances as they were."""
-    table, once = (
-        AliasTable.zipf_cached(2, 0.0),
-        {"seed": _SEED, "amount_max": 1, "initial_balance": _INITIAL},
-    )
+    table = AliasTable.zipf_cached(2, 0.0)
+    once: dict[str, Any] = {"seed": _SEED, "amount_max": 1, "initial_balance": _INITIAL}
     work = [issued_work(_row(0, 40), in_flight=1)]
     found = [
         surviving_prefixes(

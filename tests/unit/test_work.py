@@ -1,12 +1,19 @@
 """The work is the published generator, the same in every language, and draws what it says."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from gapbook.arithmetic import transfers_touching
+from gapbook.audit import expected_balances
+from gapbook.errors import ParameterError
 from gapbook.paths import CHECKOUT
+from gapbook.plant import hot_share
+from gapbook.scenario import Workload
 from gapbook.work import AliasTable, draw_transfers, philox4x32
 
 GOLDEN = CHECKOUT / "clients" / "golden"
@@ -76,3 +83,38 @@ def test_drawn_frequencies_follow_the_table_and_no_account_pays_itself() -> None
     p = table.probabilities()
     expected = p * (1 - p) / (1 - (p**2).sum())
     assert abs(source[0] / 200_000 - expected[0]) < 0.005
+
+
+def _upstream(table: AliasTable) -> float:
+    return transfers_touching(1, 1.5, table.accounts)
+
+
+@pytest.mark.parametrize(
+    ("redraw", "touching"), [("both", lambda table: 100 * hot_share(table)), ("destination", _upstream)]
+)
+def test_the_hottest_account_is_touched_as_often_as_is_computed(
+    redraw: str, touching: Callable[[AliasTable], float]
+) -> None:
+    table = AliasTable.zipf(100, 1.5)
+    drawn = draw_transfers(
+        table, seed=7, connection=3, indices=np.arange(200_000, dtype=np.uint64), amount_max=1, redraw=redraw
+    )
+    touched = 100 * float(((drawn.source == 0) | (drawn.destination == 0)).mean())
+    assert touched == pytest.approx(touching(table), abs=0.5)
+    assert (drawn.amount == 1).all()
+    assert (drawn.source != drawn.destination).all()
+
+
+def test_the_audit_replays_the_redraw_that_the_load_had() -> None:
+    table = AliasTable.zipf(10, 1.5)
+    common: dict[str, Any] = {"seed": 7, "amount_max": 9, "initial_balance": 1000}
+    rows = [{"connection": 0, "issued": 500, "failed": [], "in_doubt": []}]
+    both = expected_balances(table, connections=rows, **common)
+    destination = expected_balances(table, connections=rows, redraw="destination", **common)
+    assert (both != destination).any()
+    assert both.sum() == destination.sum()
+
+
+def test_a_redraw_that_is_none_is_refused() -> None:
+    with pytest.raises(ParameterError, match="redraw: 'source' is unknown; allowed: both, destination"):
+        Workload(100, redraw="source")
