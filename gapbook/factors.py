@@ -3,7 +3,8 @@
 The cells of a comparison are points in a lattice of levels. A factor moves one coordinate from its
 level at the start to its level at the end; an ordering of the factors is a path through the lattice.
 Only cells that can be run exist, so only paths whose every cell was measured count: the Shapley
-value of a precedence-restricted game on log goodput (Faigle and Kern, doi 10.1007/BF01258278).
+value of log goodput as the mean over maximal chains, as on convex geometries (Bilbao and Edelman, doi
+10.1016/S0166-218X(99)00218-8). What can be run need not be one: its axioms are not claimed.
 
 Orderings are counted, not listed: a share is the sum over the lattice's edges of the log step along
 the edge, weighted by the part of all feasible paths that use it.

@@ -321,11 +321,15 @@ def _log_share(parts: Sequence[float], wholes: Sequence[float]) -> Interval | st
 
 
 def _ceiling_frac(cell: _Cell, found: Findings) -> Interval | str:
-    """Goodput as a fraction of what the same client reaches against a server that does nothing."""
+    """Goodput as a fraction of what the same client reaches against a server that does nothing, over blocks:
+    trials of one block count as their geometric mean."""
     rows = [row for row in found.rows(cell.contestant, cell.alpha) if row["valid"] and row["ceiling_per_s"]]
     if not rows:
         return f"{cell} has no client ceiling in run {found.run.run_id}"
-    return geometric_interval([row["goodput_per_s"] / row["ceiling_per_s"] for row in rows])
+    by_block: dict[int, list[float]] = {}
+    for row in rows:
+        by_block.setdefault(row["block"], []).append(row["goodput_per_s"] / row["ceiling_per_s"])
+    return geometric_interval([geometric_interval(shares).estimate for shares in by_block.values()])
 
 
 def _quantity_name(test: Mapping[str, Any]) -> str:
