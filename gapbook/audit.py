@@ -20,12 +20,15 @@ __all__ = ["Audit", "expected_balances", "reconcile"]
 
 @dataclass(frozen=True)
 class Audit:
-    """Three counts that must agree to the unit, and the accounts whose balance does not.
+    """Counts that must agree to the unit, and the accounts whose balance does not.
 
-    ``committed`` is None where the engine keeps no count.
+    ``acknowledged`` is what the client says it was told, ``replayed`` what it lists of its connections:
+    these operations are in the balances that are expected. ``committed`` is None where the engine has no
+    count of transfers alone, be it that it keeps none or that it counts what was rolled back, too.
     """
 
     acknowledged: int
+    replayed: int
     committed: int | None
     in_doubt: int
     mismatched_accounts: int
@@ -36,7 +39,8 @@ class Audit:
     @property
     def agrees(self) -> bool:
         return (
-            self.committed in (None, self.acknowledged)
+            self.replayed == self.acknowledged
+            and self.committed in (None, self.acknowledged)
             and self.in_doubt == 0
             and self.mismatched_accounts == 0
             and self.money_before == self.money_after
@@ -46,14 +50,16 @@ class Audit:
         """One clause on what differs, or on what was checked."""
         if self.agrees:
             counted = (
-                "acknowledged (the engine keeps no count)"
+                "acknowledged (no commit count to compare)"
                 if self.committed is None
-                else ("acknowledged = committed")
+                else "acknowledged = committed"
             )
             return f"{self.acknowledged:,} {counted}; {self.accounts:,} balances agree"
         parts = []
         if self.in_doubt:
             parts.append(f"{self.in_doubt:,} requests in doubt")
+        if self.replayed != self.acknowledged:
+            parts.append(f"{self.acknowledged:,} acknowledged but {self.replayed:,} listed by connection")
         if self.committed not in (None, self.acknowledged):
             parts.append(f"{self.acknowledged:,} acknowledged but {self.committed:,} committed")
         if self.mismatched_accounts:
@@ -128,6 +134,9 @@ def reconcile(
     mismatched = int((balances != expected).sum()) if complete else abs(len(balances) - len(expected))
     return Audit(
         acknowledged=int(report["acknowledged"]),
+        replayed=sum(
+            int(row["issued"]) - len(row["failed"]) - len(row["in_doubt"]) for row in report["connections"]
+        ),
         committed=committed,
         in_doubt=int(report["in_doubt"]),
         mismatched_accounts=mismatched,

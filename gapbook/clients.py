@@ -23,6 +23,8 @@ from typing import Any
 from gapbook.deployment import Deployment
 from gapbook.errors import ClientError, ParameterError, SetupError
 from gapbook.paths import CHECKOUT, cache_directory, hash_files
+from gapbook.record_schema import one_line
+from gapbook.report import checked_event, checked_report
 from gapbook.toolchain import node_path
 from gapbook.work import REDRAW_BOTH, AliasTable
 
@@ -41,37 +43,6 @@ __all__ = [
 CONTRACT_VERSION = 1
 CLIENT_THREADS = 1
 _GRACE_S = 15.0
-_REPORT_KEYS = frozenset(
-    [
-        "client",
-        "warmup_s",
-        "window_s",
-        "attempted",
-        "acknowledged",
-        "retried",
-        "in_doubt",
-        "failed",
-        "lost_connections",
-        "window",
-        "connections",
-        "per_second",
-        "per_100ms",
-        "service_time_ns",
-        "response_time_ns",
-        "peak_memory_bytes",
-    ]
-)
-_WINDOW_KEYS = frozenset(
-    [
-        "acknowledged",
-        "goodput_per_s",
-        "completed",
-        "mean_in_flight",
-        "mean_service_time_s",
-        "cpu_user_s",
-        "cpu_system_s",
-    ]
-)
 _RUST_WORKSPACE = CHECKOUT / "clients" / "rust"
 
 
@@ -237,6 +208,15 @@ class ClientRun:
         Raises ClientError when the client crashes, hangs past its own bounds or reports nonsense.
         """
         name = Path(self.client.command[-1]).stem
+        try:
+            return checked_report(
+                self._output(deployment, name), self.configuration, contract=CONTRACT_VERSION
+            )
+        except ClientError as error:
+            raise ClientError(f"client {name}: {error}") from error
+
+    def _output(self, deployment: Deployment, name: str) -> bytes:
+        """What the client wrote until it ended of itself; raises ClientError without the client's name."""
         process = deployment.start(
             self.client.resolved_command(), name=f"client-{name}", stdin=True, stdout=True, stderr=True
         )
@@ -255,9 +235,9 @@ class ClientRun:
             except BrokenPipeError:
                 pass
             for line in process.stderr:
-                event = _parse_event(line)
+                event = checked_event(line)
                 if event.get("event") == "error":
-                    last_error = str(event.get("message"))
+                    last_error = one_line(str(event.get("message")))
                 self.on_event(event)
             code = process.popen.wait()
             reader.join()
@@ -268,37 +248,11 @@ class ClientRun:
         if code != 0:
             hung = elapsed_s >= bound_s + _GRACE_S
             how = f"hung and was ended after {elapsed_s:.0f} s" if hung else f"ended with code {code}"
-            raise ClientError(f"client {name}: {how}{': ' + last_error if last_error else ''}")
-        return _checked(name, b"".join(chunks))
+            raise ClientError(f"{how}{': ' + last_error if last_error else ''}")
+        return b"".join(chunks)
 
 
 def _kill_session(pid: int) -> None:
     """End a process that leads its session, and its children, who may hold its pipes open."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(pid, signal.SIGKILL)
-
-
-def _checked(name: str, output: bytes) -> dict[str, Any]:
-    """The report of a client; raises ClientError for what the contract does not allow."""
-    try:
-        report = json.loads(output)
-    except ValueError as error:
-        raise ClientError(f"client {name}: its report is not JSON ({error})") from error
-    if not isinstance(report, dict) or report.get("contract") != CONTRACT_VERSION:
-        raise ClientError(f"client {name}: its report is not of contract {CONTRACT_VERSION}")
-    window = report.get("window")
-    absent = sorted(_REPORT_KEYS - report.keys())
-    absent += sorted(
-        f"window.{key}" for key in _WINDOW_KEYS - (window if isinstance(window, dict) else {}).keys()
-    )
-    if absent:
-        raise ClientError(f"client {name}: its report lacks {', '.join(absent)}")
-    return report
-
-
-def _parse_event(line: bytes) -> dict[str, Any]:
-    try:
-        event = json.loads(line)
-    except ValueError:
-        return {"event": "error", "message": line.decode(errors="replace").strip()[:300]}
-    return event if isinstance(event, dict) else {}

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from gapbook import page
 from gapbook.coverage import Coverage
 from gapbook.factors import Factor, decompose
+from gapbook.histograms import decode_histogram
 from gapbook.interval import Interval, format_count, format_factor
 from gapbook.pictured import Pictured
 from gapbook.plant import counted_bounds_of, true_goodput_of
 from gapbook.scenario import Contestant
-from gapbook.trial import decode_histogram
 
 __all__ = ["CalibrationExhibits", "coverage_table"]
 

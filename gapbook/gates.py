@@ -56,13 +56,14 @@ class Gate:
     text: str
 
     def as_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "value": None if math.isnan(self.value) else self.value}
+        return {**asdict(self), "value": self.value if math.isfinite(self.value) else None}
 
 
 def reconciled(audit: Audit) -> Gate:
     """Acknowledged, committed and balance-derived counts agree to the unit."""
     uncounted = 0 if audit.committed is None else abs(audit.acknowledged - audit.committed)
-    off = uncounted + audit.mismatched_accounts + audit.in_doubt
+    unlisted = abs(audit.acknowledged - audit.replayed)
+    off = uncounted + unlisted + audit.mismatched_accounts + audit.in_doubt
     return Gate("reconciled", audit.agrees, float(off), 0.0, audit.explain())
 
 

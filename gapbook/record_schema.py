@@ -18,6 +18,7 @@ __all__ = [
     "TRIALS",
     "Amount",
     "Count",
+    "Flawed",
     "checked_manifest",
     "one_line",
 ]
@@ -162,6 +163,44 @@ class Manifest(msgspec.Struct):
     ceilings: list[CeilingOfBlock] = msgspec.field(default_factory=list)
     absent: dict[str, str] = msgspec.field(default_factory=dict)
     """Contestants that could not be measured, each with the reason."""
+
+
+class _Replayed(msgspec.Struct):
+    transfers: Count
+    distinct_pairs: Count
+
+
+class _Batches(msgspec.Struct):
+    batch: Count
+    batches: Count
+    transactions_per_s: Amount | None
+    mean_batch_latency_s: Amount | None
+    max_batch_latency_s: Amount
+
+
+class _Transactions(msgspec.Struct):
+    transactions_per_s: Amount | None
+
+
+class _Percentiles(msgspec.Struct):
+    p99_ns: Amount | None
+    median_of_per_second_p99_ns: Amount | None
+    per_second_p99_ns: list[Amount | None]
+
+
+class Flawed(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):
+    """What a client counted by the rule of each flaw that it was asked for (clients/CONTRACT.md)."""
+
+    replayed_pairs: _Replayed | None = None
+    clock_between_batches: _Batches | None = None
+    status_unread: _Transactions | None = None
+    counts_finished_tasks: _Transactions | None = None
+    median_of_per_second_p99: _Percentiles | None = None
+
+    def names(self) -> list[str]:
+        """The flaws that it holds."""
+        stored = zip(self.__struct_fields__, self.__struct_encode_fields__, strict=True)
+        return [name for field, name in stored if getattr(self, field) is not None]
 
 
 def checked_manifest(manifest: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import msgspec
 import polars as pl
 
-from gapbook.record_schema import HISTOGRAMS, TRIALS, Amount, Count, one_line
+from gapbook.record_schema import HISTOGRAMS, TRIALS, Amount, Count, Flawed, one_line
 
 __all__ = ["HISTOGRAM_COLUMNS", "TRIAL_COLUMNS", "checked_histograms", "checked_trials", "make_tables"]
 
@@ -30,37 +30,6 @@ class _Latency(msgspec.Struct):
     percentile: float
     latency_ms: Amount
     operations_above: Count
-
-
-class _Replayed(msgspec.Struct):
-    transfers: Count
-    distinct_pairs: Count
-
-
-class _Batches(msgspec.Struct):
-    batch: Count
-    batches: Count
-    transactions_per_s: Amount | None
-    mean_batch_latency_s: Amount | None
-    max_batch_latency_s: Amount
-
-
-class _Transactions(msgspec.Struct):
-    transactions_per_s: Amount | None
-
-
-class _Percentiles(msgspec.Struct):
-    p99_ns: Amount | None
-    median_of_per_second_p99_ns: Amount | None
-    per_second_p99_ns: list[Amount | None]
-
-
-class _Flawed(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):
-    replayed_pairs: _Replayed | None = None
-    clock_between_batches: _Batches | None = None
-    status_unread: _Transactions | None = None
-    counts_finished_tasks: _Transactions | None = None
-    median_of_per_second_p99: _Percentiles | None = None
 
 
 @dataclass(frozen=True)
@@ -104,7 +73,7 @@ TRIAL_COLUMNS: Mapping[str, _Column] = {
     "lost_connections": _Column(_INTEGER, absent=0),
     "per_second": _Column(_TEXT, "when valid", list[Count]),
     "per_100ms": _Column(_TEXT, holds=list[Count]),
-    "flawed": _Column(_TEXT, holds=_Flawed, absent="{}"),
+    "flawed": _Column(_TEXT, holds=Flawed, absent="{}"),
     "committed": _Column(_INTEGER),
     "metric_transactions": _Column(_INTEGER),
     "mismatched_accounts": _Column(_INTEGER, "when valid"),

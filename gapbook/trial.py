@@ -6,15 +6,11 @@ import math
 import os
 import threading
 import time
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-from hdrh.codec import HdrCookieException, HdrLengthException
-from hdrh.histogram import HdrHistogram
 
 from gapbook import gates
 from gapbook.accounting import proportional_memory_bytes
@@ -25,6 +21,7 @@ from gapbook.delay import delay_proxy
 from gapbook.deployment import Deployment, Process
 from gapbook.edges import Edges, WindowCpu
 from gapbook.errors import ClientError, StackError
+from gapbook.histograms import decode_histogram
 from gapbook.labels import labels_of
 from gapbook.plan import PlannedTrial
 from gapbook.scenario import Contestant, Scenario
@@ -32,7 +29,7 @@ from gapbook.stacks import Durability, Stack
 from gapbook.way import reached
 from gapbook.work import AliasTable
 
-__all__ = ["PERCENTILES", "decode_histogram", "run_trial"]
+__all__ = ["PERCENTILES", "run_trial"]
 
 _REPLAYED = "replayed-pairs"
 PERCENTILES = (50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99)
@@ -316,11 +313,3 @@ def _percentiles(encoded: str) -> list[dict[str, float]]:
         }
         for percentile in PERCENTILES
     ]
-
-
-def decode_histogram(encoded: str) -> HdrHistogram:
-    """An HdrHistogram V2 (deflate, base64) as clients report it, values in ns; raises ClientError."""
-    try:
-        return HdrHistogram.decode(encoded)
-    except (TypeError, ValueError, zlib.error, HdrCookieException, HdrLengthException) as error:
-        raise ClientError(f"client: its report has a histogram that cannot be read ({error})") from error

@@ -13,12 +13,12 @@ import pytest
 
 from gapbook.campaign import obtain_run
 from gapbook.errors import RecordError
+from gapbook.histograms import decode_histogram
 from gapbook.journal import Journal
 from gapbook.plan import make_plan
 from gapbook.record import Run
 from gapbook.scenario import Contestant, Scenario, Workload
 from gapbook.stacks import Durability
-from gapbook.trial import decode_histogram
 
 _IN_FLIGHT = 16
 _ROUND_TRIP_MS = 5.0

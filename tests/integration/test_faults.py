@@ -371,7 +371,7 @@ class _Faulty(Contestant):
         ("cat >/dev/null; echo nonsense", "client faulty: its report is not JSON (Expecting value"),
         (
             "cat >/dev/null; echo '{\"contract\":1}'",
-            "client faulty: its report lacks acknowledged, attempted",
+            "client faulty: its report is not as the contract has it: Object missing required field",
         ),
         # The child holds the pipes of its parent open.
         ("sleep 600 & cat >/dev/null; sleep 600", "client faulty: hung and was ended after "),

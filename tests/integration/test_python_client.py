@@ -18,10 +18,10 @@ import pytest
 from gapbook.audit import Audit, reconcile
 from gapbook.clients import Client, configure_load, discover_clients
 from gapbook.deployment import Deployment
+from gapbook.histograms import decode_histogram
 from gapbook.modules import load_module_facts
 from gapbook.paths import CHECKOUT
 from gapbook.stacks import Stack
-from gapbook.trial import decode_histogram
 from gapbook.work import AliasTable
 
 _GOLDEN = CHECKOUT / "clients" / "golden"

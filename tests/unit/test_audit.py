@@ -85,7 +85,7 @@ def test_without_a_count_of_the_engine_the_balances_decide(report: dict[str, Any
     balances = served(report["connections"])
     audit = reconcile(report, committed=None, balances=balances, **COMMON)
     assert audit.agrees
-    assert audit.explain() == "298 acknowledged (the engine keeps no count); 50 balances agree"
+    assert audit.explain() == "298 acknowledged (no commit count to compare); 50 balances agree"
     balances[3] += 1
     balances[4] -= 1
     audit = reconcile(report, committed=None, balances=balances, **COMMON)
@@ -98,6 +98,13 @@ def test_without_a_count_doubt_is_still_refused(report: dict[str, Any]) -> None:
     audit = reconcile(report, committed=None, balances=served(report["connections"]), **COMMON)
     assert not audit.agrees
     assert audit.explain() == "1 requests in doubt"
+
+
+def test_without_a_count_no_number_of_acknowledgements_can_be_invented(report: dict[str, Any]) -> None:
+    report["acknowledged"] = 2980
+    audit = reconcile(report, committed=None, balances=served(report["connections"]), **COMMON)
+    assert not audit.agrees
+    assert audit.explain() == "2,980 acknowledged but 298 listed by connection"
 
 
 # --- a client that draws the same transfers again ---------------------------------------------

@@ -10,7 +10,7 @@ import pytest
 from gapbook import gates
 from gapbook.audit import Audit
 
-AGREED = Audit(1000, 1000, 0, 0, 50, 500, 500)
+AGREED = Audit(1000, 1000, 1000, 0, 0, 50, 500, 500)
 
 
 def test_reconciled_refuses_one_transfer_too_few() -> None:
