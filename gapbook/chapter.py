@@ -10,6 +10,7 @@ from gapbook.campaign import obtain_run
 from gapbook.choices import absent_versions, parse_choices
 from gapbook.errors import GapbookError, ParameterError, SetupError
 from gapbook.exhibits import Exhibits
+from gapbook.findings import scenario_of
 from gapbook.parameters import PARAMETERS, check_parameters
 from gapbook.plan import make_plan
 from gapbook.record import Run
@@ -161,7 +162,7 @@ def _stated(
 ) -> dict[str, Any]:
     """The chapter's own parameters that say who is measured and how often, where they make just the
     contestants and trials of this run: what did not record its parameters can then be repeated all the same."""
-    stored = Scenario.from_dict(run.manifest["scenario"])
+    stored = scenario_of(run)
     if stored.contestants != scenario.contestants:
         return {}
     plan = make_plan(

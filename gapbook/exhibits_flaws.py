@@ -125,8 +125,12 @@ class FlawExhibits(Pictured):
 
 
 def unwritten_cells(contestant: str, rows: Sequence[dict[str, Any]], accounts: int) -> list[str]:
-    """The row of a contestant: medians over all its trials that ended with a report."""
-    seen = [row for row in rows if row["goodput_per_s"] is not None]
+    """The row of a contestant: medians over all its trials whose server could be read to the end."""
+    seen = [
+        row
+        for row in rows
+        if None not in (row["goodput_per_s"], row["log_bytes"], row["mismatched_accounts"])
+    ]
     if not seen:
         return [contestant, "no trial", "–", "–", _judged(seen)]
     goodput, grown, mismatched = (

@@ -14,17 +14,18 @@ from typing import Any, Literal
 
 import polars as pl
 
-from gapbook.errors import RecordError
+from gapbook.errors import ParameterError, RecordError
 from gapbook.estimate import cell_values, geometric_interval, ratio_interval
 from gapbook.factors import Decomposition, Factor, decompose
 from gapbook.interval import Interval
 from gapbook.labels import CLIENT_BOUND, LIMIT_FRAC, carried
 from gapbook.losses import ObservedLoss, observed_loss
 from gapbook.record import Run
+from gapbook.record_schema import one_line
 from gapbook.scenario import Contestant, Scenario
 from gapbook.warmth import Warmth, as_one_family, warmth_of
 
-__all__ = ["VERDICT_BAND_FRAC", "Findings", "Verdict", "named_versions"]
+__all__ = ["VERDICT_BAND_FRAC", "Findings", "Verdict", "named_versions", "scenario_of"]
 
 Verdict = Literal["confirmed", "refuted", "unresolved"]
 VERDICT_BAND_FRAC = 0.10
@@ -35,9 +36,12 @@ class Findings:
 
     def __init__(self, run: Run, chapter: str) -> None:
         if run.manifest["chapter"] != chapter:
-            raise RecordError(f"run {run.run_id}: is of chapter {run.manifest['chapter']}, not of {chapter}")
+            raise RecordError(
+                f"run {run.run_id}: is of chapter {run.manifest['chapter']!r:.60}, not of {chapter}; "
+                "name another with source="
+            )
         self.run = run
-        self.scenario = Scenario.from_dict(run.manifest["scenario"])
+        self.scenario = scenario_of(run)
 
     # --- cells --------------------------------------------------------------------------------
     @property
@@ -316,6 +320,17 @@ class Findings:
         if low <= ours.low and ours.high <= high:
             return "confirmed"
         return "refuted" if ours.high < low or ours.low > high else "unresolved"
+
+
+def scenario_of(run: Run) -> Scenario:
+    """The scenario of a stored run; raises RecordError where today's code no longer knows a part of it."""
+    try:
+        return Scenario.from_dict(run.manifest["scenario"])
+    except ParameterError as error:
+        raise RecordError(
+            f"run {run.run_id}: {one_line(error)}; this version does not know it: read the run with the code "
+            f"that measured it, revision {run.manifest['code']['revision'][:10]}"
+        ) from error
 
 
 def _chains(factors: Sequence[Factor]) -> dict[str, list[str]]:

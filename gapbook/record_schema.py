@@ -11,6 +11,9 @@ from typing import Annotated, Any, TypeAlias
 
 import msgspec
 
+from gapbook.durability import Durability
+from gapbook.errors import ParameterError
+
 __all__ = [
     "FILES",
     "FORMAT_VERSION",
@@ -66,16 +69,18 @@ class KillCheck(msgspec.Struct):
     durability: str
     resolved: bool
     verdict: str
-    acknowledged: Count | None = None
-    lost: int | None = None
-    lost_s: float | None = None
-    load_s: Seconds | None = None
-    recovered_in_s: Seconds | None = None
-    note: str | None = None
+    acknowledged: Count | None
+    lost: Count | None
+    lost_s: Amount | None
+    load_s: Seconds | None
+    recovered_in_s: Seconds | None
+    note: str | None
+    oldest_lost_s: Amount | None = None
 
     def __post_init__(self) -> None:
         if self.resolved and None in (self.acknowledged, self.lost):
             raise ValueError("a resolved kill check lacks its counts")
+        _require_durability(self.durability)
 
 
 class Deployed(msgspec.Struct):
@@ -118,6 +123,9 @@ class ScenarioFacts(msgspec.Struct):
     warmup_s: Annotated[float, msgspec.Meta(ge=0, le=1e6)]
     durability: str
     seed: Count
+    drain_s: Amount = 0.0
+    request_timeout_s: Amount = 0.0
+    varies: list[str] = msgspec.field(default_factory=list)
 
     def __post_init__(self) -> None:
         names = [contestant.name for contestant in self.contestants]
@@ -125,6 +133,7 @@ class ScenarioFacts(msgspec.Struct):
             raise ValueError("two contestants have one name")
         if len(set(self.alphas)) != len(self.alphas):
             raise ValueError("an alpha stands twice")
+        _require_durability(self.durability)
 
 
 class Files(msgspec.Struct, forbid_unknown_fields=True):
@@ -211,6 +220,13 @@ def checked_manifest(manifest: Mapping[str, Any]) -> dict[str, Any]:
         raise ValueError(f"manifest.json: {one_line(error)}") from error
     defaults = {key: value for key, value in msgspec.structs.asdict(typed).items() if key not in manifest}
     return {**manifest, **defaults}
+
+
+def _require_durability(text: str) -> None:
+    try:
+        Durability.parse(text)
+    except ParameterError as error:
+        raise ValueError(str(error)) from error
 
 
 def one_line(error: BaseException | str) -> str:

@@ -125,7 +125,7 @@ def checked_report(output: bytes, told: Mapping[str, Any], *, contract: int) -> 
     ]
     if problems:
         raise ClientError(f"its report contradicts itself or its configuration: {problems[0]}")
-    return report
+    return dict(report)
 
 
 def checked_event(line: bytes) -> dict[str, Any]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, fields
+from typing import Any, TypeVar
+
+import msgspec
 
 from gapbook.clients import Client, find_client
 from gapbook.errors import ParameterError, cut
@@ -14,6 +16,7 @@ from gapbook.work import REDRAW_BOTH, REDRAWS
 
 __all__ = ["Contestant", "Scenario", "Variant", "Workload"]
 
+_Kind = TypeVar("_Kind")
 PROMISES = ("durability", "isolation")
 _LANGUAGE_LABELS = {"rust": "Rust", "typescript": "TypeScript", "python": "Python"}
 
@@ -332,13 +335,13 @@ class Scenario:
         return described
 
     @classmethod
-    def from_dict(cls, described: dict[str, Any]) -> Scenario:
-        """The scenario of a stored run."""
+    def from_dict(cls, described: Mapping[str, Any]) -> Scenario:
+        """The scenario of a stored run; raises ParameterError for what this version does not know."""
         return cls(
             **{
-                **described,
-                "contestants": tuple(_contestant(row) for row in described["contestants"]),
-                "workload": Workload(**described["workload"]),
+                **_known(described, cls, "scenario"),
+                "contestants": tuple(_stored(row, Contestant) for row in described["contestants"]),
+                "workload": _stored(described["workload"], Workload),
                 "alphas": tuple(described["alphas"]),
                 "varies": tuple(described.get("varies", ())),
                 "durability": Durability.parse(described["durability"]),
@@ -346,5 +349,19 @@ class Scenario:
         )
 
 
-def _contestant(row: Mapping[str, Any]) -> Contestant:
-    return Contestant(**{**row, "flaws": tuple(row.get("flaws", ()))})
+def _stored(row: Mapping[str, Any], kind: type[_Kind]) -> _Kind:
+    """A part of a scenario as a run has it; raises ParameterError naming the part and what is wrong in it."""
+    named = f"{kind.__name__.lower()} {row.get('name')!r:.60}"
+    try:
+        return msgspec.convert(_known(row, kind, named), kind)
+    except (msgspec.ValidationError, OverflowError) as error:
+        raise ParameterError(f"{named}: {error}") from error
+    except ParameterError as error:
+        raise ParameterError(f"{named}: {error}") from error
+
+
+def _known(row: Mapping[str, Any], kind: type[Any], named: str) -> Mapping[str, Any]:
+    """The row; raises ParameterError where it has a setting that would be dropped."""
+    if unknown := sorted(row.keys() - {one.name for one in fields(kind)}):
+        raise ParameterError(f"{named}: unknown setting {', '.join(unknown):.60}")
+    return row

@@ -1,0 +1,309 @@
+"""Run folders that nobody's program wrote: each ends in one line that names the run, or in a page whose
+every text is escaped.
+
+They are made of published runs, always in the same order: a value of the manifest or of a table is taken
+away, replaced by another type, by a number out of range or by text that would be markup, and the hashes are
+made to fit again. So what is tested is the schema, not the hashes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+import shutil
+from collections.abc import Callable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from gapbook.errors import RecordError
+from gapbook.exhibits import Exhibits
+from gapbook.paths import CHECKOUT
+from gapbook.record import canonical, latest_published, load_run, run_id_of
+
+_SEED = 20_261_122
+_MANIFESTS, _TABLES = 240, 120
+_MARKUP = "<script>alert(1)</script>\"'{x}&"
+_VALUES: tuple[Any, ...] = (
+    None, True, -1, 0, 10**30, 1.5, "", "text", _MARKUP, "x" * 5_000, "a\nb\u2028c", [], [None], {}, {"a": 1},
+)  # fmt: skip
+_TABLE_FILES = ("trials.parquet", "histograms.parquet")
+_BASES = ("both-optimized", "what-the-benchmark-counted")
+
+Harm = Callable[[Path, dict[str, Any]], None]
+
+
+def _seal(folder: Path, manifest: dict[str, Any]) -> Path:
+    """The folder under the id that its manifest has now, as if it had been written so."""
+    written = {key: value for key, value in manifest.items() if key != "run_id"}
+    run_id = run_id_of(written)
+    (folder / "manifest.json").write_bytes(canonical({**written, "run_id": run_id}))
+    return folder.rename(folder.with_name(run_id))
+
+
+def _hash_again(folder: Path, manifest: dict[str, Any]) -> None:
+    for name in _TABLE_FILES:
+        manifest["files"][name] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+
+
+# --- manifests --------------------------------------------------------------------------------
+def _places(holder: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Every place of a manifest; of lists, the first two."""
+    keys = list(holder) if isinstance(holder, dict) else list(range(min(2, len(holder))))
+    for key in keys:
+        yield (*path, key)
+        if isinstance(holder[key], dict | list):
+            yield from _places(holder[key], (*path, key))
+
+
+def _holder(manifest: Any, path: tuple[Any, ...]) -> Any:
+    for key in path[:-1]:
+        manifest = manifest[key]
+    return manifest
+
+
+def _putting(path: tuple[Any, ...], value: Any) -> Harm:
+    return lambda _folder, manifest: _holder(manifest, path).__setitem__(path[-1], value)
+
+
+def _taking(path: tuple[Any, ...]) -> Harm:
+    return lambda _folder, manifest: _holder(manifest, path).__delitem__(path[-1])
+
+
+def _hostile_manifests(manifest: dict[str, Any], count: int) -> list[tuple[str, Harm]]:
+    order = random.Random(_SEED)
+    places = [path for path in _places(manifest) if path != ("run_id",)]
+    made: list[tuple[str, Harm]] = []
+    while len(made) < count:
+        path = order.choice(places)
+        named = ".".join(map(str, path))
+        if order.random() < 0.2:
+            made.append((f"{named} taken away", _taking(path)))
+        else:
+            value = order.choice(_VALUES)
+            made.append((f"{named} = {value!r:.20}", _putting(path, value)))
+    return made
+
+
+# --- tables -----------------------------------------------------------------------------------
+def _rewrite(change: Callable[[pl.DataFrame], pl.DataFrame], name: str = "trials.parquet") -> Harm:
+    def harm(folder: Path, manifest: dict[str, Any]) -> None:
+        change(pl.read_parquet(folder / name)).write_parquet(folder / name)
+        _hash_again(folder, manifest)
+
+    return harm
+
+
+def _first(
+    column: str, value: Any, kind: pl.DataType | None = None
+) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    """The column with another value in its first row."""
+    return lambda table: table.with_columns(
+        pl.when(pl.int_range(pl.len()) == 0)
+        .then(pl.lit(value, kind or table.schema[column]))
+        .otherwise(pl.col(column))
+        .alias(column)
+    )
+
+
+def _null(name: str) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    return lambda table: table.with_columns(pl.lit(None).alias(name))
+
+
+def _as_lists(name: str) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    return lambda table: table.with_columns(pl.col(name).implode().over("trial"))
+
+
+def _as_text(name: str) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    return lambda table: table.cast({name: pl.String})
+
+
+def _without(name: str) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    return lambda table: table.drop(name)
+
+
+def _hostile_tables(table: pl.DataFrame, count: int) -> list[tuple[str, Harm]]:
+    order = random.Random(_SEED)
+    made: list[tuple[str, Harm]] = []
+    for name, kind in order.sample(list(table.schema.items()), len(table.columns)):
+        made += [
+            (f"without {name}", _rewrite(_without(name))),
+            (f"{name} all null", _rewrite(_null(name))),
+            (f"{name} once null", _rewrite(_first(name, None))),
+            (f"{name} as lists", _rewrite(_as_lists(name))),
+        ]
+        if kind.is_numeric():
+            wrong: tuple[Any, ...] = (
+                (-1, 2**62) if kind == pl.Int64() else (-1.0, float("nan"), float("inf"), 1e300)
+            )
+            made += [(f"{name} = {value}", _rewrite(_first(name, value))) for value in wrong]
+            made.append((f"{name} as text", _rewrite(_as_text(name))))
+        if kind == pl.String():
+            texts = (_MARKUP, "", "null", "[]", "{}", "[" * 5_000, '{"a": -1}', "[NaN]", "x" * 5_000)
+            made += [(f"{name} = {text!r:.20}", _rewrite(_first(name, text))) for text in texts]
+    return order.sample(made, count)
+
+
+# --- files ------------------------------------------------------------------------------------
+def _cut(name: str, kept_frac: float) -> Harm:
+    def harm(folder: Path, manifest: dict[str, Any]) -> None:
+        data = (folder / name).read_bytes()
+        (folder / name).write_bytes(data[: int(len(data) * kept_frac)])
+        _hash_again(folder, manifest)
+
+    return harm
+
+
+def _scramble(name: str, seed: int) -> Harm:
+    def harm(folder: Path, manifest: dict[str, Any]) -> None:
+        data, order = bytearray((folder / name).read_bytes()), random.Random(seed)
+        for _ in range(20):
+            data[order.randrange(4, len(data))] = order.randrange(256)
+        (folder / name).write_bytes(data)
+        _hash_again(folder, manifest)
+
+    return harm
+
+
+def _link(folder: Path, _manifest: dict[str, Any]) -> None:
+    (folder / "trials.parquet").symlink_to((folder / "trials.parquet").rename(folder / "elsewhere.parquet"))
+
+
+def _pipe(folder: Path, _manifest: dict[str, Any]) -> None:
+    (folder / "trials.parquet").unlink()
+    os.mkfifo(folder / "trials.parquet")
+
+
+def _folder(folder: Path, _manifest: dict[str, Any]) -> None:
+    (folder / "trials.parquet").unlink()
+    (folder / "trials.parquet").mkdir()
+
+
+def _missing(folder: Path, _manifest: dict[str, Any]) -> None:
+    (folder / "histograms.parquet").unlink()
+
+
+def _named(name: str) -> Harm:
+    """A manifest that names a file elsewhere, with the right hash."""
+
+    def harm(folder: Path, manifest: dict[str, Any]) -> None:
+        (folder.parent / "secret").write_bytes(b"secret")
+        manifest["files"][name.replace("HERE", str(folder.parent))] = hashlib.sha256(b"secret").hexdigest()
+
+    return harm
+
+
+_OUTSIDE = ("../secret", "HERE/secret", "trials.parquet/../../secret", "", ".", "manifest.json", "a\0b")
+_FILES: list[tuple[str, Harm]] = [
+    ("a table that is a link", _link),
+    ("a table that is a pipe", _pipe),
+    ("a table that is a folder", _folder),
+    ("a table that is missing", _missing),
+    *((f"{name} cut to {frac}", _cut(name, frac)) for name in _TABLE_FILES for frac in (0.0, 0.01, 0.5, 0.99)),
+    *((f"{name} scrambled {seed}", _scramble(name, seed)) for name in _TABLE_FILES for seed in range(10)),
+    *((f"names {name!r}", _named(name)) for name in _OUTSIDE),
+    *((f"format {value!r}", _putting(("format",), value)) for value in (True, 1.0, 0, 3, "2", None)),
+    ("two histograms of one trial", _rewrite(lambda t: pl.concat([t, t.head(1)]), "histograms.parquet")),
+    ("two rows of one trial", _rewrite(lambda t: pl.concat([t, t.head(1)]))),
+    ("no row", _rewrite(lambda t: t.clear())),
+    ("a contestant of another run", _rewrite(_first("contestant", "nobody"))),
+]  # fmt: skip
+
+
+# --- the page ---------------------------------------------------------------------------------
+def _render(folder: Path, chapter: str) -> list[str]:
+    """What a chapter's page shows of any run: the same calls, for whichever contestants there are."""
+    shown = Exhibits(load_run(folder), chapter)
+    everyone = shown.scenario.contestants
+    over, under, alpha = everyone[-1], everyone[0], shown.alphas[0]
+    return [
+        str(shown.glue_values()),
+        *(
+            str(one)
+            for one in (
+                shown.banner(),
+                shown.provenance_line(),
+                shown.buttons(),
+                shown.answer_ratio(over, under, "It is {ratios}."),
+                shown.cite_panel(over, under, alpha),
+                shown.rerun_panel(),
+                shown.goodput_table(*(contestant.name for contestant in everyone)),
+                shown.labels_table(everyone),
+                shown.retries_table(),
+                shown.catch_up_table(),
+                shown.kill_table(),
+                shown.refused_table(),
+                shown.systems_table(),
+                shown.warmth_table(),
+                shown.processor_table(),
+                shown.sessions_table([("pair", over, under)]),
+                shown.flaws_table(alpha),
+                shown.metrics_table(alpha),
+                shown.unwritten_table(everyone, alpha),
+                shown.audited(),
+                shown.edge_loss(),
+            )
+        ),
+        *(shown.batch_table(contestant, alpha).html for contestant in everyone if contestant.flaws),
+    ]
+
+
+def _cases() -> Iterator[tuple[str, str, Harm]]:
+    for chapter, share in zip(_BASES, (2 / 3, 1 / 3), strict=True):
+        run = latest_published(chapter)
+        manifest = json.loads((run.folder / "manifest.json").read_text())
+        table = pl.read_parquet(run.folder / "trials.parquet")
+        made = chain(
+            _hostile_manifests(manifest, int(_MANIFESTS * share)),
+            _hostile_tables(table, int(_TABLES * share)),
+            _FILES,
+        )
+        yield from ((chapter, named, harm) for named, harm in made)
+
+
+@pytest.mark.parametrize(("chapter", "harm"), [pytest.param(c, h, id=f"{c}: {n}") for c, n, h in _cases()])
+def test_a_hostile_run_ends_in_one_line_or_in_an_escaped_page(
+    chapter: str, harm: Harm, tmp_path: Path
+) -> None:
+    published = latest_published(chapter).folder
+    folder = shutil.copytree(published, tmp_path / "runs" / published.name)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    harm(folder, manifest)
+    sealed = _seal(folder, manifest)
+    try:
+        texts = _render(sealed, chapter)
+    except RecordError as error:
+        line = str(error)
+        assert line.startswith(f"run {sealed.name}: ")
+        assert "\n" not in line
+        assert len(line) < 500
+    else:
+        assert not [text for text in texts if _MARKUP[:8] in text and not text.startswith("{")]
+
+
+def test_a_name_that_is_markup_is_text_on_page_and_chart(tmp_path: Path) -> None:
+    published = latest_published(_BASES[0]).folder
+    folder = shutil.copytree(published, tmp_path / published.name)
+    text = (folder / "manifest.json").read_text()
+    manifest = json.loads(text)
+    name = manifest["scenario"]["contestants"][0]["name"]
+    manifest = json.loads(text.replace(json.dumps(name), json.dumps(_MARKUP)))
+    _rewrite(lambda table: table.with_columns(pl.col("contestant").replace(name, _MARKUP)))(folder, manifest)
+    sealed = _seal(folder, manifest)
+    shown = Exhibits(load_run(sealed), _BASES[0])
+    charts = [shown.contestants_chart({}), shown.gates_chart(), shown.latency_chart(shown.alphas[0])]
+    texts = [*_render(sealed, _BASES[0])[1:], *(chart.html for chart in charts)]
+    assert not [text for text in texts if _MARKUP[:8] in text]
+    assert [text for text in texts if "&lt;script&gt;" in text]
+
+
+def test_what_is_published_is_rendered(tmp_path: Path) -> None:
+    for chapter in _BASES:
+        published = latest_published(chapter).folder
+        assert published.is_relative_to(CHECKOUT)
+        assert len(_render(shutil.copytree(published, tmp_path / published.name), chapter)) > 20
