@@ -37,7 +37,7 @@ class Findings:
     def __init__(self, run: Run, chapter: str) -> None:
         if run.manifest["chapter"] != chapter:
             raise RecordError(
-                f"run {run.run_id}: is of chapter {run.manifest['chapter']!r:.60}, not of {chapter}; "
+                f"run {run.run_id}: is of chapter {one_line(run.manifest['chapter'])}, not of {chapter}; "
                 "name another with source="
             )
         self.run = run
