@@ -69,6 +69,13 @@ class Claim:
         return f"{repository}{number}, {self.where}, {self.source.get('date', 'undated')}"
 
     @property
+    def address(self) -> str:
+        """Where the source can be read; empty where the register does not know."""
+        if "repository" in self.source and "number" in self.source:
+            return f"https://github.com/{self.source['repository']}/pull/{self.source['number']}"
+        return str(self.source.get("url", ""))
+
+    @property
     def place(self) -> str:
         """``#4432, Summary``: where it stands, for a reader who knows the repository."""
         named = f"#{self.source['number']}" if "number" in self.source else self.source["title"]

@@ -91,6 +91,7 @@ class Exhibits(
                 page.Download("Cite this number", "#cite", primary=True),
                 page.Download("Re-run this", "#rerun"),
                 page.Download("Data", f"{folder}/trials.parquet"),
+                page.Download("Latencies", f"{folder}/histograms.parquet"),
                 page.Download("Manifest", f"{folder}/manifest.json"),
                 page.Download("PNG", f"{folder}/{_PICTURE}.png"),
                 page.Download("SVG", f"{folder}/{_PICTURE}.svg"),

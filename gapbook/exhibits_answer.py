@@ -36,6 +36,7 @@ class AnswerExhibits(Pictured):
             about.says,
             anchor=claim_id,
             where=about.citation,
+            address=about.address,
             verdict=(verdict, verdict_words()[verdict]),
         )
 

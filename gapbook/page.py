@@ -134,17 +134,23 @@ def answer(sentence: str | Html, cited: Sequence[Cited] = ()) -> Answer:
     return Answer(f'<p class="gb-answer">{_text(sentence)}</p>', tuple(cited))
 
 
-def claim_line(kind: str, says: str, *, anchor: str, where: str, verdict: tuple[str, str]) -> Html:
+def claim_line(
+    kind: str, says: str, *, anchor: str, where: str, verdict: tuple[str, str], address: str = ""
+) -> Html:
     """What was claimed, where, and its verdict (a key of the icons and its words).
 
-    ``anchor`` is the claim's place in the register, which says how the verdict was reached.
+    ``anchor`` is the claim's place in the register, which says how the verdict was reached; ``address`` is
+    that of the source.
     """
     key, word = verdict
-    link = f'<a href="claims.html#{html.escape(anchor)}">why</a>'
+    link = f'<a href="claims.html#{html.escape(anchor)}">why this verdict</a>'
+    source = html.escape(where)
+    if address:
+        source = f'<a href="{html.escape(address)}">{source}</a>'
     return Html(
         f'<p class="gb-verdict gb-verdict-{html.escape(key)}">{_icon(key)}<strong>{html.escape(word)}</strong> '
         f"<b>{html.escape(kind)}.</b> {html.escape(says)} "
-        f'<span class="gb-muted">{html.escape(where)} · {link}</span></p>'
+        f'<span class="gb-muted">{source} · {link}</span></p>'
     )
 
 
@@ -256,7 +262,7 @@ def values_table(columns: Sequence[str], rows: Sequence[Sequence[str | Html]], *
 
 
 def settings_table(columns: tuple[str, str, str], rows: Sequence[tuple[str, str, str]]) -> Html:
-    """Settings by their server, one table each: long values are broken, none is aligned out of sight."""
+    """Settings by their server, a folded table each: long values are broken, none is aligned out of sight."""
     servers = dict.fromkeys(server for server, _, _ in rows)
     parts = []
     for server in servers:
@@ -266,9 +272,10 @@ def settings_table(columns: tuple[str, str, str], rows: Sequence[tuple[str, str,
             for named, setting, value in rows
             if named == server
         )
+        count = sum(named == server for named, _, _ in rows)
         parts.append(
-            f"<table><caption>{html.escape(server)}</caption><thead><tr>{head}</tr></thead>"
-            f"<tbody>{body}</tbody></table>"
+            f'<details class="gb-fold"><summary>{html.escape(server)}, {count} rows</summary>'
+            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></details>"
         )
     return Html(f'<div class="gb-settings">{"".join(parts)}</div>')
 
@@ -282,7 +289,9 @@ def refused_table(rows: Sequence[tuple[str, str, str]]) -> Html:
     """Trials kept but not used: contestant, trial and the reason, in words."""
     if not rows:
         return Html('<p class="gb-muted">No trial was refused.</p>')
-    return values_table(("contestant", "trial", "why it is not counted"), rows, caption="Refused trials")
+    table = values_table(("contestant", "trial", "why it is not counted"), rows, caption="Refused trials")
+    count = f"{len(rows)} trial{'s' if len(rows) > 1 else ''} refused"
+    return Html(f'<details class="gb-fold"><summary>{count}: each with its reason</summary>{table}</details>')
 
 
 def register(rows: Sequence[RegisterRow], words: Mapping[str, str]) -> Html:

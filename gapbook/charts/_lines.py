@@ -18,6 +18,7 @@ from gapbook.interval import Interval
 __all__ = ["Line", "LinePoint", "lines"]
 
 _HEIGHT = 270.0
+_Y_TITLE = "verified goodput, transfers/s (log scale)"
 _LEFT = 44.0
 _LABEL_STEP = 15.0
 _DASHES: tuple[tuple[float, ...], ...] = ((), (7, 4), (2, 3), (10, 3, 2, 3), (5, 2), (1, 2))
@@ -73,7 +74,8 @@ def lines(
         draw_header(canvas, title, subtitle, [*_names(styled), *key] if canvas.is_phone else key)
         size = sizes_of(canvas).label
         labels_width = 0.0 if canvas.is_phone else 14 + max(measure(s.line.label, size) for s in styled)
-        top, bottom = canvas.y + 4, canvas.y + _HEIGHT
+        canvas.text(0, canvas.y + 4, _Y_TITLE, size=sizes_of(canvas).tick, token="muted")
+        top, bottom = canvas.y + 16, canvas.y + 12 + _HEIGHT
         place = _across(x_ticks, _LEFT + 8, canvas.width - labels_width - 10, log=x_log)
         scale = LogScale(*log_domain(_values(drawn)), bottom, top)
         _draw_frame(canvas, scale, place, x_ticks, x_label, (top, bottom), canvas.width - labels_width)
@@ -157,7 +159,7 @@ def _draw_frame(
     canvas.text(
         (_LEFT + right) / 2,
         span[1] + 33,
-        f"{x_label}; up: verified goodput/s (log scale)",
+        x_label,
         size=size,
         token="muted",
         align="center",
