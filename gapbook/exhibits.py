@@ -58,7 +58,7 @@ class Exhibits(
         answer: page.Answer,
         picture: charts.Figure,
     ) -> page.Html:
-        """What a reader sees first: claim, answer, buttons, the one chart, provenance, how to cite the numbers
+        """What a reader sees first: claim, answer, the one chart, buttons, provenance, how to cite the numbers
         of the answer, and how to repeat them.
 
         The chart is also written as files for the buttons.
@@ -68,8 +68,8 @@ class Exhibits(
             self.banner() or page.Html(""),
             claim_line,
             answer,
-            self.buttons(),
             page.Html(picture.html),
+            self.buttons(),
             self.provenance_line(),
             self.cite_panel(answer),
             self.rerun_panel(),

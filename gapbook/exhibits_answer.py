@@ -66,10 +66,11 @@ class AnswerExhibits(Pictured):
 
         Without a number there is nothing to be read with.
         """
-        after = [self._promises(contestants), *self._caveats(contestants)] if cited else []
-        sentences = " ".join([text.html, *(html.escape(part) for part in after if part)])
-        gloss = f' <span class="gb-gloss">{html.escape(self.alpha_gloss())}</span>' if cited else ""
-        return page.answer(page.Html(sentences + gloss), cited)
+        if not cited:
+            return page.answer(text)
+        after = [self._promises(contestants), *self._caveats(contestants), self.alpha_gloss()]
+        notes = html.escape(" ".join(filter(None, after)))
+        return page.answer(page.Html(f'{text.html} <span class="gb-gloss">{notes}</span>'), cited)
 
     def _told(self, sentence: str, over: Contestant, under: Contestant) -> page.Answer:
         parts, cited = [], []
@@ -102,7 +103,8 @@ class AnswerExhibits(Pictured):
         """What the exponents of this run mean, computed: how many transfers touch the busiest account."""
         ends = list(dict.fromkeys((self.alphas[0], self.alphas[-1])))
         parts = [f"at {alpha:g}, {_share_words(self._hot_share(alpha))}" for alpha in ends]
-        return f"α says how unequal the accounts are: {'; '.join(parts)} the busiest of {self.scenario.workload.accounts:,}."
+        parts[0] += f" the busiest of {self.scenario.workload.accounts:,} accounts"
+        return f"α says how unequal the accounts are: {'; '.join(parts)}."
 
     def _promises(self, contestants: Sequence[Contestant]) -> str:
         """The durability class of each system, and what a kill showed of it."""
@@ -229,7 +231,7 @@ def _loss_words(loss: ObservedLoss) -> str:
 
 
 def _share_words(share: float) -> str:
-    """``1 in 12 transfers touches`` for the few, ``58 % of transfers touch`` for the many."""
+    """``1 in 12 transfers touch`` for the few, ``58 % of transfers touch`` for the many."""
     if share < _FEW_FRAC:
-        return f"1 in {1 / share:,.0f} transfers touches"
+        return f"1 in {1 / share:,.0f} transfers touch"
     return f"{100 * share:.0f} % of transfers touch"
