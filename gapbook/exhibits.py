@@ -348,9 +348,21 @@ class Exhibits(
             title=_waterfall_title(parts, alpha),
             subtitle=f"{parts.gap.as_factor()}. Mean over {parts.orderings} of {parts.orderings_possible} orders "
             f"that can be run, {parts.cells_measured} of {parts.cells_possible} cells measured. "
-            + self._two_fits(parts, start, end, alpha),
+            + self._two_fits(parts, start, end, alpha)
+            + self._without_client_bound(factors, alpha),
             total=parts.gap,
         )
+
+    def _without_client_bound(self, factors: Sequence[Factor], alpha: float) -> str:
+        """What the factors are without cells that their client limits; empty where there is none."""
+        bound = self.client_bound_between(factors, alpha)
+        if not bound:
+            return ""
+        parts = self.decompose(factors, alpha, without=bound)
+        if parts is None:
+            return f" No order is left without {', '.join(bound)}, which the client limits."
+        told = ", ".join(f"{one.factor.name} {one.multiplier.as_factor()}" for one in parts.shares)
+        return f" Without {', '.join(bound)}, which the client limits: {told}."
 
     def _two_fits(self, parts: Decomposition, start: Contestant, end: Contestant, alpha: float) -> str:
         """Says why the whole gap is not the ratio that tables give for the same pair, where they differ."""

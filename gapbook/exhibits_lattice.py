@@ -11,6 +11,7 @@ from gapbook.effects import Effect, crossing, effect_of, interactions, screen
 from gapbook.estimate import paired_ratios
 from gapbook.exhibits_answer import AnswerExhibits
 from gapbook.factors import Decomposition, Factor, Share
+from gapbook.holm import holm
 from gapbook.interval import Interval, format_factor
 
 __all__ = ["LatticeExhibits", "order_range_words"]
@@ -123,19 +124,27 @@ class LatticeExhibits(AnswerExhibits):
         return page.values_table(("factor", "mean over states", "states measured", "screened"), rows)
 
     def interactions_table(self, factors: Sequence[Factor]) -> page.Html:
-        """Pairs of factors whose product is not what they are worth apart: the largest, at each alpha."""
+        """Pairs of factors whose product is not what they are worth apart: the largest, at each alpha.
+
+        The p values are adjusted for all pairs at all alphas, for the table shows them together.
+        """
         rows: list[list[str | page.Html]] = []
         changes = {factor.name: (factor.dimension, factor.before, factor.after) for factor in factors}
-        for alpha in self.alphas:
-            found = interactions(self._lattice(factors, alpha), _dimensions(factors), changes)
+        found = {
+            alpha: interactions(self._lattice(factors, alpha), _dimensions(factors), changes)
+            for alpha in self.alphas
+        }
+        adjusted = iter(holm([pair.p for pairs in found.values() for pair in pairs]))
+        for alpha, pairs in found.items():
+            told = [(pair, next(adjusted)) for pair in pairs]
             rows += [
                 [
                     f"{pair.first} × {pair.second}, α = {alpha:g}",
                     pair.ratio.as_factor(),
                     str(pair.states),
-                    f"{pair.adjusted_p:.2g}" if math.isfinite(pair.adjusted_p) else "one block",
+                    f"{p:.2g}" if math.isfinite(p) else "one block",
                 ]
-                for pair in found[:_SHOWN_INTERACTIONS]
+                for pair, p in told[:_SHOWN_INTERACTIONS]
             ]
         if not rows:
             return page.banner("note", "No pair of factors was measured at all four of its corners.")
