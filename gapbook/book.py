@@ -7,12 +7,9 @@ from; the renderer only lays out what they produced.
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,12 +19,12 @@ import papermill
 import yaml
 from nbclient.exceptions import DeadKernelError
 from papermill.exceptions import PapermillExecutionError
-from traitlets.config import Config
 
 from gapbook import errors
+from gapbook.deployment import Deployment
 from gapbook.errors import GapbookError, ParameterError, RecordError, SetupError, cut
 from gapbook.exhibits import pictures_folder
-from gapbook.notebook import read_text_notebook
+from gapbook.notebook import kernel_config, read_text_notebook, temporary_folder
 from gapbook.parameters import check_parameters
 from gapbook.paths import CHECKOUT, hash_files, tool_path
 from gapbook.prose import require_no_typed_numbers
@@ -88,7 +85,7 @@ def execute_chapter(chapter: str, parameters: Mapping[str, Any], *, folder: Path
     unexecuted = output.with_name(f"{chapter}.unexecuted.ipynb")
     unexecuted.write_text(read_text_notebook(text))
     try:
-        with tempfile.TemporaryDirectory(prefix="gapbook-") as sockets:
+        with kernel_config() as config:
             papermill.execute_notebook(
                 unexecuted,
                 output,
@@ -99,21 +96,32 @@ def execute_chapter(chapter: str, parameters: Mapping[str, Any], *, folder: Path
                 log_output=True,
                 stdout_file=sys.stdout,
                 stderr_file=sys.stderr,
-                config=_kernel_config(Path(sockets)),
+                config=config,
             )
     except PapermillExecutionError as error:
         kind = getattr(errors, error.ename, None)
         if isinstance(kind, type) and issubclass(kind, GapbookError):
             raise kind(error.evalue) from None
+        if error.ename == "KeyboardInterrupt":
+            raise _ended_from_outside(chapter, "interrupted") from None
         raise
     except DeadKernelError:
-        raise GapbookError(
-            f"chapter {chapter}: its kernel was ended from outside; trials finished so far are kept, "
-            "use source=resume"
-        ) from None
+        raise _ended_from_outside(chapter, "ended") from None
+    except RuntimeError as error:
+        # What is said of a kernel that ends before its first cell has no type of its own.
+        if "Kernel died" not in str(error):
+            raise
+        raise _ended_from_outside(chapter, "ended") from None
     finally:
         unexecuted.unlink(missing_ok=True)
     return output
+
+
+def _ended_from_outside(chapter: str, how: str) -> GapbookError:
+    return GapbookError(
+        f"chapter {chapter}: its kernel was {how} from outside; trials finished so far are kept, "
+        "use source=resume"
+    )
 
 
 def build_published() -> Path:
@@ -139,20 +147,6 @@ def build_with(chapter: str, executed: Path) -> Path:
     others = [other for other in chapters() if other != chapter and _is_published(other)]
     pages = {**_execute_published(others), chapter: executed}
     return _build("yours", pages) / "notebooks" / f"{chapter}.html"
-
-
-def _kernel_config(sockets: Path) -> Config:
-    """A kernel behind sockets that only this user can open: no port, and no need of a network.
-
-    It is ended at once when its last cell has answered: nothing of ours waits for its exit, in which its
-    threads race for their sockets and, rarely, abort with a line about it on standard error (libzmq).
-    """
-    return Config(
-        {
-            "KernelManager": {"transport": "ipc", "connection_file": str(sockets / "kernel.json")},
-            "NotebookClient": {"shutdown_kernel": "immediate"},
-        }
-    )
 
 
 def _is_published(chapter: str) -> bool:
@@ -260,19 +254,25 @@ def _render(staged: Path) -> Path:
     command = [str(program), "build", str(staged), "-W", "-n", "--keep-going", "--quiet"]
     output = staged.parent
     shutil.rmtree(output / "_build", ignore_errors=True)
-    done = subprocess.run(
-        [*command, "--path-output", str(output)],
-        env={**os.environ, "NO_COLOR": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode != 0:
+    # A deployment, so that the renderer ends with us, however we end.
+    with Deployment(temporary_folder()) as deployment:
+        renderer = deployment.start(
+            [*command, "--path-output", output],
+            name="renderer",
+            environment={"NO_COLOR": "1"},
+            working_directory=CHECKOUT,
+        )
+        code = renderer.popen.wait()
+        said = renderer.log_path.read_text(errors="replace")
+    if code < 0:
+        raise GapbookError(
+            f"book: the renderer was ended from outside by signal {-code}; what was executed is kept, "
+            "give the same command again"
+        )
+    if code != 0:
         log = output / "build.log"
-        log.write_text(done.stdout + done.stderr)
-        warnings = [
-            line for line in (done.stdout + done.stderr).splitlines() if "WARNING" in line or "ERROR" in line
-        ]
+        log.write_text(said)
+        warnings = [line for line in said.splitlines() if "WARNING" in line or "ERROR" in line]
         raise GapbookError(
             f"book: the renderer failed: {'; '.join(warnings[:3]) or 'no warning'}; all of it: {log}"
         )

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import logging
+import os
+import signal
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from io import TextIOBase
 from pathlib import Path
+from types import FrameType
+from typing import TextIO
 
 # Jupyter's path library warns where no session directory exists; it then takes another and all is well.
 warnings.filterwarnings("ignore", module="platformdirs")
@@ -18,27 +25,97 @@ from gapbook.parameters import PARAMETERS, parse_assignment  # noqa: E402
 
 __all__ = ["main"]
 
-_REFUSED, _INTERRUPTED = 2, 130
+_REFUSED, _ENDED_BY_SIGNAL = 2, 128
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; returns the exit code: 0 done, 2 refused or failed with one line, 130 interrupted."""
-    parser = _parser()
-    chosen = parser.parse_args(arguments)
+    """Run one command; returns the exit code: 0 done, 1 something is missing (doctor), 2 refused or failed
+    with one line, 3 done but most trials were refused, 128 + n ended by signal n."""
+    _reopen_closed_streams()
+    with redirect_stdout(_Heard(sys.stdout)), redirect_stderr(_Heard(sys.stderr)):
+        return _main(arguments)
+
+
+def _main(arguments: Sequence[str] | None) -> int:
+    chosen = _parser().parse_args(arguments)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _end)
     try:
         return int(chosen.command(chosen) or 0)
     except GapbookError as error:
         print(f"gapbook: {error}", file=sys.stderr)
         return _REFUSED
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
         # The kernel ends with us: that a task of ours noticed its end is no news to the reader.
         logging.getLogger("asyncio").disabled = True
-        print("gapbook: interrupted; trials finished so far are kept (-p source=resume)", file=sys.stderr)
-        return _INTERRUPTED
+        print(f"gapbook: interrupted; {chosen.kept}", file=sys.stderr)
+        ended_by = interrupt.number if isinstance(interrupt, _EndedError) else int(signal.SIGINT)
+        return _ENDED_BY_SIGNAL + ended_by
+
+
+class _EndedError(KeyboardInterrupt):
+    """Another signal that ends the command, with everything that is done at an interrupt."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+
+
+def _end(number: int, _frame: FrameType | None) -> None:
+    for other in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(other, signal.SIG_IGN)
+    raise _EndedError(number)
+
+
+class _Heard(TextIOBase):
+    """An output whose reader may leave (``| head -1``, a terminal that closes): the command goes on unheard."""
+
+    _LEFT = frozenset({errno.EPIPE, errno.EIO})
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def fileno(self) -> int:
+        return self._stream.fileno()
+
+    def write(self, text: str) -> int:
+        with self._unheard():
+            self._stream.write(text)
+            self._stream.flush()
+        return len(text)
+
+    def flush(self) -> None:
+        with self._unheard():
+            self._stream.flush()
+
+    @contextmanager
+    def _unheard(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            if error.errno not in self._LEFT:
+                raise
+            # Nowhere, also for what the interpreter writes as it exits.
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self.fileno())
+            os.close(nowhere)
+
+
+def _reopen_closed_streams() -> None:
+    """Let a standard stream that was closed to us lead nowhere; else the next file opened took its place."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            # Gets the lowest number that is free, and is passed on to what we start, as a standard stream is.
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(number, "r" if number == 0 else "w", closefd=False))
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="gapbook", description=__doc__)
+    parser.set_defaults(kept="what is done is kept; give the same command again to go on")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     run = commands.add_parser("run", help="execute a chapter live and render its page")
@@ -48,7 +125,7 @@ def _parser() -> argparse.ArgumentParser:
         "-p", dest="assignments", metavar="NAME=VALUE", action="append", default=[], help=parameters
     )
     run.add_argument("--no-page", action="store_true", help="measure only, do not render the book")
-    run.set_defaults(command=_run)
+    run.set_defaults(command=_run, kept="trials finished so far are kept (-p source=resume)")
 
     build = commands.add_parser("book", help="build the published book from stored runs (no server)")
     build.set_defaults(command=lambda chosen: _say_page(book.build_published()))

@@ -7,6 +7,7 @@ import ctypes
 import itertools
 import json
 import os
+import re
 import secrets
 import shutil
 import signal
@@ -22,15 +23,17 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from gapbook import warden
-from gapbook.errors import SetupError, StackError
+from gapbook.errors import SetupError, StackError, cut
 from gapbook.paths import deployments_directory
 
 __all__ = ["Deployment", "Process", "Undo", "free_port", "log_tail", "require_port_free"]
 
 _PREFIX = "gapbook-"
+_PLAIN_PATH = re.compile(r"[\w./+=:@,-]+")
 _LEAVE_GRACE_S = 6.0
 _ANNOUNCED_WITHIN_S = 30.0
-_IPC_RMID = 0  # see shmctl(2)
+_PR_SET_PDEATHSIG = 1  # see prctl(2)
+_LIBC = ctypes.CDLL(None)
 
 
 def free_port() -> int:
@@ -162,7 +165,9 @@ class Deployment:
     same (see ``gapbook.warden``); if both are killed, the next deployment does.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, parent: Path | None = None) -> None:
+        """``parent``: where the directory is made; None is where servers keep their data."""
+        self._parent = parent
         self.token = secrets.token_hex(16)
         self.directory = Path()
         self._processes: list[Process] = []
@@ -171,18 +176,14 @@ class Deployment:
         self._undo_numbers = itertools.count()
 
     def __enter__(self) -> Self:
-        parent = deployments_directory()
+        parent = self._parent or _data_parent()
         sweep(parent)
         try:
             self.directory = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent)).resolve()
             self.directory.chmod(0o755)
             owner = f"{os.getpid()} {warden.process_start_ticks(os.getpid())} {self.token}\n"
             (self.directory / warden.OWNER_FILE).write_text(owner)
-            self._warden = subprocess.Popen(
-                [sys.executable, "-I", warden.__file__, self.token, str(self.directory)],
-                stdin=subprocess.PIPE,
-                start_new_session=True,
-            )
+            self._warden = self._started_warden()
         except OSError as error:
             self._remove_directory()
             raise SetupError(
@@ -193,6 +194,17 @@ class Deployment:
             self._remove_directory()
             raise
         return self
+
+    def _started_warden(self) -> subprocess.Popen[bytes]:
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, warden.IGNORED_SIGNALS)
+        try:
+            return subprocess.Popen(
+                [sys.executable, "-I", warden.__file__, self.token, str(self.directory)],
+                stdin=subprocess.PIPE,
+                start_new_session=True,
+            )
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -262,7 +274,8 @@ class Deployment:
     ) -> Process:
         """Start a child process in a session of its own, its log under the deployment's directory.
 
-        Standard output and standard error go to the log unless a pipe is asked for.
+        Standard output and standard error go to the log unless a pipe is asked for. The process ends with
+        the thread that starts it, also where no warden is left to see to that.
         Raises StackError when the command cannot be started.
         """
         log_path = self.directory / f"{name}-{next(self._log_numbers)}.log"
@@ -281,6 +294,7 @@ class Deployment:
                     user=user,
                     group=None if user is None else "nogroup",
                     extra_groups=None if user is None else [],
+                    preexec_fn=_end_with_owner,  # noqa: PLW1509 (takes no lock: one system call)
                 )
         except OSError as error:
             raise StackError(f"{name}: {command[0]} cannot be started ({error.strerror})") from error
@@ -315,7 +329,7 @@ class Deployment:
         for pid in (*led, *warden.descendants(led)):
             orphans.pop(pid, None)
         warden.end_processes(orphans, signal.SIGKILL)
-        _remove_shared_memory(process.pid)
+        warden.remove_shared_memory(self.directory)
 
     def forget(self, process: Process) -> None:
         with contextlib.suppress(ValueError):
@@ -334,13 +348,20 @@ class Deployment:
         )
 
 
-def _remove_shared_memory(creator: int) -> None:
-    """Remove System V shared memory that an ended process made and nobody uses: Postgres killed leaves some."""
-    with contextlib.suppress(OSError):
-        for line in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]:
-            _key, identifier, _permissions, _size, made_by, _last, attached = line.split()[:7]
-            if int(made_by) == creator and int(attached) == 0:
-                ctypes.CDLL(None).shmctl(int(identifier), _IPC_RMID, None)
+def _end_with_owner() -> None:
+    """Run in a child before its program: it gets Postgres's immediate shutdown when its parent dies."""
+    _LIBC.prctl(_PR_SET_PDEATHSIG, int(signal.SIGQUIT))
+
+
+def _data_parent() -> Path:
+    """Where servers keep their data; raises SetupError for a name that not all of them can be given."""
+    parent = deployments_directory()
+    if _PLAIN_PATH.fullmatch(str(parent.absolute())) is None:
+        raise SetupError(
+            f"servers cannot keep data in {cut(str(parent))!r}: initdb of Postgres hands the name to a shell; "
+            "set GAPBOOK_DATA to a folder named with letters, digits and . _ - + = : @ , only"
+        )
+    return parent
 
 
 def sweep(parent: Path) -> None:

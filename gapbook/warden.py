@@ -14,6 +14,7 @@ Run as a script, with the standard library only, so that it starts in millisecon
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import os
 import shutil
@@ -25,6 +26,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 __all__ = [
+    "IGNORED_SIGNALS",
     "OWNER_FILE",
     "TOKEN_VARIABLE",
     "UNDO_FOLDER",
@@ -33,14 +35,17 @@ __all__ = [
     "process_start_ticks",
     "processes_of",
     "remove",
+    "remove_shared_memory",
     "undo",
 ]
 
+IGNORED_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 TOKEN_VARIABLE = "GAPBOOK_DEPLOYMENT"
 OWNER_FILE = "owner"
 UNDO_FOLDER = "undo"
 _GRACE_S = 5.0
 _UNDO_WITHIN_S = 20.0
+_IPC_RMID = 0  # see shmctl(2)
 
 
 def process_start_ticks(pid: int) -> int | None:
@@ -147,11 +152,29 @@ def undo(step: Path) -> str | None:
     )
 
 
+def remove_shared_memory(directory: Path) -> None:
+    """Remove the System V shared memory that servers in this directory left and nobody uses.
+
+    A Postgres that was killed leaves some; its key is the inode of the data directory. Who made it does not
+    help: the servers that initdb starts have mostly ended before anybody saw them.
+    """
+    with contextlib.suppress(OSError):
+        since = int((directory / OWNER_FILE).stat().st_mtime)
+        folders = [path for pattern in ("*", "*/*") for path in directory.glob(pattern) if path.is_dir()]
+        keys = {ctypes.c_int32(folder.stat().st_ino).value for folder in folders}
+        for line in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]:
+            key, identifier, _, _, creator, _, attached, *_, changed, _, _ = map(int, line.split())
+            unused = attached == 0 and changed >= since and process_start_ticks(creator) is None
+            if key in keys and unused:
+                ctypes.CDLL(None).shmctl(identifier, _IPC_RMID, None)
+
+
 def remove(directory: Path) -> list[str]:
     """Take back what a deployment changed elsewhere, newest first, and remove its directory.
 
     Returns a line for everything that could not be taken back; then that much of the directory stays.
     """
+    remove_shared_memory(directory)
     steps = sorted((directory / UNDO_FOLDER).glob("*.json"), reverse=True)
     failed = [line for line in map(undo, steps) if line is not None]
     if not failed:
@@ -183,6 +206,8 @@ def _watch(token: str, directory: Path) -> None:
 
 
 if __name__ == "__main__":
-    for ignored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    # Started with these blocked, so that none arrives before this.
+    for ignored in IGNORED_SIGNALS:
         signal.signal(ignored, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, IGNORED_SIGNALS)
     _watch(sys.argv[1], Path(sys.argv[2]))

@@ -9,6 +9,7 @@ import os
 import secrets
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -130,6 +131,8 @@ class Stack(stacks.Stack):
     def _start_server(self) -> None:
         user = _UNPRIVILEGED_USER if os.geteuid() == 0 else None
         self._directory.mkdir(mode=0o755)
+        if user:
+            _require_passable(self._directory, user)
         self._binary = self.context.choice.binary or self._runnable_binary(user)
         data, password = self._directory / "data", secrets.token_urlsafe(18)
         password_file = self._directory / "password"
@@ -147,6 +150,8 @@ class Stack(stacks.Stack):
                 "--encoding=UTF8",
                 "--no-locale",
                 "--no-sync",
+                # An interrupted one leaves shared memory, which is found by this folder's inode.
+                "--no-clean",
             ],
             name="postgres-initdb",
             user=user,
@@ -386,6 +391,16 @@ class Stack(stacks.Stack):
             autocommit=True,
         ) as connection:
             yield connection
+
+
+def _require_passable(directory: Path, user: str) -> None:
+    """Raise StackError when a folder on the way is closed to the user that the server runs under."""
+    for folder in directory.parents:
+        if not folder.stat().st_mode & stat.S_IXOTH:
+            raise StackError(
+                f"postgres: refuses to run as root, so it runs as {user}, who may not pass {folder}; "
+                f"chmod o+x {folder}, or set GAPBOOK_DATA to a folder that everybody may pass"
+            )
 
 
 def _wheel_prefix() -> Path:
