@@ -16,7 +16,8 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
-run: setup ## set up, measure the chapter both-optimized live with quick parameters, render its page
+run: $(READY) ## set up, measure the chapter both-optimized live with quick parameters, render its page
+	$(ENVIRONMENT)/bin/gapbook setup --book
 	$(ENVIRONMENT)/bin/gapbook run both-optimized $(QUICK)
 
 test: setup check ## set up and run all tests: unit, real servers, the book in a real browser

@@ -11,6 +11,7 @@ import re
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from nbclient.exceptions import DeadKernelError
 from papermill.exceptions import PapermillExecutionError
 
 from gapbook import errors
+from gapbook.alone import own_folder, taking_turns
 from gapbook.deployment import Deployment
 from gapbook.errors import GapbookError, ParameterError, RecordError, SetupError, cut
 from gapbook.exhibits import pictures_folder
@@ -28,9 +30,17 @@ from gapbook.notebook import kernel_config, read_text_notebook, temporary_folder
 from gapbook.parameters import check_parameters
 from gapbook.paths import CHECKOUT, hash_files, tool_path
 from gapbook.prose import require_no_typed_numbers
-from gapbook.record import find_run, published_folder
+from gapbook.record import Run, find_run, published_folder
 
-__all__ = ["build_published", "build_with", "chapters", "execute_chapter"]
+__all__ = [
+    "build_published",
+    "build_with",
+    "chapters",
+    "execute_chapter",
+    "own_build",
+    "published_page",
+    "runs_shown",
+]
 
 _BUILD = CHECKOUT / "build"
 _FIRST_SCREEN = "first-screen"
@@ -136,17 +146,40 @@ def build_published() -> Path:
                 f"{published_folder(chapter).relative_to(CHECKOUT)}; to see it with a run of your own: "
                 f"gapbook run {chapter}"
             )
-    return _build("published", _execute_published(chapters())) / "index.html"
+    folder = _BUILD / "published"
+    with taking_turns(folder):
+        return _build(folder, _execute_published(chapters())) / "index.html"
 
 
-def build_with(chapter: str, executed: Path) -> Path:
-    """The book with one chapter as the reader executed it. Returns that chapter's page.
+def published_page() -> Path | None:
+    """The first page of the published book as it was built last; None before that."""
+    page = _site(_BUILD / "published") / "index.html"
+    return page if page.is_file() else None
+
+
+def own_build() -> AbstractContextManager[Path]:
+    """The folder for a page of the reader's: build/yours, or another while a command at work has that."""
+    return own_folder(_BUILD / "yours")
+
+
+def build_with(chapter: str, executed: Path, folder: Path) -> Path:
+    """The book with one chapter as the reader executed it, in that folder. Returns that chapter's page.
 
     A chapter that nobody has published a run of is left out.
     """
     others = [other for other in chapters() if other != chapter and _is_published(other)]
     pages = {**_execute_published(others), chapter: executed}
-    return _build("yours", pages) / "notebooks" / f"{chapter}.html"
+    return _build(folder, pages) / "notebooks" / f"{chapter}.html"
+
+
+def runs_shown(chapter: str, executed: Path) -> list[Run]:
+    """The runs whose files an executed chapter offers."""
+    return [find_run(chapter, run_id) for run_id in sorted({i for i, _ in _links(executed)})]
+
+
+def _links(executed: Path) -> set[tuple[str, str]]:
+    """Run id and name of each file that an executed notebook links to."""
+    return set(_RUN_LINK.findall(executed.read_text()))
 
 
 def _is_published(chapter: str) -> bool:
@@ -161,15 +194,16 @@ def _execute_published(names: Sequence[str]) -> dict[str, Path]:
     """
     folder = _BUILD / "executed-published"
     shared = _hash_of_what_pages_depend_on()
-    pages = {}
-    for name, parameters in [*((n, {"source": "published"}) for n in names), *((n, {}) for n in overviews())]:
-        key = f"{shared} {hash_files([CHECKOUT / 'notebooks' / f'{name}.md'], CHECKOUT)}"
-        pages[name], kept = folder / f"{name}.ipynb", folder / f"{name}.key"
-        if not (pages[name].is_file() and kept.is_file() and kept.read_text() == key):
-            kept.unlink(missing_ok=True)
-            execute_chapter(name, parameters, folder=folder)
-            kept.write_text(key)
-    return pages
+    wanted = {**{name: {"source": "published"} for name in names}, **{name: {} for name in overviews()}}
+    with taking_turns(folder):
+        for name, parameters in wanted.items():
+            key = f"{shared} {hash_files([CHECKOUT / 'notebooks' / f'{name}.md'], CHECKOUT)}"
+            page, kept = folder / f"{name}.ipynb", folder / f"{name}.key"
+            if not (page.is_file() and kept.is_file() and kept.read_text() == key):
+                kept.unlink(missing_ok=True)
+                execute_chapter(name, parameters, folder=folder)
+                kept.write_text(key)
+    return {name: folder / f"{name}.ipynb" for name in wanted}
 
 
 def _hash_of_what_pages_depend_on() -> str:
@@ -185,9 +219,13 @@ def _hash_of_what_pages_depend_on() -> str:
     return hash_files([path for path in found if "node_modules" not in path.parts], CHECKOUT)
 
 
-def _build(name: str, executed: Mapping[str, Path]) -> Path:
+def _site(folder: Path) -> Path:
+    return folder / "_build" / "html"
+
+
+def _build(folder: Path, executed: Mapping[str, Path]) -> Path:
     """Stage a fresh source folder with these chapters and render it. Returns the site's folder."""
-    staged = _BUILD / name / "source"
+    staged = folder / "source"
     shutil.rmtree(staged, ignore_errors=True)
     (staged / "notebooks").mkdir(parents=True)
     shutil.copy2(CHECKOUT / "_config.yml", staged)
@@ -233,7 +271,7 @@ def _place_runs(chapter: str, executed: Path, staged: Path) -> None:
 
     Raises RecordError for a file that is not there.
     """
-    for run_id, name in sorted(set(_RUN_LINK.findall(executed.read_text()))):
+    for run_id, name in sorted(_links(executed)):
         folders = (find_run(chapter, run_id).folder, pictures_folder(run_id))
         source = next((folder / name for folder in folders if (folder / name).is_file()), None)
         if source is None:
@@ -276,4 +314,4 @@ def _render(staged: Path) -> Path:
         raise GapbookError(
             f"book: the renderer failed: {'; '.join(warnings[:3]) or 'no warning'}; all of it: {log}"
         )
-    return output / "_build" / "html"
+    return _site(output)

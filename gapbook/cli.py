@@ -22,10 +22,11 @@ warnings.filterwarnings("ignore", module="platformdirs")
 from gapbook import book, setup  # noqa: E402
 from gapbook.errors import GapbookError  # noqa: E402
 from gapbook.parameters import PARAMETERS, parse_assignment  # noqa: E402
+from gapbook.refused import mostly_refused  # noqa: E402
 
 __all__ = ["main"]
 
-_REFUSED, _ENDED_BY_SIGNAL = 2, 128
+_REFUSED, _MOSTLY_REFUSED, _ENDED_BY_SIGNAL = 2, 3, 128
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -130,21 +131,41 @@ def _parser() -> argparse.ArgumentParser:
     build = commands.add_parser("book", help="build the published book from stored runs (no server)")
     build.set_defaults(command=lambda chosen: _say_page(book.build_published()))
 
-    commands.add_parser("setup", help="build clients, install servers").set_defaults(
-        command=lambda chosen: setup.set_up()
-    )
+    install = commands.add_parser("setup", help="build clients, install servers")
+    install.add_argument("--book", action="store_true", help="build the published book meanwhile")
+    install.set_defaults(command=lambda chosen: setup.set_up(_show_book if chosen.book else lambda: None))
     commands.add_parser("doctor", help="what is here, what is missing, how to get it").set_defaults(
         command=lambda chosen: _doctor()
     )
     return parser
 
 
-def _run(chosen: argparse.Namespace) -> None:
+def _run(chosen: argparse.Namespace) -> int:
     parameters = dict(parse_assignment(text) for text in chosen.assignments)
-    executed = book.execute_chapter(chosen.chapter, {"source": "live", **parameters})
-    print(f"executed notebook: {executed}")
-    if not chosen.no_page:
-        _say_page(book.build_with(chosen.chapter, executed))
+    with book.own_build() as folder:
+        executed = book.execute_chapter(
+            chosen.chapter, {"source": "live", **parameters}, folder=folder / "executed"
+        )
+        print(f"executed notebook: {executed}")
+        if not chosen.no_page:
+            _say_page(book.build_with(chosen.chapter, executed, folder))
+    lines = [line for run in book.runs_shown(chosen.chapter, executed) if (line := mostly_refused(run))]
+    for line in lines:
+        print(f"gapbook: {line}", file=sys.stderr)
+    return _MOSTLY_REFUSED if lines else 0
+
+
+def _show_book() -> None:
+    """Something to read while servers compile; that it cannot be built is no reason not to set up."""
+    built_before = book.published_page()
+    if built_before is not None:
+        print(f"the published book, to read meanwhile: {built_before}   (gapbook book builds it anew)")
+        return
+    print("the published book: started, about 2 min; servers and clients are built meanwhile")
+    try:
+        _say_page(book.build_published())
+    except GapbookError as error:
+        print(f"gapbook: {error}", file=sys.stderr)
 
 
 def _say_page(page: Path) -> None:

@@ -18,6 +18,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
@@ -271,6 +272,7 @@ class Deployment:
         environment: Mapping[str, str] | None = None,
         working_directory: Path | None = None,
         processors: Sequence[int] | None = None,
+        niceness: int = 0,
     ) -> Process:
         """Start a child process in a session of its own, its log under the deployment's directory.
 
@@ -294,7 +296,7 @@ class Deployment:
                     user=user,
                     group=None if user is None else "nogroup",
                     extra_groups=None if user is None else [],
-                    preexec_fn=_end_with_owner,  # noqa: PLW1509 (takes no lock: one system call)
+                    preexec_fn=partial(_prepare, niceness),  # noqa: PLW1509 (takes no lock: two system calls)
                 )
         except OSError as error:
             raise StackError(f"{name}: {command[0]} cannot be started ({error.strerror})") from error
@@ -348,8 +350,9 @@ class Deployment:
         )
 
 
-def _end_with_owner() -> None:
+def _prepare(niceness: int) -> None:
     """Run in a child before its program: it gets Postgres's immediate shutdown when its parent dies."""
+    os.nice(niceness)
     _LIBC.prctl(_PR_SET_PDEATHSIG, int(signal.SIGQUIT))
 
 

@@ -28,11 +28,11 @@ _NODE_EXPECTED_S = 15.0
 _POLL_S = 0.2
 
 
-def set_up() -> None:
+def set_up(meanwhile: Callable[[], None] = lambda: None) -> None:
     """Install servers, build clients, install Node packages: side by side, for some take minutes.
 
-    Raises the first GapbookError after all steps have ended, so that one missing tool does not
-    throw away what another step built.
+    ``meanwhile`` runs in this thread at the same time. Raises the first GapbookError after all steps have
+    ended, so that one missing tool does not throw away what another step built.
     """
     steps: list[Callable[[], None]] = [
         *(stack.install for stack in discover_stacks().values()),
@@ -42,6 +42,7 @@ def set_up() -> None:
     with ThreadPoolExecutor(max_workers=len(steps)) as pool:
         try:
             running = [pool.submit(step) for step in steps]
+            meanwhile()
             # By turns, for a signal may reach another thread than this one, and would not wake it.
             while wait(running, timeout=_POLL_S).not_done:
                 pass

@@ -590,7 +590,7 @@ def test_ended_setup_leaves_no_compiler_behind(
     tools = tmp_path / "bin"
     tools.mkdir()
     for name in ("cargo", "cc"):
-        (tools / name).write_text("#!/bin/sh\n/bin/sleep 600 &\n/bin/sleep 600\n")
+        (tools / name).write_text("#!/bin/sh\n[ $1 = --version ] && exit\n/bin/sleep 600 &\n/bin/sleep 600\n")
         (tools / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tools))
     monkeypatch.setenv("GAPBOOK_CACHE", str(tmp_path / "cache"))

@@ -1,0 +1,46 @@
+"""Folders that commands share: one at a time, or each its own (``flock``, released by the kernel of the system)."""
+
+from __future__ import annotations
+
+import fcntl
+import itertools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+__all__ = ["own_folder", "taking_turns"]
+
+
+@contextmanager
+def own_folder(wanted: Path) -> Iterator[Path]:
+    """The folder wanted, or while another command has it, the first free of ``wanted-2``, ``wanted-3`` ..."""
+    for number in itertools.count(1):
+        folder = wanted if number == 1 else wanted.with_name(f"{wanted.name}-{number}")
+        with _lock_file(folder) as lock:
+            if _locked(lock):
+                yield folder
+                return
+
+
+@contextmanager
+def taking_turns(folder: Path, say: Callable[[str], None] = print) -> Iterator[None]:
+    """Alone in a folder; waits for the command that is, and says so."""
+    with _lock_file(folder) as lock:
+        if not _locked(lock):
+            say(f"waiting for another command that writes to {folder}")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _lock_file(folder: Path) -> IO[str]:
+    folder.mkdir(parents=True, exist_ok=True)
+    return (folder / ".lock").open("w")
+
+
+def _locked(lock: IO[str]) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
