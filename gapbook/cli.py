@@ -26,6 +26,7 @@ from gapbook.refused import mostly_refused  # noqa: E402
 
 __all__ = ["main"]
 
+_ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 _REFUSED, _MOSTLY_REFUSED, _ENDED_BY_SIGNAL = 2, 3, 128
 
 
@@ -39,8 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _main(arguments: Sequence[str] | None) -> int:
     chosen = _parser().parse_args(arguments)
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _end)
+    before = {number: signal.signal(number, _end) for number in _ENDING_SIGNALS}
     try:
         return int(chosen.command(chosen) or 0)
     except GapbookError as error:
@@ -52,6 +52,9 @@ def _main(arguments: Sequence[str] | None) -> int:
         print(f"gapbook: interrupted; {chosen.kept}", file=sys.stderr)
         ended_by = interrupt.number if isinstance(interrupt, _EndedError) else int(signal.SIGINT)
         return _ENDED_BY_SIGNAL + ended_by
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 class _EndedError(KeyboardInterrupt):
@@ -63,7 +66,7 @@ class _EndedError(KeyboardInterrupt):
 
 
 def _end(number: int, _frame: FrameType | None) -> None:
-    for other in (signal.SIGTERM, signal.SIGHUP):
+    for other in _ENDING_SIGNALS:
         signal.signal(other, signal.SIG_IGN)
     raise _EndedError(number)
 
