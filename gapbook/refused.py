@@ -11,8 +11,9 @@ __all__ = ["mostly_refused"]
 _OF_INTEREST_FRAC = 0.5
 _WHAT_TO_DO = {
     "quiet machine": "end other work on this machine, or measure on another one",
+    "steal": "measure on a machine whose processors are not shared with others",
     "steady": "warm up longer (warmup_s) or measure longer (window_s)",
-    "Little's law": "measure longer (window_s)",
+    "depth": "measure longer (window_s), or ask for less at once (in_flight)",
     "failures": "ask for less at once (connections, in_flight)",
     "settings": "start the server that you named with the durability that the run declares",
 }

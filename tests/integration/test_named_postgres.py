@@ -114,7 +114,7 @@ def test_run_killed_half_way_leaves_the_server_as_it_was(
     before = reader.content()
     running = _run(reader, data_folder, runs_folder, window_s="20")
     try:
-        assert eventually(lambda: loading(running), 60), running.popen.communicate()
+        assert eventually(lambda: loading(running), 120), running.popen.communicate()
         assert reader.our_databases()
         kernel = running.kernel()
         if victim == "command line":
