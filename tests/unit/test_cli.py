@@ -48,7 +48,7 @@ def _speaking(wait_s: float, mark: Path, shell: str) -> subprocess.CompletedProc
     )
 
 
-@pytest.mark.parametrize("shell", ['"$@" | head -1', '"$@" >&-', '"$@" <&- >&- 2>&-'])
+@pytest.mark.parametrize("shell", ['"$@" | head -1', '"$@" >&-'])
 def test_command_that_nobody_listens_to_goes_on(shell: str, tmp_path: Path) -> None:
     ended = _speaking(0.2, tmp_path / "mark", shell)
     assert (ended.returncode, ended.stderr) == (0, "")
