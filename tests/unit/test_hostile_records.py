@@ -295,7 +295,7 @@ def test_a_name_that_is_markup_is_text_on_page_and_chart(tmp_path: Path) -> None
     _rewrite(lambda table: table.with_columns(pl.col("contestant").replace(name, _MARKUP)))(folder, manifest)
     sealed = _seal(folder, manifest)
     shown = Exhibits(load_run(sealed), _BASES[0])
-    charts = [shown.contestants_chart({}), shown.gates_chart(), shown.latency_chart(shown.alphas[0])]
+    charts = [shown.contestants_chart({}), shown.gates_chart()]
     texts = [*_render(sealed, _BASES[0])[1:], *(chart.html for chart in charts)]
     assert not [text for text in texts if _MARKUP[:8] in text]
     assert [text for text in texts if "&lt;script&gt;" in text]
