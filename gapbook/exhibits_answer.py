@@ -103,7 +103,8 @@ class AnswerExhibits(Pictured):
         """What the exponents of this run mean, computed: how many transfers touch the busiest account."""
         ends = list(dict.fromkeys((self.alphas[0], self.alphas[-1])))
         parts = [f"at {alpha:g}, {_share_words(self._hot_share(alpha))}" for alpha in ends]
-        parts[0] += f" the busiest of {self.scenario.workload.accounts:,} accounts"
+        parts[0] += f" touch the busiest of {self.scenario.workload.accounts:,} accounts"
+        parts[1:] = [f"{part} do" for part in parts[1:]]
         return f"α says how unequal the accounts are: {'; '.join(parts)}."
 
     def _promises(self, contestants: Sequence[Contestant]) -> str:
@@ -231,7 +232,7 @@ def _loss_words(loss: ObservedLoss) -> str:
 
 
 def _share_words(share: float) -> str:
-    """``1 in 12 transfers touch`` for the few, ``58 % of transfers touch`` for the many."""
+    """``1 in 12 transfers`` for the few, ``58 % of transfers`` for the many."""
     if share < _FEW_FRAC:
-        return f"1 in {1 / share:,.0f} transfers touch"
-    return f"{100 * share:.0f} % of transfers touch"
+        return f"1 in {1 / share:,.0f} transfers"
+    return f"{100 * share:.0f} % of transfers"
