@@ -55,20 +55,22 @@ class AnswerExhibits(Pictured):
         times the transfers per second of ``under`` those of ``over`` are, at the lowest and the highest alpha.
         """
         told = [self._told(*one) for one in compared]
-        contestants = [one for _, over, under in compared for one in (over, under)]
+        answered = [(over, under) for one, (_, over, under) in zip(told, compared, strict=True) if one.cited]
         cited = [number for one in told for number in one.cited]
-        return self.read_with(page.Html(" ".join(one.html for one in told)), contestants, cited)
+        return self.read_with(page.Html(" ".join(one.html for one in told)), answered, cited)
 
     def read_with(
-        self, text: page.Html, contestants: Sequence[Contestant], cited: Sequence[page.Cited]
+        self, text: page.Html, compared: Sequence[Sequence[Contestant]], cited: Sequence[page.Cited]
     ) -> page.Answer:
         """An answer with what it must be read with: promises, caveats, and what an exponent means.
 
-        Without a number there is nothing to be read with.
+        ``compared`` are the contestants of each comparison. Without a number there is nothing to be read with.
         """
         if not cited:
             return page.answer(text)
-        after = [self._promises(contestants), *self._caveats(contestants), self.alpha_gloss()]
+        names = dict.fromkeys(one.name for group in compared for one in group)
+        contestants = [self.scenario.contestant(name) for name in names]
+        after = [self._promises(compared), *self._caveats(contestants), self.alpha_gloss()]
         notes = html.escape(" ".join(filter(None, after)))
         return page.answer(page.Html(f'{text.html} <span class="gb-gloss">{notes}</span>'), cited)
 
@@ -107,38 +109,43 @@ class AnswerExhibits(Pictured):
         parts[1:] = [f"{part} do" for part in parts[1:]]
         return f"α says how unequal the accounts are: {'; '.join(parts)}."
 
-    def _promises(self, contestants: Sequence[Contestant]) -> str:
-        """The durability class of each system, and what a kill showed of it."""
-        declared: dict[str, list[str]] = {}
-        for contestant in contestants:
-            if not contestant.stack.facts.get("simulated"):
-                label = self.versioned_label(contestant)
-                labels = declared.setdefault(str(self.scenario.durability_of(contestant)), [])
-                labels += [label] if label not in labels else []
-        if not declared:
+    def _promises(self, compared: Sequence[Sequence[Contestant]]) -> str:
+        """The durability class of each side of each comparison, and what kills showed of it."""
+        real = [[c for c in group if not c.stack.facts.get("simulated")] for group in compared]
+        classes = [[str(self.scenario.durability_of(c)) for c in group] for group in real if group]
+        if not classes:
             return ""
-        said = "; ".join(f"{_listed(labels)} {level}" for level, labels in declared.items())
-        labels = [label for labels in declared.values() for label in labels]
-        if len(declared) == 1:
-            said = f"{next(iter(declared))}{' for both' if len(labels) == 2 else ''}"
-        return f"Declared durability: {said}{self._observed(contestants, equal=len(declared) == 1)}"
+        everybody = [one for group in real for one in group]
+        equal = all(len(set(of_group)) == 1 for of_group in classes)
+        if equal:
+            each = dict.fromkeys(of_group[0] for of_group in classes)
+            both = " for both" if len({self.versioned_label(one) for one in everybody}) == 2 else ""
+            said = f"{', then '.join(each)}{both if len(each) == 1 else ', equal in each comparison'}"
+        else:
+            declared: dict[str, dict[str, None]] = {}
+            for one in everybody:
+                level = declared.setdefault(str(self.scenario.durability_of(one)), {})
+                level[self.versioned_label(one)] = None
+            said = "; ".join(f"{_listed(list(labels))} {level}" for level, labels in declared.items())
+        return f"Declared durability: {said}{self._observed(everybody, equal=equal)}"
 
     def _observed(self, contestants: Sequence[Contestant], *, equal: bool) -> str:
         """What kills showed of the declared classes."""
-        checked = [self.observed_loss(contestant.name) for contestant in contestants]
-        if not any(loss.kills for loss in checked):
-            unequal = "" if equal else ", which is not the same promise"
+        checked = {one.name: self.observed_loss(one.name) for one in contestants}
+        unequal = "" if equal else ", which is not the same promise"
+        if not any(loss.kills for loss in checked.values()):
             return f"{unequal}; this run did not test it by killing servers."
-        said = [
-            f"{self.versioned_label(contestant)} lost {_loss_words(loss)}"
-            for contestant, loss in zip(contestants, checked, strict=True)
-            if loss.refutes_declared
-        ]
-        if said:
-            return (
-                f", but killed under load {_listed(list(dict.fromkeys(said)))}: the promises are not equal."
-            )
-        return ", kept in every kill of this run." if equal else ", which is not the same promise."
+        labels = {one.name: self.versioned_label(one) for one in contestants}
+        lost = {
+            name: f"{labels[name]} lost {_loss_words(loss)}"
+            for name, loss in checked.items()
+            if loss.worst_lost_transfers
+        }
+        if refuted := [lost[name] for name, loss in checked.items() if loss.refutes_declared]:
+            return f", but killed under load {_listed(list(dict.fromkeys(refuted)))}: the promises are not equal."
+        if lost:
+            return f"{unequal}; killed under load {_listed(list(dict.fromkeys(lost.values())))}."
+        return ", kept in every kill of this run." if equal else f"{unequal}."
 
     def _caveats(self, contestants: Sequence[Contestant]) -> list[str]:
         ends = [self.alphas[0], self.alphas[-1]]

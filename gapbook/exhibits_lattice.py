@@ -53,7 +53,7 @@ class LatticeExhibits(AnswerExhibits):
             if contestant is not None:
                 text = text.replace(f"{{{name}}}", html.escape(self.versioned_label(contestant)))
         ends = [one for one in (end, start) if one is not None]
-        return self.read_with(page.Html(text), ends, cited)
+        return self.read_with(page.Html(text), [ends], cited)
 
     def factors_table(self, factors: Sequence[Factor]) -> page.Html:
         """Each factor's share at each alpha, the gap they multiply to, and the range over orders."""

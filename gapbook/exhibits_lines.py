@@ -149,7 +149,7 @@ class LineExhibits(AnswerExhibits):
                 if part is not None
             ),
         ]
-        return self.read_with(page.Html(text), (over, under), cited)
+        return self.read_with(page.Html(text), [(over, under)], cited)
 
     def depth_chart(self, *groups: Sequence[Contestant]) -> charts.Figure:
         """Goodput over the requests in flight: each group is one system at several depths."""
