@@ -284,19 +284,21 @@ class Exhibits(
         )
 
     def _contestants_title(self) -> str:
-        """Who is fastest at each end of contention; a simulated server is nobody."""
+        """Who is fastest at each end of contention; a simulated server is nobody, nor is a known defect."""
         parts = []
         for alpha in dict.fromkeys((self.alphas[0], self.alphas[-1])):
             known = [
                 (value, c)
                 for c in self.scenario.contestants
-                if not c.stack.facts.get("simulated") and (value := self.goodput(c.name, alpha))
+                if c.is_sound
+                and not c.stack.facts.get("simulated")
+                and (value := self.goodput(c.name, alpha))
             ]
             if known:
                 value, best = max(known, key=lambda pair: pair[0].estimate)
                 name = f"{self.versioned_label(best)}, {best.detail_label}"
                 parts.append(f"at α = {alpha:g} {name}, {format_count(value.estimate)}/s")
-        return f"Fastest: {'; '.join(parts)}" if parts else "No contestant has a valid trial"
+        return f"Fastest: {'; '.join(parts)}" if parts else "No contestant without a defect has a valid trial"
 
     def _chart_cell(self, contestant: str, alpha: float, claim_id: str | None) -> charts.Cell:
         rows = self.rows(contestant, alpha)

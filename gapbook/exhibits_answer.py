@@ -145,7 +145,11 @@ class AnswerExhibits(Pictured):
             return f", but killed under load {_listed(list(dict.fromkeys(refuted)))}: the promises are not equal."
         if lost:
             return f"{unequal}; killed under load {_listed(list(dict.fromkeys(lost.values())))}."
-        return ", kept in every kill of this run." if equal else f"{unequal}."
+        if open_still := [name for name, loss in checked.items() if not loss.kept_all]:
+            return (
+                f"{unequal}; no kill took anything, but for {_listed(open_still)} kills gave no full answer."
+            )
+        return ", kept in every kill of these contestants." if equal else f"{unequal}."
 
     def _caveats(self, contestants: Sequence[Contestant]) -> list[str]:
         ends = [self.alphas[0], self.alphas[-1]]

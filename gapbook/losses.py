@@ -18,18 +18,26 @@ class ObservedLoss(NamedTuple):
 
     ``kills`` counts those with an exact answer; with none of them the losses are None. ``worst_loss_s`` is
     the acknowledged work of that many seconds (lost transfers by the rate before the kill), None where the
-    rate is not known. ``refutes_declared``: a kill took more than the declared class allows.
+    rate is not known. ``refutes_declared``: a kill took more than the declared class allows. ``unresolved``
+    counts the checks without an exact answer.
     """
 
     kills: int
     worst_loss_s: float | None
     worst_lost_transfers: int | None
     refutes_declared: bool
+    unresolved: int = 0
+
+    @property
+    def kept_all(self) -> bool:
+        """Whether there were kills, each has an exact answer, and none of them took anything."""
+        return self.kills > 0 and not self.unresolved and not self.worst_lost_transfers
 
 
 def observed_loss(rows: Iterable[Mapping[str, Any]], contestant: str) -> ObservedLoss:
     """The losses of a contestant in ``kill_checks``, the rows of a manifest (none in a run without kills)."""
-    kills = [row for row in rows if row["contestant"] == contestant and row["lost"] is not None]
+    checks = [row for row in rows if row["contestant"] == contestant]
+    kills = [row for row in checks if row["lost"] is not None]
     seconds = [float(row["lost_s"]) for row in kills if row["lost_s"] is not None]
     return ObservedLoss(
         kills=len(kills),
@@ -42,6 +50,7 @@ def observed_loss(rows: Iterable[Mapping[str, Any]], contestant: str) -> Observe
             == BROKEN
             for row in kills
         ),
+        unresolved=len(checks) - len(kills),
     )
 
 

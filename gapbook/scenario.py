@@ -145,6 +145,12 @@ class Contestant:
         """How often the client itself sends a transfer again: where there is a tier, that does it."""
         return 0 if self.module.is_process(self.tier) else self.max_retries
 
+    @property
+    def is_sound(self) -> bool:
+        """Whether nothing is meant to be wrong: no defect in client or module, no server ended in the window."""
+        defect = self.module.facts["access"][self.access].get("defect", False)
+        return not (self.flaws or self.server_killed or defect)
+
     def variant(self, durability: Durability) -> Variant:
         """The server that this contestant needs, where the scenario's class is ``durability``."""
         return Variant(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from gapbook.charts import Figure
 from gapbook.exhibits import Exhibits
 from gapbook.factors import Factor
 from gapbook.record import Run
+from gapbook.scenario import Contestant
 from tests.unit import stored_runs as runs
 from tests.unit.stored_runs import DRIZZLE, PROCEDURE, PROCEDURE_RUST, REPLAYED, SPACETIMEDB, SPACETIMEDB_RUST
 
@@ -229,6 +231,24 @@ def test_retries_are_told_of_who_had_them(stored: dict[str, Run]) -> None:
     assert "drizzle" not in table
     assert "sent again" in table
     assert "No transfer" in EXHIBITS["retries_table"](shown(stored, "all broken")).html
+
+
+def test_no_contestant_with_a_defect_is_named_the_fastest(tmp_path: Path) -> None:
+    unexecuted = Contestant("unexecuted", "sqlite", "drizzle-unexecuted", "rpc", "typescript", 1)
+    killed = replace(PROCEDURE_RUST, name="killed", server_killed=True)
+    defects = (REPLAYED, killed, unexecuted)
+    scenario = replace(runs.SCENARIO, contestants=(DRIZZLE, PROCEDURE, *defects))
+    speed = {one.name: 9e5 for one in defects} | {"drizzle": 1e3, "procedure": 2e3}
+    rows = [runs.valid(one, speed[one.contestant]) for one in runs.planned_trials(2, scenario)]
+    run = runs.store(tmp_path / runs.CHAPTER, rows, scenario=scenario)
+    title = Exhibits(run, runs.CHAPTER).contestants_chart({}).title
+    assert title.count("procedure") == 2
+    assert "2,000/s" in title
+
+
+def test_where_only_defects_have_trials_nobody_is_the_fastest(tmp_path: Path) -> None:
+    found = flawed_run(tmp_path, [runs.valid] * 2)
+    assert found.contestants_chart({}).title == "No contestant without a defect has a valid trial"
 
 
 def test_best_is_chosen_by_goodput_of_each_alpha(stored: dict[str, Run]) -> None:

@@ -105,9 +105,27 @@ def test_a_refuted_class_is_told_in_the_answer_and_not_called_equal(tmp_path: Pa
     text = html.unescape(Exhibits(run, runs.CHAPTER).answer_ratio(SPACETIMEDB, DRIZZLE).html)
     assert "SpacetimeDB 1.0 lost 2,071 acknowledged transfers, 2.07 s of work" in text
     assert "the promises are not equal" in text
-    assert "kept in every kill" in html.unescape(
-        Exhibits(run, runs.CHAPTER).answer_ratio(PROCEDURE, DRIZZLE).html
-    )
+
+
+def test_kept_is_said_only_where_every_kill_of_both_was_resolved_and_took_nothing(tmp_path: Path) -> None:
+    kept = [kills(name, 0, "kept") for name in ("drizzle", "procedure")]
+    # A kill of a contestant that is not compared says nothing of those that are.
+    other = kills("procedure-rust", 900, "lost 900 (within its class)")
+    unresolved = kills("procedure", 0, "not resolved") | {"lost": None, "lost_s": None, "resolved": False}
+    told = {}
+    for name, checks in {
+        "kept": [*kept, other],
+        "one not killed": [kept[0], other],
+        "one unresolved": [*kept, unresolved],
+        "one lost": [*kept, kills("procedure", 3, "lost 3 (within its class)")],
+    }.items():
+        run = runs.store(tmp_path / name / runs.CHAPTER, runs.whole(), kill_checks=checks)
+        answer = Exhibits(run, runs.CHAPTER).answer_ratio(PROCEDURE, DRIZZLE).html
+        told[name] = html.unescape(answer)
+        assert ("kept in every kill" in told[name]) is (name == "kept")
+    for name in ("one not killed", "one unresolved"):
+        assert "no kill took anything, but for procedure kills gave no full answer" in told[name]
+    assert "killed under load Postgres 1.0 lost 3 acknowledged transfers" in told["one lost"]
 
 
 def test_an_answer_without_a_number_says_so_and_cites_nothing(tmp_path: Path) -> None:

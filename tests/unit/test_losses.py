@@ -31,9 +31,18 @@ def test_the_worst_kill_is_told_and_one_beyond_the_class_refutes_it() -> None:
 
 
 def test_a_kill_without_an_exact_answer_says_nothing() -> None:
-    assert observed_loss([kill(None, None, "fsync-per-commit")], "bank") == ObservedLoss(0, None, None, False)
+    assert observed_loss([kill(None, None, "fsync-per-commit")], "bank") == ObservedLoss(
+        0, None, None, refutes_declared=False, unresolved=1
+    )
     assert observed_loss([], "bank") == ObservedLoss(0, None, None, False)
     assert observed_loss([kill(5, 0.1, "fsync-per-commit")], "other") == ObservedLoss(0, None, None, False)
+
+
+def test_all_is_kept_only_where_each_kill_has_an_exact_answer() -> None:
+    nothing, unknown = kill(0, 0.0, "delayed"), kill(None, None, "delayed")
+    assert observed_loss([nothing, nothing], "bank").kept_all
+    for rows in ([], [unknown], [nothing, unknown], [nothing, kill(1, 0.0, "delayed")]):
+        assert not observed_loss(rows, "bank").kept_all
 
 
 @pytest.mark.parametrize(
