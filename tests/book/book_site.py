@@ -22,7 +22,15 @@ from gapbook.record import Run, load_run
 __all__ = ["CHAPTER", "Open", "Site", "Visit", "build", "gapbook", "measure"]
 
 CHAPTER = "both-optimized"
-_SHORT = ("blocks=2", "window_s=0.5", "warmup_s=0.2", "accounts=1000", "attempts=1", "kills=0")
+_SHORT = (
+    "blocks=2",
+    "sessions=1",
+    "window_s=0.5",
+    "warmup_s=0.2",
+    "accounts=1000",
+    "attempts=1",
+    "kills=0",
+)
 
 
 @dataclass(frozen=True)
