@@ -24,6 +24,7 @@ __all__ = [
     "bootstrap_interval",
     "bootstrap_intervals",
     "cell_values",
+    "chance_within",
     "geometric_interval",
     "paired_ratios",
     "ratio_interval",
@@ -50,6 +51,27 @@ def geometric_interval(values: Sequence[float]) -> Interval:
         return Interval(math.exp(mean), math.nan, math.nan, 1)
     half = float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1) * logs.std(ddof=1) / math.sqrt(n))
     return Interval(math.exp(mean), math.exp(mean - half), math.exp(mean + half), n)
+
+
+def chance_within(interval: Interval, band_frac: float) -> float:
+    """How likely an interval as wide as this one lies wholly inside ± ``band_frac`` of a ratio that is exactly true.
+
+    On the log scale, with half-width *h* and *n* blocks, the estimate is taken as normal round the truth with
+    the standard error *s = h / t(n - 1)*, and the probability is
+    *Φ((ln(1 + band) - h) / s) - Φ((ln(1 - band) + h) / s)*, 0 where the interval is wider than the band.
+
+    Raises ValueError for an interval without bounds.
+    """
+    if not interval.bounded:
+        raise ValueError("an interval without bounds has no chance to be told")
+    half = math.log(interval.high / interval.low) / 2
+    low, high = math.log(1 - band_frac) + half, math.log(1 + band_frac) - half
+    if low >= high:
+        return 0.0
+    if half == 0:
+        return 1.0
+    error = half / float(stats.t.ppf((1 + CONFIDENCE) / 2, interval.n - 1))
+    return float(special.ndtr(high / error) - special.ndtr(low / error))
 
 
 def ratio_interval(over: Mapping[int, float], under: Mapping[int, float]) -> Interval | None:

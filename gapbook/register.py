@@ -30,6 +30,16 @@ def verdict_words() -> Mapping[Verdict, str]:
     }
 
 
+_EVIDENCE: Mapping[str, frozenset[str]] = {
+    "are decided by an interval of ours": frozenset({"band", "bound"}),
+    "by arithmetic on published figures or a count in the published source": frozenset(
+        {"arithmetic", "count"}
+    ),
+    "by reading the published source": frozenset({"source"}),
+}
+_NOTES, _OPEN = "our own notes", "are undecided"
+
+
 class Register:
     """All claims of one document with their verdicts, from the latest published runs."""
 
@@ -42,34 +52,48 @@ class Register:
         return verdict_words()
 
     def tally(self) -> page.Html:
-        """How many published claims have which verdict, in one sentence, then the same for our notes."""
-        published = [one for one in self.judgements if one.claim.kind != NOTE]
-        notes = [one for one in self.judgements if one.claim.kind == NOTE]
-        return page.answer(
-            page.Html(
-                f"Of {len(published)} published claims, {self._counted(published)}. "
-                f'<span class="gb-muted">Of our {len(notes)} notes on their arithmetic, '
-                f"{self._counted(notes)}.</span>"
-            )
+        """How many entries rest on which kind of evidence, and how many of each have which verdict."""
+        groups = self.by_evidence()
+        parts = [
+            f'<strong class="gb-number">{len(group)}</strong> {evidence} ({self._counted(group)})'
+            for evidence, group in groups.items()
+            if group and evidence != _NOTES
+        ]
+        published = len(self.judgements) - len(groups[_NOTES])
+        notes = (
+            f'<span class="gb-muted">Our own <strong class="gb-number">{len(groups[_NOTES])}</strong> notes on '
+            f"their arithmetic are counted apart ({self._counted(groups[_NOTES])}).</span>"
         )
+        return page.answer(page.Html(f"Of {published} published claims, {_listed(parts)}. {notes}"))
+
+    def by_evidence(self) -> Mapping[str, list[Judgement]]:
+        """The entries by what decides them: our intervals, published figures, published source, or nothing;
+        our own notes apart, whatever decides them."""
+        groups: dict[str, list[Judgement]] = {name: [] for name in (*_EVIDENCE, _OPEN, _NOTES)}
+        for one in self.judgements:
+            groups[_evidence_of(one)].append(one)
+        return groups
 
     def _counted(self, judgements: Sequence[Judgement]) -> str:
         phrases: Mapping[Verdict, str] = {
-            "confirmed": "hold",
-            "conditions": "hold under conditions",
-            "refuted": "do not hold",
-            "version": f"were {_lowered(self.words['version'])}",
-            "unresolved": "are not resolved",
-            "unmeasurable": "cannot be measured here",
-            "elsewhere": "belong to another chapter",
+            "confirmed": "confirmed",
+            "conditions": "confirmed with conditions",
+            "refuted": "refuted",
+            "version": _lowered(self.words["version"]),
+            "unresolved": "not resolved",
+            "unmeasurable": "not measurable here",
+            "elsewhere": "left to another chapter",
         }
         counts = {verdict: sum(one.verdict == verdict for one in judgements) for verdict in phrases}
-        parts = [
-            f'<strong class="gb-number">{counts[verdict]}</strong> {phrase}'
-            for verdict, phrase in phrases.items()
-            if counts[verdict]
-        ]
-        return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+        return ", ".join(
+            f"{counts[verdict]} {phrase}" for verdict, phrase in phrases.items() if counts[verdict]
+        )
+
+    def chances(self) -> list[float]:
+        """For each measured ratio that stands against one published number: how likely that number would have
+        been confirmed if it were exactly true, in ascending order."""
+        places = [place for one in self.judgements for place in one.evidence]
+        return sorted(place.chance_if_true for place in places if place.chance_if_true is not None)
 
     def table(self) -> page.Html:
         """Every claim with its verdict; a script lets the reader filter it."""
@@ -83,13 +107,36 @@ class Register:
         # Imported here: it takes seconds that command line and tests need not wait for.
         from myst_nb import glue  # noqa: PLC0415
 
+        chances = self.chances()
         facts = {
+            "compared": str(len(chances)),
+            "never_confirmed": str(sum(chance == 0 for chance in chances)),
+            "chances": _percents([chance for chance in chances if chance > 0]),
             "claims": str(len(self.judgements)),
             "band": f"±{VERDICT_BAND_FRAC:.0%}".replace("%", " %"),
             "version_verdict": _lowered(self.words["version"]),
         }
         for key, text in facts.items():
             glue(key, text, display=False)
+
+
+def _evidence_of(one: Judgement) -> str:
+    if one.claim.kind == NOTE:
+        return _NOTES
+    if one.verdict not in {"confirmed", "conditions", "refuted"}:
+        return _OPEN
+    return next(name for name, rules in _EVIDENCE.items() if one.rule in rules)
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+
+
+def _percents(fractions: Sequence[float]) -> str:
+    """``0 % to 18 %``"""
+    if not fractions:
+        return "no probability that can be told"
+    return " to ".join(dict.fromkeys(f"{100 * end:.0f} %" for end in (fractions[0], fractions[-1])))
 
 
 def _row(one: Judgement) -> page.RegisterRow:

@@ -19,7 +19,7 @@ from typing import Any, Literal
 from gapbook.arithmetic import compute
 from gapbook.claims import Claim, claims
 from gapbook.errors import GapbookError, ParameterError
-from gapbook.estimate import geometric_interval
+from gapbook.estimate import chance_within, geometric_interval
 from gapbook.findings import VERDICT_BAND_FRAC, Findings, named_versions
 from gapbook.interval import Interval
 from gapbook.paths import CHECKOUT
@@ -42,6 +42,7 @@ RULES: Mapping[str, str] = {
     "elsewhere": "belongs to another chapter",
 }
 _TESTED = {"band", "bound", "version", "arithmetic", "count"}
+_SHARES = {"log-share", "ceiling-frac"}
 _FIXED: Mapping[str, Verdict] = {"not-measurable": "unmeasurable", "elsewhere": "elsewhere"}
 
 
@@ -50,7 +51,8 @@ class Evidence:
     """What one place says: the quantity, our value as printed, and whether it is as claimed.
 
     ``chapter`` and ``run_id`` are empty where nothing was measured. ``run_is_older`` says that the run
-    began before the rules were fixed.
+    began before the rules were fixed. ``chance_if_true`` is how likely the published number would have been
+    confirmed at this precision if it were exactly true; None where no single published ratio stands against ours.
     """
 
     quantity: str
@@ -62,6 +64,7 @@ class Evidence:
     n: int = 0
     versions: str = ""
     run_is_older: bool = False
+    chance_if_true: float | None = None
 
 
 @dataclass(frozen=True)
@@ -190,7 +193,14 @@ def _measure(claim: Claim, test: Mapping[str, Any], measured: Measured) -> Evide
         ours.n,
         versions,
         float(run.manifest["started_unix_s"]) < test.get("fixed", _file()["fixed"]).timestamp(),
+        _chance_if_true(claim, test, ours),
     )
+
+
+def _chance_if_true(claim: Claim, test: Mapping[str, Any], ours: Interval) -> float | None:
+    point = test["quantity"] == "ratio" and not {"above", "below", "within"} & test.keys()
+    point = point and isinstance(test.get("equals", claim.printed), int | float)
+    return chance_within(ours, VERDICT_BAND_FRAC) if point and ours.bounded else None
 
 
 def _place(ours: Interval, low: float, high: float) -> Outcome:
@@ -213,15 +223,17 @@ def _expected(
     ``exact`` values need no interval: they must agree to the digits that were printed, unless the
     document itself says that its number is a round one.
     """
+    # A share is printed in percent, so its bound is too.
+    scale, unit = (100, " %") if test.get("quantity") in _SHARES else (1, "")
     if "above" in test:
         bound = _bound(test["above"], terms)
-        return bound, math.inf, f"above {bound:,.3g}"
+        return bound, math.inf, f"above {scale * bound:,.3g}{unit}"
     if "below" in test:
         bound = _bound(test["below"], terms)
-        return -math.inf, bound, f"below {bound:.3g}"
+        return -math.inf, bound, f"below {scale * bound:,.3g}{unit}"
     if "within" in test:
         low, high = test["within"]
-        return low, high, f"{low:g} to {high:g}"
+        return low, high, f"{scale * low:g} to {scale * high:g}{unit}"
     printed = test.get("equals", claim.printed)
     if printed is None:
         raise ParameterError(f"verdict {claim.identifier}: a test with nothing to compare with")
@@ -344,7 +356,7 @@ def _quantity_name(test: Mapping[str, Any]) -> str:
 
 
 def _as_printed(test: Mapping[str, Any], ours: Interval) -> str:
-    if test["quantity"] == "ratio":
+    if test["quantity"] not in _SHARES:
         return ours.as_factor()
     low, middle, high = (f"{100 * value:.2g}" for value in (ours.low, ours.estimate, ours.high))
     return f"{middle} % [{low}–{high}]" if ours.bounded else f"{middle} %"

@@ -6,9 +6,18 @@ from collections import Counter
 import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
 
-from gapbook.estimate import BlockFit, bootstrap_interval, cell_values, geometric_interval, ratio_interval
+from gapbook.estimate import (
+    BlockFit,
+    bootstrap_interval,
+    cell_values,
+    chance_within,
+    geometric_interval,
+    ratio_interval,
+)
 from gapbook.factors import Factor, decompose
+from gapbook.interval import Interval
 from gapbook.plan import make_plan, screening_cells
 
 
@@ -140,3 +149,16 @@ def test_the_bootstrap_stays_within_the_values_and_is_repeatable() -> None:
     assert t.low < found.low
     assert found.high < t.high
     assert bootstrap_interval({0: 1.0}) is None
+
+
+def test_chance_that_an_interval_lies_inside_a_band_round_the_truth() -> None:
+    """Against drawn estimates whose intervals all have the width that is given."""
+    half, blocks = 0.04, 6
+    interval = Interval(1.0, math.exp(-half), math.exp(half), blocks)
+    error = half / stats.t.ppf(0.975, blocks - 1)
+    drawn = np.random.default_rng(5).normal(0, error, 200_000)
+    inside = (drawn - half >= math.log(0.9)) & (drawn + half <= math.log(1.1))
+    assert chance_within(interval, 0.1) == pytest.approx(inside.mean(), abs=0.005)
+    assert chance_within(Interval(1.0, 0.8, 1.25, blocks), 0.1) == 0
+    with pytest.raises(ValueError, match="without bounds"):
+        chance_within(Interval(1.0, math.nan, math.nan, 1), 0.1)

@@ -187,6 +187,9 @@ def test_share_of_a_part_in_the_logarithm_of_the_whole(planted: Any) -> None:
     judged = _judged(_rule("bound", **share, within=[0.49, 0.51]), found)
     assert judged.verdict == "confirmed"
     assert judged.evidence[0].ours.startswith("50 %")
+    assert judged.evidence[0].expected == "49 to 51 %"
+    assert _judged(_rule("bound", **share, above=0.4), found).evidence[0].expected == "above 40 %"
+    assert _judged(_rule("bound", **share, below=0.4), found).evidence[0].expected == "below 40 %"
     flat = _judged(_rule("bound", **share, above=0.5), planted(1.0, 1.01, 0.99))
     assert flat.verdict == "unresolved"
 
@@ -308,6 +311,26 @@ def test_the_register_shows_every_claim_and_counts_them_all() -> None:
     assert all_of_them == sum(counts) == len(names)
     tally = [int(number) for number in re.findall(r"<strong[^>]*>(\d+)</strong>", register.tally().html)]
     assert sum(tally) == len(names)
+
+
+def test_the_tally_keeps_what_we_measured_apart_from_what_we_read() -> None:
+    groups = Register("keynote").by_evidence()
+    measured, recomputed, read, undecided, notes = groups.values()
+    assert {one.rule for one in measured} <= {"band", "bound"}
+    assert {one.rule for one in recomputed} <= {"arithmetic", "count"}
+    assert {one.rule for one in read} == {"source"}
+    assert {one.verdict for one in undecided} <= {"version", "unresolved", "unmeasurable", "elsewhere"}
+    assert {one.claim.kind for one in notes} == {NOTE}
+    assert NOTE not in {one.claim.kind for group in (measured, recomputed, read, undecided) for one in group}
+
+
+def test_a_single_published_number_has_a_chance_and_a_bound_has_none(planted: Any) -> None:
+    found = planted(1.9, 2.0, 2.1)
+    (number,) = _judged(_rule(), found).evidence
+    assert number.chance_if_true is not None
+    assert 0 <= number.chance_if_true <= 1
+    assert _judged(_rule("bound", above=1.1), found).evidence[0].chance_if_true is None
+    assert _judged(_rule(equals=[2, 5]), found).evidence[0].chance_if_true is None
 
 
 def test_rows_are_escaped_whole_without_a_script_and_of_a_known_verdict() -> None:
