@@ -53,11 +53,13 @@ class AnswerExhibits(Pictured):
 
         In a sentence ``{over}`` and ``{under}`` become the systems with their versions, ``{ratios}`` how many
         times the transfers per second of ``under`` those of ``over`` are, at the lowest and the highest alpha.
+        What the run does not answer is said last, each once.
         """
         told = [self._told(*one) for one in compared]
         answered = [(over, under) for one, (_, over, under) in zip(told, compared, strict=True) if one.cited]
         cited = [number for one in told for number in one.cited]
-        return self.read_with(page.Html(" ".join(one.html for one in told)), answered, cited)
+        sentences = dict.fromkeys(one.html for one in sorted(told, key=lambda one: not one.cited))
+        return self.read_with(page.Html(" ".join(sentences)), answered, cited)
 
     def read_with(
         self, text: page.Html, compared: Sequence[Sequence[Contestant]], cited: Sequence[page.Cited]
@@ -81,6 +83,9 @@ class AnswerExhibits(Pictured):
             if absent := [one for one in (over, under) if one.name in self.absent]:
                 reasons = "; ".join(f"{one.name}: {self.absent[one.name]}" for one in absent)
                 return page.Answer(html.escape(f"Not measured here: {reasons}."))
+            if unplanned := [one for one in (over, under) if one.name not in self._planned]:
+                named = ", ".join(f"{c.system_label} ({self.scenario.durability_of(c)})" for c in unplanned)
+                return page.Answer(html.escape(f"Not in this run: {named}."))
             if ratio is None:
                 return page.Answer(
                     html.escape(
@@ -94,6 +99,11 @@ class AnswerExhibits(Pictured):
         for place, contestant in (("{over}", over), ("{under}", under)):
             text = text.replace(place, html.escape(self.versioned_label(contestant)))
         return page.Answer(text, tuple(cited))
+
+    @property
+    def _planned(self) -> set[str]:
+        """Contestants that the run's plan has; a notebook can name others when the run is older."""
+        return {contestant.name for contestant in self.scenario.contestants}
 
     def cited(self, quantity: str, alpha: float | None, value: Interval) -> page.Cited:
         """A number as an answer gives it, to be cited just so."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from gapbook.charts import Gate
 from gapbook.exhibits import Exhibits, _gate_cell
 from gapbook.record import published_folder
 from tests.unit import stored_runs as runs
-from tests.unit.stored_runs import DRIZZLE, PROCEDURE, SPACETIMEDB
+from tests.unit.stored_runs import DRIZZLE, PROCEDURE, SPACETIMEDB, SQL
 from tests.unit.test_exhibits import EXHIBITS, FACTORS
 from tests.unit.test_rerun import execute
 
@@ -135,6 +136,18 @@ def test_an_answer_without_a_number_says_so_and_cites_nothing(tmp_path: Path) ->
         assert "Not answered by this run" in answer.html
         assert answer.cited == ()
         assert answered(answer.html) == []
+
+
+def test_what_a_run_never_planned_is_said_last_and_once(whole: Exhibits) -> None:
+    newer = replace(SPACETIMEDB, name="newer", version="2.8.3")
+    sentence = "{over} committed {ratios} as many as {under}."
+    answer = whole.answer(
+        (sentence, newer, DRIZZLE), (sentence, newer, SQL), (sentence, SPACETIMEDB, DRIZZLE)
+    )
+    text = html.unescape(answer.html)
+    assert text.count("Not in this run: SpacetimeDB 2.8.3 (delayed(500 ms)).") == 1
+    assert text.index("SpacetimeDB 1.0 committed") < text.index("Not in this run")
+    assert len(answer.cited) == 2
 
 
 def test_a_residual_is_never_told_without_its_range_over_orders(whole: Exhibits) -> None:
