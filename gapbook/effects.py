@@ -14,27 +14,22 @@ from itertools import combinations
 from typing import Literal
 
 import numpy as np
-from scipy import special
 
 from gapbook.estimate import (
-    CONFIDENCE,
     BlockFit,
     Contrast,
-    Floats,
-    geometric_interval,
     ratio_interval,
 )
 from gapbook.factors import Cell
 from gapbook.holm import holm
 from gapbook.interval import Interval
 
-__all__ = ["Crossing", "Effect", "Interaction", "Screened", "crossing", "effect_of", "interactions", "screen"]
+__all__ = ["Effect", "Interaction", "Screened", "effect_of", "interactions", "screen"]
 
 Cells = Mapping[Cell, Mapping[int, float]]
 Change = tuple[str, str, str]
 Screened = Literal["matters", "negligible", "unresolved"]
 _SCREENING_BAND_FRAC = 0.10
-_MOST_DOUBLINGS = 1000.0  # no number of cores, and beyond what a float holds
 
 
 @dataclass(frozen=True)
@@ -66,22 +61,6 @@ class Interaction:
     states: int
     p: float
     adjusted_p: float
-
-
-@dataclass(frozen=True)
-class Crossing:
-    """Where a ratio would reach 1 if it went on as a power of the number of cores.
-
-    ``per_doubling`` is its change for each doubling, ``doublings_outside`` how far the crossing lies
-    outside the measured numbers of cores, 0 within them. ``misfit`` is the greatest factor between a
-    measured mean and the line; two points always fit.
-    """
-
-    cores: float
-    interval: Interval
-    per_doubling: Interval
-    doublings_outside: float
-    misfit: float
 
 
 def effect_of(cells: Cells, dimensions: Sequence[str], dimension: str, before: str, after: str) -> Effect:
@@ -179,47 +158,3 @@ def _mean_contrast(cells: Cells, parts: Sequence[Mapping[Cell, float]]) -> Contr
         return None
     row = np.array([list(needed.values())])
     return BlockFit([cells[cell] for cell in needed]).contrasts(row)[0]
-
-
-def crossing(cores: Sequence[float], ratios: Sequence[Mapping[int, float]]) -> Crossing | None:
-    """Extrapolate a ratio, given by block at each number of cores, along log ratio = a + b log2(cores).
-
-    One line a block; the interval of the crossing is Fieller's, over blocks. None with fewer than two
-    numbers of cores or blocks in common, or when the slope is not told from 0: the interval then has no
-    bound, and the ratio may never reach 1.
-    """
-    blocks = sorted(set.intersection(*(set(at_level) for at_level in ratios))) if ratios else []
-    if len(set(cores)) < 2 or len(blocks) < 2:
-        return None
-    x = np.log2(np.asarray(cores, dtype=np.float64))
-    y = np.log([[at_level[block] for block in blocks] for at_level in ratios])
-    centred = x - x.mean()
-    slopes: Floats = centred @ y / (centred @ centred)
-    intercepts: Floats = y.mean(axis=0) - slopes * x.mean()
-    bounds = _fieller(intercepts, slopes)
-    if bounds is None:
-        return None
-    line = intercepts.mean() + slopes.mean() * x
-    at = -float(intercepts.mean() / slopes.mean())
-    return Crossing(
-        cores=2.0**at,
-        interval=Interval(2.0**at, 2.0 ** bounds[0], 2.0 ** bounds[1], len(blocks)),
-        per_doubling=geometric_interval(np.exp(slopes).tolist()),
-        doublings_outside=max(0.0, float(x.min()) - at, at - float(x.max())),
-        misfit=math.exp(float(np.abs(y.mean(axis=1) - line).max())),
-    )
-
-
-def _fieller(intercepts: Floats, slopes: Floats) -> tuple[float, float] | None:
-    """All x for which the mean of intercept + slope x is not told from 0; None when they have no bound."""
-    n = len(slopes)
-    t2 = float(special.stdtrit(n - 1, (1 + CONFIDENCE) / 2)) ** 2 / n
-    covariance = np.cov(intercepts, slopes)
-    a, b = float(intercepts.mean()), float(slopes.mean())
-    square = b * b - t2 * covariance[1, 1]
-    if square <= 0:
-        return None
-    half = a * b - t2 * covariance[0, 1]
-    root = math.sqrt(max(0.0, half * half - square * (a * a - t2 * covariance[0, 0])))
-    low, high = (-half - root) / square, (-half + root) / square
-    return (low, high) if max(abs(low), abs(high)) < _MOST_DOUBLINGS else None

@@ -190,11 +190,6 @@ class Exhibits(
         """Combinations of levels that nobody can run, each with the reason."""
         return page.values_table(("cell", "why it cannot be run"), [list(row) for row in infeasible])
 
-    @property
-    def processors(self) -> int:
-        """Processors of the machine that the run was measured on."""
-        return int(self.run.manifest["machine"]["processors"])
-
     def catch_up_table(self) -> page.Html:
         """How long each server worked on after the last acknowledgement, over all valid trials."""
         rows: list[list[str | page.Html]] = []

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import html
 import math
+import statistics
 from collections.abc import Mapping, Sequence
 
 from gapbook import charts, page
-from gapbook.effects import Effect, crossing, effect_of, interactions, screen
-from gapbook.estimate import paired_ratios
+from gapbook.effects import Effect, effect_of, interactions, screen
 from gapbook.exhibits_answer import AnswerExhibits
 from gapbook.factors import Decomposition, Factor, Share
 from gapbook.holm import holm
@@ -150,19 +150,34 @@ class LatticeExhibits(AnswerExhibits):
             return page.banner("note", "No pair of factors was measured at all four of its corners.")
         return page.values_table(("pair", "together ÷ apart", "states", "p, adjusted (Holm)"), rows)
 
-    def residual_by_cores_table(self, pairs: Mapping[int, tuple[str, str]]) -> page.Html:
-        """The engine residual by the cores that the server may use, and where it would cross one."""
+    def residual_by_cores_table(self, pairs: Sequence[tuple[str, str]]) -> page.Html:
+        """The ratio of each pair of contestants beside the processor time that both servers really took.
+
+        Cores are medians over valid trials of server CPU seconds by window seconds. What a server may use
+        says little: allowed the same, the two take different amounts.
+        """
         rows: list[list[str | page.Html]] = []
         for alpha in self.alphas:
-            by_block = {
-                cores: paired_ratios(self.values(over, alpha), self.values(under, alpha))
-                for cores, (over, under) in sorted(pairs.items())
-            }
-            for cores, (over, under) in sorted(pairs.items()):
+            for over, under in pairs:
                 ratio = self.ratio(over, under, alpha)
-                rows.append([f"{alpha:g}", str(cores), ratio.as_factor() if ratio else "no valid trial"])
-            rows.append([f"{alpha:g}", "it would cross one at", _crossing_words(by_block)])
-        return page.values_table(("α", "server cores", "SpacetimeDB ÷ Postgres"), rows)
+                rows.append(
+                    [
+                        f"{over} ÷ {under}, α = {alpha:g}",
+                        self._server_cores(over, alpha),
+                        self._server_cores(under, alpha),
+                        ratio.as_factor() if ratio else "no valid trial",
+                    ]
+                )
+        columns = ("pair", "cores used, first", "cores used, second", "first ÷ second")
+        return page.values_table(columns, rows)
+
+    def _server_cores(self, name: str, alpha: float) -> str:
+        used = [
+            row["server_cpu_s"] / (row.get("window_s") or self.scenario.window_s)
+            for row in self.rows(name, alpha)
+            if row["valid"] and row.get("server_cpu_s") is not None
+        ]
+        return f"{statistics.median(used):.2f}" if used else "not readable"
 
     def _lattice(self, factors: Sequence[Factor], alpha: float) -> dict[tuple[str, ...], dict[int, float]]:
         cells = self.cells(_dimensions(factors), alpha, self.end(factors, "before"))
@@ -172,16 +187,6 @@ class LatticeExhibits(AnswerExhibits):
         return effect_of(
             self._lattice(factors, alpha), _dimensions(factors), factor.dimension, factor.before, factor.after
         )
-
-
-def _crossing_words(by_block: Mapping[int, Mapping[int, float]]) -> str:
-    found = crossing(list(by_block), list(by_block.values()))
-    if found is None:
-        return "not told: its slope cannot be told from flat"
-    where = f"{format_factor(found.cores)} cores [{format_factor(found.interval.low)}–{format_factor(found.interval.high)}]"
-    if found.doublings_outside == 0:
-        return f"{where}, within what was measured"
-    return f"{where}: an extrapolation by {found.doublings_outside:.1f} doublings beyond what was measured"
 
 
 def _dimensions(factors: Sequence[Factor]) -> list[str]:

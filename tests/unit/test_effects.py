@@ -1,10 +1,10 @@
-"""Effects and interactions worked by hand; what was not measured is not tested; crossings are bounded or none."""
+"""Effects and interactions worked by hand; what was not measured is not tested."""
 
 import math
 
 import pytest
 
-from gapbook.effects import Effect, crossing, effect_of, interactions, screen
+from gapbook.effects import Effect, effect_of, interactions, screen
 from gapbook.factors import Cell
 from gapbook.interval import Interval
 
@@ -102,29 +102,3 @@ def test_only_a_factor_shown_to_be_negligible_everywhere_is_screened_out(
 
 def test_a_factor_without_any_state_is_unresolved() -> None:
     assert screen(Effect(None, (), 4)) == "unresolved"
-
-
-def test_a_crossing_by_hand() -> None:
-    # The ratio halves with each doubling: 8 at 2 cores, 4 at 4, so 1 at 16, two doublings beyond 4.
-    at_2 = {0: 8.0, 1: 8.1, 2: 7.9}
-    at_4 = {0: 4.0, 1: 3.95, 2: 4.05}
-    found = crossing([2, 4], [at_2, at_4])
-    assert found is not None
-    assert found.cores == pytest.approx(16, rel=0.01)
-    assert found.doublings_outside == pytest.approx(2, abs=0.02)
-    assert found.per_doubling.estimate == pytest.approx(0.5, rel=0.01)
-    assert found.interval.low < 16 < found.interval.high
-    assert found.misfit == pytest.approx(1)
-
-
-def test_a_crossing_within_the_measured_range_and_a_bend_are_told() -> None:
-    found = crossing([1, 2, 4], [{0: 2.0, 1: 2.02}, {0: 0.9, 1: 0.91}, {0: 0.5, 1: 0.49}])
-    assert found is not None
-    assert found.doublings_outside == 0
-    assert found.misfit > 1.02
-
-
-def test_a_slope_not_told_from_none_has_no_crossing() -> None:
-    assert crossing([2, 4], [{0: 8.0, 1: 8.1, 2: 7.9}, {0: 8.1, 1: 7.9, 2: 8.0}]) is None
-    assert crossing([2], [{0: 8.0, 1: 8.1}]) is None
-    assert crossing([2, 4], [{0: 8.0}, {1: 4.0}]) is None

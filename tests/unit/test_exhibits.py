@@ -92,7 +92,7 @@ EXHIBITS: dict[str, Callable[[Exhibits], Any]] = {
     "refused_table": lambda e: e.refused_table(),
     "rerun_panel": lambda e: e.rerun_panel(),
     "residual_by_cores_table": lambda e: e.residual_by_cores_table(
-        {1: ("spacetimedb", "procedure"), 2: ("spacetimedb-rust", "procedure-rust")}
+        [("spacetimedb", "procedure"), ("spacetimedb-rust", "procedure-rust")]
     ),
     "long_windows_table": lambda e: e.long_windows_table([(PROCEDURE, PROCEDURE_RUST)]),
     "processor_table": lambda e: e.processor_table(),

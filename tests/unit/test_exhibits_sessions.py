@@ -51,3 +51,19 @@ def test_processor_time_is_for_each_transfer_of_the_window(shown: Exhibits) -> N
 def test_a_ratio_without_a_cell_is_not_measured(tmp_path: Path) -> None:
     found = Exhibits(runs.store(tmp_path, runs.nothing_came_through()), runs.CHAPTER)
     assert found.comparisons_table([PAIR]).html.count("not measured") == 2
+
+
+def test_a_residual_stands_beside_the_cores_that_both_servers_used(tmp_path: Path) -> None:
+    used_s = {"spacetimedb": 3.0, "procedure": 1.0}
+    rows = [
+        runs.valid(planned, server_cpu_s=used_s.get(planned.contestant)) for planned in runs.planned_trials(3)
+    ]
+    shown = Exhibits(runs.store(tmp_path, rows), runs.CHAPTER)
+    text = shown.residual_by_cores_table(
+        [("spacetimedb", "procedure"), ("spacetimedb-rust", "procedure")]
+    ).html
+    first, second = (line for line in text.split("<tr>") if "α = 1.5" in line)
+    # Windows are two seconds long.
+    assert ">1.50<" in first
+    assert ">0.50<" in first
+    assert "not readable" in second
