@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from itertools import pairwise
 
 import polars as pl
@@ -21,9 +22,17 @@ from gapbook.labels import CLIENT_BOUND
 from gapbook.paths import CHECKOUT
 from gapbook.record import Run, load_run
 from gapbook.scenario import Contestant
-from gapbook.verdicts import judge_all
+from gapbook.verdicts import judge_all, tests_fixed
 
-__all__ = ["Correction", "as_printed", "corrected_runs", "corrections", "corrections_table", "verdicts_table"]
+__all__ = [
+    "Correction",
+    "as_printed",
+    "corrected_runs",
+    "corrections",
+    "corrections_table",
+    "fixed_table",
+    "verdicts_table",
+]
 
 _COLUMNS = ("quantity", "printed", "now")
 _COMPARED = ("system", "in flight")
@@ -41,13 +50,45 @@ class Correction:
 def corrected_runs() -> list[Run]:
     """Of each chapter the newest published run that was counted by the earlier rule, oldest chapter name first."""
     found: dict[str, Run] = {}
-    for manifest in sorted((CHECKOUT / "results").glob("*/*/manifest.json")):
-        run = load_run(manifest.parent)
+    for run in _stored_runs():
         if PRINTED in run.trials.columns:
             known = found.get(run.manifest["chapter"])
             if known is None or run.manifest["started_unix_s"] > known.manifest["started_unix_s"]:
                 found[run.manifest["chapter"]] = run
     return [found[chapter] for chapter in sorted(found)]
+
+
+def _stored_runs() -> Iterator[Run]:
+    for manifest in sorted((CHECKOUT / "results").glob("*/*/manifest.json")):
+        yield load_run(manifest.parent)
+
+
+def fixed_table() -> page.Html:
+    """Each published run with the hour at which it began, beside the hours at which the tests that read its
+    chapter were fixed."""
+    rows: list[list[str | page.Html]] = []
+    for run in sorted(_stored_runs(), key=lambda run: float(run.manifest["started_unix_s"])):
+        began = datetime.fromtimestamp(float(run.manifest["started_unix_s"]), UTC)
+        fixed = tests_fixed(run.manifest["chapter"])
+        name = f"{run.manifest['chapter']}, run {run.run_id}"
+        rows.append(
+            [name, _hour(began), ", ".join(dict.fromkeys(map(_hour, fixed))) or "–", _order(began, fixed)]
+        )
+    return page.values_table(("run", "began", "tests of claims fixed", "the tests are"), rows)
+
+
+def _hour(when: datetime) -> str:
+    """``2026-11-21 15:35 UTC``"""
+    return f"{when.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def _order(began: datetime, fixed: Sequence[datetime]) -> str:
+    later = sum(began < when for when in fixed)
+    if not fixed:
+        return "none"
+    if not later:
+        return "all older than the run"
+    return "all newer than the run" if later == len(fixed) else f"newer than the run, {later} of {len(fixed)}"
 
 
 def as_printed(run: Run) -> Run:

@@ -13,6 +13,7 @@ import math
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache
 from typing import Any, Literal
 
@@ -25,7 +26,17 @@ from gapbook.interval import Interval
 from gapbook.paths import CHECKOUT
 from gapbook.record import latest_published, published_folder
 
-__all__ = ["RULES", "Evidence", "Judgement", "Outcome", "Verdict", "judge", "judge_all", "judge_with"]
+__all__ = [
+    "RULES",
+    "Evidence",
+    "Judgement",
+    "Outcome",
+    "Verdict",
+    "judge",
+    "judge_all",
+    "judge_with",
+    "tests_fixed",
+]
 
 Outcome = Literal["holds", "fails", "straddles", "missing"]
 Verdict = Literal["confirmed", "conditions", "refuted", "unresolved", "version", "unmeasurable", "elsewhere"]
@@ -192,7 +203,7 @@ def _measure(claim: Claim, test: Mapping[str, Any], measured: Measured) -> Evide
         run.run_id,
         ours.n,
         versions,
-        float(run.manifest["started_unix_s"]) < test.get("fixed", _file()["fixed"]).timestamp(),
+        float(run.manifest["started_unix_s"]) < _fixed_at(test).timestamp(),
         _chance_if_true(claim, test, ours),
     )
 
@@ -373,6 +384,17 @@ def _published(chapter: str) -> Findings | str:
         return Findings(latest_published(chapter), chapter)
     except GapbookError as error:
         return f"The run of {chapter} cannot be used ({error})"
+
+
+def tests_fixed(chapter: str) -> list[datetime]:
+    """When each test that reads runs of this chapter was fixed, in ascending order."""
+    tests = (test for rule in _rules().values() for test in rule.get("test", []))
+    return sorted(_fixed_at(test) for test in tests if test.get("chapter") == chapter)
+
+
+def _fixed_at(test: Mapping[str, Any]) -> datetime:
+    when: datetime = test.get("fixed", _file()["fixed"])
+    return when
 
 
 @cache
