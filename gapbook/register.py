@@ -8,7 +8,6 @@ from functools import cached_property
 from gapbook import page
 from gapbook.claims import NOTE
 from gapbook.findings import VERDICT_BAND_FRAC
-from gapbook.stacks import stack_class
 from gapbook.verdicts import RULES, Evidence, Judgement, Verdict, judge_all
 
 __all__ = ["Register", "verdict_words"]
@@ -18,12 +17,11 @@ _SIGNS = {"holds": "as claimed", "fails": "not as claimed", "straddles": "stradd
 
 def verdict_words() -> Mapping[Verdict, str]:
     """The verdicts in words, in the order in which a reader is offered them."""
-    version = stack_class("spacetimedb").facts["native"]["version"]
     return {
         "confirmed": "Confirmed",
         "conditions": "Confirmed with conditions",
         "refuted": "Refuted",
-        "version": f"Measured on {version} only",
+        "version": "Measured on another version",
         "unresolved": "Not resolved",
         "unmeasurable": "Not measurable here",
         "elsewhere": "Not judged here",
