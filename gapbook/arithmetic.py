@@ -12,11 +12,13 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gapbook.errors import ParameterError
+from gapbook.work import REDRAW_DESTINATION, share_touching
 
 __all__ = ["FUNCTIONS", "Computation", "compute"]
 
@@ -26,13 +28,10 @@ def _picks(alpha: float, accounts: float) -> NDArray[np.float64]:
     return np.asarray(weights / weights.sum(), dtype=np.float64)
 
 
-def transfers_touching(hottest: float, alpha: float, accounts: float) -> float:
-    """Share of transfers, in percent, between two different accounts, that touch one of the ``hottest``, as
-    the published benchmark draws them: when both are the same, the destination alone is drawn again."""
-    picks = _picks(alpha, accounts)
-    others = picks[int(hottest) :]
-    neither = others * (1 - picks[: int(hottest)].sum() / (1 - others))
-    return float(100 * (1 - neither.sum()))
+def transfers_touching(hottest: float, alpha: float, accounts: float, *, redraw: str) -> float:
+    """Share of transfers, in percent, that touch one of the ``hottest`` accounts; ``redraw`` says what is drawn
+    again while both accounts are the same (:data:`gapbook.work.REDRAWS`)."""
+    return 100 * share_touching(_picks(alpha, accounts), int(hottest), redraw)
 
 
 def picks_in_use(under_way: float, alpha: float, accounts: float) -> float:
@@ -46,7 +45,8 @@ FUNCTIONS: Mapping[str, Callable[..., float]] = {
     "ln": math.log,
     "ceil": math.ceil,
     "as_double": float,
-    "transfers_touching": transfers_touching,
+    # Formulas are about the published benchmark, which draws the destination again and keeps the source.
+    "transfers_touching": partial(transfers_touching, redraw=REDRAW_DESTINATION),
     "picks_in_use": picks_in_use,
 }
 _OPERATORS: Mapping[type[ast.AST], Callable[..., float]] = {

@@ -235,7 +235,8 @@ class AnswerExhibits(Pictured):
         }
 
     def _hot_share(self, alpha: float) -> float:
-        return hot_share(AliasTable.zipf_cached(self.scenario.workload.accounts, alpha))
+        workload = self.scenario.workload
+        return hot_share(AliasTable.zipf_cached(workload.accounts, alpha), workload.redraw)
 
 
 def _name(contestant: Contestant) -> str:

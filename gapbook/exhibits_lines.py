@@ -8,7 +8,9 @@ from collections.abc import Mapping, Sequence
 from gapbook import charts, page
 from gapbook.exhibits_answer import AnswerExhibits
 from gapbook.interval import Interval, format_factor
+from gapbook.plant import hot_share
 from gapbook.scenario import Contestant
+from gapbook.work import REDRAW_BOTH, REDRAW_DESTINATION, AliasTable
 
 __all__ = ["LineExhibits"]
 
@@ -120,6 +122,23 @@ class LineExhibits(AnswerExhibits):
                 cells.append(f"{1e6 / (share * goodput.estimate):,.0f} µs" if goodput else "no valid trial")
             rows.append([f"{alpha:g}", f"{share:.3%}", *cells])
         return page.values_table(columns, rows)
+
+    def redraw_table(self) -> page.Html:
+        """What an exponent means by what is drawn again while both accounts are the same: how many transfers
+        touch the hottest account, and how many have it as their source, which is Zipf's own share of it
+        where the source is kept."""
+        kinds = {REDRAW_BOTH: "both drawn again", REDRAW_DESTINATION: "destination drawn again"}
+        kinds[self.scenario.workload.redraw] += " (this run)"
+        columns = [f"touch the hottest account, {words}" for words in kinds.values()]
+        columns += ["hottest is the source, both drawn again", "hottest is the source, Zipf's own"]
+        rows: list[list[str | page.Html]] = []
+        for alpha in self.alphas:
+            table = AliasTable.zipf_cached(self.scenario.workload.accounts, alpha)
+            touching = {redraw: hot_share(table, redraw) for redraw in kinds}
+            # Drawn again together, the two accounts are alike: each is the hottest half as often as either.
+            shares = (*touching.values(), touching[REDRAW_BOTH] / 2, float(table.probabilities()[0]))
+            rows.append([f"{alpha:g}", *(f"{100 * share:.3g} %" for share in shares)])
+        return page.values_table(("α", *columns), rows)
 
     def answer_contention(self, over: Contestant, under: Contestant, sentence: str) -> page.Answer:
         """``{factor}`` becomes the growth of the ratio from the lowest to the highest exponent, ``{kept_over}``

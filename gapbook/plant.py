@@ -15,12 +15,10 @@ import heapq
 import math
 from dataclasses import dataclass, fields, replace
 
-import numpy as np
-
 from gapbook.errors import ParameterError
 from gapbook.modules import load_module_facts
 from gapbook.scenario import Contestant
-from gapbook.work import AliasTable
+from gapbook.work import AliasTable, share_touching
 
 __all__ = ["Knobs", "counted_bounds_of", "hot_share", "true_goodput_of", "true_goodput_per_s"]
 
@@ -126,12 +124,10 @@ def true_goodput_per_s(
     return _simulate(knobs, connections, in_flight) if truth_per_s is None else truth_per_s
 
 
-def hot_share(table: AliasTable) -> float:
-    """The probability that a transfer touches account 0 where both accounts are drawn again while they are
-    equal, as this book's load draws them unless a chapter says otherwise."""
-    probability = table.probabilities()
-    hottest = float(probability[0])
-    return 2 * hottest * (1 - hottest) / (1 - float(np.square(probability).sum()))
+def hot_share(table: AliasTable, redraw: str) -> float:
+    """The probability that a transfer touches account 0; ``redraw`` says what is drawn again while both
+    accounts are the same (:data:`gapbook.work.REDRAWS`)."""
+    return share_touching(table.probabilities(), 1, redraw)
 
 
 def _with_share(knobs: Knobs, share: float | None) -> Knobs:

@@ -24,6 +24,7 @@ __all__ = [
     "Transfers",
     "draw_transfers",
     "philox4x32",
+    "share_touching",
 ]
 
 U32 = NDArray[np.uint32]
@@ -127,6 +128,19 @@ class AliasTable:
     def pick(self, column_draw: U32, threshold_draw: U32) -> U32:
         column = ((column_draw.astype(np.uint64) * np.uint64(self.accounts)) >> _SHIFT_32).astype(np.uint32)
         return np.where(threshold_draw < self.threshold[column], column, self.alias[column])
+
+
+def share_touching(probability: NDArray[np.float64], hottest: int, redraw: str) -> float:
+    """The probability that a transfer touches one of the ``hottest`` first accounts, where each account is
+    picked with its ``probability`` and ``redraw`` says what is drawn again while both are the same."""
+    others = probability[hottest:]
+    if redraw == REDRAW_BOTH:
+        neither = float(others.sum() ** 2 - np.square(others).sum()) / (
+            1 - float(np.square(probability).sum())
+        )
+    else:
+        neither = float((others * (1 - probability[:hottest].sum() / (1 - others))).sum())
+    return 1 - neither
 
 
 @dataclass(frozen=True)

@@ -101,9 +101,9 @@ def test_the_share_of_a_lock_is_given_or_taken_from_the_accounts() -> None:
         table, seed=1, connection=0, indices=np.arange(40_000, dtype=np.uint64), amount_max=9
     )
     touching = float(((drawn.source == 0) | (drawn.destination == 0)).mean())
-    assert hot_share(table) == pytest.approx(touching, abs=0.01)
-    truth = true_goodput_per_s(knobs, 50, 1, hot_share=hot_share(table))
-    assert truth == pytest.approx(1e6 / (200 * hot_share(table)), rel=0.01)
+    assert hot_share(table, "both") == pytest.approx(touching, abs=0.01)
+    truth = true_goodput_per_s(knobs, 50, 1, hot_share=hot_share(table, "both"))
+    assert truth == pytest.approx(1e6 / (200 * hot_share(table, "both")), rel=0.01)
 
 
 @pytest.mark.parametrize(

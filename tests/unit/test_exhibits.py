@@ -89,6 +89,7 @@ EXHIBITS: dict[str, Callable[[Exhibits], Any]] = {
     "metrics_table": lambda e: e.metrics_table(0.0),
     "omission_table": lambda e: e.omission_table([DRIZZLE, PROCEDURE]),
     "provenance_line": lambda e: e.provenance_line(),
+    "redraw_table": lambda e: e.redraw_table(),
     "refused_table": lambda e: e.refused_table(),
     "rerun_panel": lambda e: e.rerun_panel(),
     "residual_by_cores_table": lambda e: e.residual_by_cores_table(

@@ -2,33 +2,66 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from gapbook.arithmetic import compute, transfers_touching
+from gapbook.exhibits import Exhibits
 from gapbook.plant import hot_share
-from gapbook.work import AliasTable, draw_transfers
+from gapbook.work import REDRAWS, AliasTable, draw_transfers
+from tests.unit import stored_runs as runs
 
 
+def _enumerated(accounts: int, alpha: float, redraw: str, hottest: int) -> float:
+    weights = [float((rank + 1) ** -alpha) for rank in range(accounts)]
+    picks = [weight / sum(weights) for weight in weights]
+    pairs = {
+        (a, b): picks[a] * picks[b] / (1 if redraw == "both" else 1 - picks[a])
+        for a, b in product(range(accounts), repeat=2)
+        if a != b
+    }
+    return sum(weight for pair, weight in pairs.items() if min(pair) < hottest) / sum(pairs.values())
+
+
+@pytest.mark.parametrize("redraw", REDRAWS)
 @pytest.mark.parametrize("accounts", [2, 3, 10, 40])
 @pytest.mark.parametrize("alpha", [0.0, 0.5, 1.5, 3.0])
-def test_share_is_that_of_all_pairs_enumerated(accounts: int, alpha: float) -> None:
-    weights = [1 / (rank + 1) ** alpha for rank in range(accounts)]
-    pairs = {(a, b): weights[a] * weights[b] for a, b in product(range(accounts), repeat=2) if a != b}
-    touching = sum(weight for pair, weight in pairs.items() if 0 in pair)
+def test_share_is_that_of_all_pairs_enumerated(accounts: int, alpha: float, redraw: str) -> None:
     # The table holds its thresholds in 32 bits.
-    assert hot_share(AliasTable.zipf(accounts, alpha)) == pytest.approx(
-        touching / sum(pairs.values()), rel=1e-6
+    assert hot_share(AliasTable.zipf(accounts, alpha), redraw) == pytest.approx(
+        _enumerated(accounts, alpha, redraw, 1), rel=1e-6
+    )
+    assert transfers_touching(2, alpha, accounts, redraw=redraw) == pytest.approx(
+        100 * _enumerated(accounts, alpha, redraw, 2)
     )
 
 
+@pytest.mark.parametrize("redraw", REDRAWS)
 @pytest.mark.parametrize("alpha", [0.0, 1.0, 2.0])
-def test_share_is_that_of_the_transfers_that_clients_draw(alpha: float) -> None:
+def test_share_is_that_of_the_transfers_that_clients_draw(alpha: float, redraw: str) -> None:
     table, count = AliasTable.zipf(20, alpha), 100_000
-    drawn = draw_transfers(
-        table, seed=4432, connection=3, indices=np.arange(count, dtype=np.uint64), amount_max=10
-    )
-    share = hot_share(table)
+    indices = np.arange(count, dtype=np.uint64)
+    drawn = draw_transfers(table, seed=4432, connection=3, indices=indices, amount_max=10, redraw=redraw)
+    share = hot_share(table, redraw)
     seen = float(((drawn.source == 0) | (drawn.destination == 0)).mean())
     assert abs(seen - share) < 4.5 * (share * (1 - share) / count) ** 0.5
+
+
+def test_formulas_on_published_figures_keep_the_source_as_the_published_benchmark_does() -> None:
+    formula = compute("transfers_touching(1, 1.5, 5)", {})
+    assert formula.result == pytest.approx(100 * _enumerated(5, 1.5, "destination", 1))
+
+
+def test_both_redraws_and_the_law_itself_stand_beside_each_other(tmp_path: Path) -> None:
+    text = Exhibits(runs.store(tmp_path, runs.whole(2)), runs.CHAPTER).redraw_table().html
+    row = next(line for line in text.split("<tr>") if ">1.5<" in line)
+    shares = [float(share) for share in re.findall(r">([\d.]+) %<", row)]
+    weights = [(rank + 1) ** -1.5 for rank in range(100)]
+    law = 100 * weights[0] / sum(weights)
+    expected = [100 * _enumerated(100, 1.5, redraw, 1) for redraw in ("both", "destination")]
+    assert shares == pytest.approx([*expected, expected[0] / 2, law], rel=0.005)
+    assert "both drawn again (this run)" in text

@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from gapbook import page
-from gapbook.arithmetic import compute, picks_in_use, transfers_touching
+from gapbook.arithmetic import compute, picks_in_use
 from gapbook.book import chapters, declared_parameters, execute_chapter, overviews
 from gapbook.claims import NOTE, Claim, claim, claims
 from gapbook.errors import ParameterError
@@ -283,11 +283,6 @@ def test_a_formula_can_do_nothing_but_arithmetic(formula: str) -> None:
 def test_skew_as_enumerated_over_few_accounts() -> None:
     weights = [rank**-1.5 for rank in range(1, 6)]
     picks = [weight / sum(weights) for weight in weights]
-    touching = sum(
-        picks[a] * picks[b] / (1 - picks[a]) for a in range(5) for b in range(5) if a != b and 0 in (a, b)
-    )
-    assert transfers_touching(1, 1.5, 5) == pytest.approx(100 * touching)
-    assert transfers_touching(4, 1.5, 5) == pytest.approx(100)
     in_use = sum(pick * (1 - (1 - pick) ** 3) for pick in picks)
     assert picks_in_use(3, 1.5, 5) == pytest.approx(100 * in_use)
     assert math.isclose(picks_in_use(0, 1.5, 5), 0, abs_tol=1e-12)
