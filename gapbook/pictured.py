@@ -14,11 +14,13 @@ class Pictured(Findings):
     @property
     def method(self) -> str:
         workload, manifest = self.scenario.workload, self.run.manifest
-        machine = manifest["machine"]
+        machine, sessions = manifest["machine"], manifest.get("sessions", 1)
+        held = f"{sessions} sessions" if sessions > 1 else "one session"
         return (
             f"Bank transfers, {workload.accounts:,} accounts, {self.scenario.connections} connections, "
-            f"{self.scenario.window_s:g} s windows. {self.blocks} randomised blocks; t intervals "
-            f"over blocks. {machine['processor']}, {machine['processors']} cores shared by server and client."
+            f"{self.scenario.window_s:g} s windows. {self.blocks} randomised blocks in {held}; t "
+            "intervals over blocks, which do not hold what changes between sessions. "
+            f"{machine['processor']}, {machine['processors']} cores shared by server and client."
         )
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -67,3 +68,11 @@ def test_a_residual_stands_beside_the_cores_that_both_servers_used(tmp_path: Pat
     assert ">1.50<" in first
     assert ">0.50<" in first
     assert "not readable" in second
+
+
+@pytest.mark.parametrize(("sessions", "words"), [(1, "in one session;"), (3, "in 3 sessions;")])
+def test_a_picture_says_what_its_intervals_do_not_hold(tmp_path: Path, sessions: int, words: str) -> None:
+    run = runs.store(tmp_path, runs.whole(2))
+    method = Exhibits(replace(run, manifest={**run.manifest, "sessions": sessions}), runs.CHAPTER).method
+    assert words in method
+    assert "do not hold what changes between sessions" in method
