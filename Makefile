@@ -19,7 +19,8 @@ help: ## this list
 
 run: $(READY) ## set up, measure the chapter both-optimized live with quick parameters, render its page
 	$(ENVIRONMENT)/bin/gapbook setup --book
-	$(ENVIRONMENT)/bin/gapbook run both-optimized $(QUICK)
+	@# 3: measured, though most trials were refused; the command has said why.
+	$(ENVIRONMENT)/bin/gapbook run both-optimized $(QUICK) || test $$? = 3
 
 test: setup check ## set up and run all tests: unit, real servers, the book in a real browser
 	$(ENVIRONMENT)/bin/python -m pytest
