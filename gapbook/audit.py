@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from gapbook.work import REDRAW_BOTH, AliasTable, draw_transfers
 
-__all__ = ["Audit", "expected_balances", "reconcile"]
+__all__ = ["Audit", "expected_balances", "reconcile", "why_uncounted"]
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,8 @@ class Audit:
     """Counts that must agree to the unit, and the accounts whose balance does not.
 
     ``acknowledged`` is what the client says it was told, ``replayed`` what it lists of its connections:
-    these operations are in the balances that are expected. ``committed`` is None where the engine has no
-    count of transfers alone, be it that it keeps none or that it counts what was rolled back, too.
+    these operations are in the balances that are expected. ``committed`` is None where the trial has no
+    count of transfers alone, and ``uncounted`` says why (:func:`why_uncounted`).
     """
 
     acknowledged: int
@@ -35,6 +35,7 @@ class Audit:
     accounts: int
     money_before: int
     money_after: int
+    uncounted: str = ""
 
     @property
     def agrees(self) -> bool:
@@ -50,7 +51,7 @@ class Audit:
         """One clause on what differs, or on what was checked."""
         if self.agrees:
             counted = (
-                "acknowledged (no commit count to compare)"
+                f"acknowledged, not compared with commits {self.uncounted}"
                 if self.committed is None
                 else "acknowledged = committed"
             )
@@ -108,10 +109,18 @@ def expected_balances(
     return moved.astype(np.int64) + initial_balance
 
 
+def why_uncounted(*, counts_commits: bool) -> str:
+    """Why a trial has no count of commits, in words, for an engine that keeps such a count and one that does not."""
+    if counts_commits:
+        return "because transactions of the trial were rolled back, whose updates the engine counts too"
+    return "because the engine keeps no commit count"
+
+
 def reconcile(
     report: Mapping[str, Any],
     *,
     committed: int | None,
+    counts_commits: bool = True,
     balances: NDArray[np.int64],
     table: AliasTable,
     seed: int,
@@ -120,7 +129,10 @@ def reconcile(
     replayed_batch: int | None = None,
     redraw: str = REDRAW_BOTH,
 ) -> Audit:
-    """Hold the client's report against the server's commit count and every balance."""
+    """Hold the client's report against the server's commit count and every balance.
+
+    ``counts_commits`` says whether the engine keeps a count, so that a trial without one tells why.
+    """
     expected = expected_balances(
         table,
         seed=seed,
@@ -143,4 +155,5 @@ def reconcile(
         accounts=len(expected),
         money_before=initial_balance * len(expected),
         money_after=int(balances.sum()),
+        uncounted=why_uncounted(counts_commits=counts_commits) if committed is None else "",
     )

@@ -237,6 +237,7 @@ class Exhibits(
         facts: dict[str, str] = {
             **self.glue_values(),
             "audited": self.audited(),
+            "uncounted": self.uncounted(),
             "edge_loss": self.edge_loss(),
             "rise_limit": f"{RISE_FRAC:.0%}",
             **self._noise_values(),

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import polars as pl
 
+from gapbook.audit import why_uncounted
 from gapbook.errors import ParameterError, RecordError
 from gapbook.estimate import cell_values, geometric_interval, ratio_interval
 from gapbook.factors import Decomposition, Factor, decompose
@@ -295,6 +296,26 @@ class Findings:
         trials = self.run.trials.filter(pl.col("valid"))
         transfers = int(trials["acknowledged"].sum() or 0)
         return f"{transfers:,} transfers and {trials.height * self.scenario.workload.accounts:,} balances"
+
+    def uncounted(self) -> str:
+        """In how many valid trials the server had no commit count to compare, and why: that an engine keeps
+        none is another thing than that a trial's rollbacks hid it."""
+        valid = self.run.trials.filter(pl.col("valid"))
+        without = valid.filter(pl.col("committed").is_null())["contestant"].to_list()
+        if not without:
+            return f"the server's own count was compared in all {valid.height:,} valid trials"
+        numbers = {True: 0, False: 0}
+        for contestant in self.scenario.contestants:
+            numbers[contestant.stack.counts_commits] += without.count(contestant.name)
+        reasons = [
+            f"{number:,} {why_uncounted(counts_commits=counts)}"
+            for counts, number in numbers.items()
+            if number
+        ]
+        return (
+            f"{len(without):,} of {valid.height:,} valid trials had no commit count to compare, "
+            f"{' and '.join(reasons)}"
+        )
 
     def provenance_parts(self) -> list[str]:
         facts = self.glue_values()

@@ -119,6 +119,8 @@ class Stack(ABC):
     folder: ClassVar[Path]
     facts: ClassVar[Mapping[str, Any]]
     """The parsed stack.toml."""
+    counts_commits: ClassVar[bool] = True
+    """Whether the engine keeps a count of committed transfers, be it not of every trial."""
 
     def __init__(self, context: StackContext) -> None:
         self.context = context
@@ -220,7 +222,8 @@ class Stack(ABC):
     @abstractmethod
     def committed_transfers(self) -> int | None:
         """The server's own count of committed transfers since it started; a difference is exact
-        once all clients have left. None for an engine that keeps no count: the balances alone decide."""
+        once all clients have left. None where there is no count of this trial, be it that the engine keeps
+        none (``counts_commits``) or that it counts what was rolled back too: the balances alone decide."""
 
     def metric_transactions(self) -> int | None:
         """What the server's public metrics say of transactions that succeeded, as published benchmarks read

@@ -130,6 +130,7 @@ def _load(
     audit = reconcile(
         report,
         committed=None if committed is None or committed_before is None else committed - committed_before,
+        counts_commits=stack.counts_commits,
         balances=stack.balances(),
         table=table,
         seed=planned.work_seed,

@@ -41,6 +41,8 @@ _SETTINGS_READ_BACK = (
 class Stack(stacks.Stack):
     """See :class:`gapbook.stacks.Stack`; each seeding makes the database file anew."""
 
+    counts_commits = False
+
     def __init__(self, context: stacks.StackContext) -> None:
         super().__init__(context)
         self._directory = self.deployment.directory / f"sqlite-{secrets.token_hex(4)}"

@@ -83,9 +83,14 @@ def test_a_missing_account_is_refused(report: dict[str, Any]) -> None:
 # --- engines that keep no count ---------------------------------------------------------------
 def test_without_a_count_of_the_engine_the_balances_decide(report: dict[str, Any]) -> None:
     balances = served(report["connections"])
-    audit = reconcile(report, committed=None, balances=balances, **COMMON)
+    audit = reconcile(report, committed=None, counts_commits=False, balances=balances, **COMMON)
     assert audit.agrees
-    assert audit.explain() == "298 acknowledged (no commit count to compare); 50 balances agree"
+    assert audit.explain() == (
+        "298 acknowledged, not compared with commits because the engine keeps no commit count; 50 balances agree"
+    )
+    rolled_back = reconcile(report, committed=None, balances=balances, **COMMON)
+    assert rolled_back.agrees
+    assert "because transactions of the trial were rolled back" in rolled_back.explain()
     balances[3] += 1
     balances[4] -= 1
     audit = reconcile(report, committed=None, balances=balances, **COMMON)
