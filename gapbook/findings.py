@@ -334,7 +334,7 @@ class Findings:
         ]
 
     def judge_value(self, ours: Interval | None, published: float) -> Verdict:
-        """The verdict by the rule fixed beforehand: interval against a band of ±10 % round the published value."""
+        """The verdict by the book's rule: interval against a band of ±10 % round the published value."""
         if ours is None or not ours.bounded:
             return "unresolved"
         low, high = published * (1 - VERDICT_BAND_FRAC), published * (1 + VERDICT_BAND_FRAC)

@@ -1,4 +1,4 @@
-"""Gates: rules, fixed before any run, that refuse a trial. A refused trial is kept and shown."""
+"""Gates: rules that refuse a trial. A refused trial is kept and shown, and each trial keeps the gates that judged it."""
 
 from __future__ import annotations
 

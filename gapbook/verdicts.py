@@ -1,4 +1,4 @@
-"""Verdicts on published claims, by rules that ``book/verdicts.toml`` fixed before the runs.
+"""Verdicts on published claims, by the rules of ``book/verdicts.toml``, each with the hour at which it was fixed.
 
 A rule names what is measured and what it must be; nothing here knows a result beforehand. A claim is
 tested in one or several places:
@@ -44,7 +44,7 @@ Measured = Callable[[str], Findings | str]
 
 RULES: Mapping[str, str] = {
     "band": "our interval against a band round the published value",
-    "bound": "our interval against a bound that was fixed beforehand",
+    "bound": "our interval against the bound of its rule",
     "version": "measured on another version of the server than the claim was made of, which settles nothing",
     "arithmetic": "recomputed from published figures",
     "count": "counted in the published source",
