@@ -65,6 +65,7 @@ class Running:
             "contestants": "postgres-rust,spacetimedb-rust",
             "alpha": "0.5",
             "blocks": "4",
+            "sessions": "1",
             "attempts": "1",
             "kills": "0",
             "window_s": "0.5",
@@ -78,7 +79,7 @@ class Running:
     def trials(self) -> dict[str, float]:
         """When each trial that is kept began, by its file's name."""
         return {
-            path.name: float(json.loads(path.read_text())["started_unix_s"])
+            path.name: float(json.loads(path.read_text())["content"]["started_unix_s"])
             for path in self.runs.glob("*/incomplete-*/trial-*.json")
         }
 

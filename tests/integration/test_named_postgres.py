@@ -93,7 +93,7 @@ def test_run_to_its_end_leaves_the_server_as_it_was(
     while running.popen.poll() is None:
         seen.update(reader.our_databases())
     printed, errors = running.popen.communicate()
-    assert running.popen.returncode == 0, errors
+    assert running.popen.returncode in {0, 3}, errors
     assert len(seen) == 1
     assert reader.content() == before
     (folder,) = (runs_folder / CHAPTER).iterdir()
