@@ -152,6 +152,8 @@ def _run(chosen: argparse.Namespace) -> int:
         print(f"executed notebook: {executed}")
         if not chosen.no_page:
             _say_page(book.build_with(chosen.chapter, executed, folder))
+    if parameters.get("source", "live") not in {"live", "resume"}:
+        return 0
     lines = [line for run in book.runs_shown(chosen.chapter, executed) if (line := mostly_refused(run))]
     for line in lines:
         print(f"gapbook: {line}", file=sys.stderr)

@@ -407,7 +407,9 @@ class Exhibits(
                 )
         if not any(max(trial.counts_above) >= 100 for one in series for trial in one.trials):
             return charts.missing(
-                title, "No trial has enough operations for a percentile.", provenance=self.provenance
+                f"{title}: not told by this run",
+                "No trial has enough operations for a percentile.",
+                provenance=self.provenance,
             )
         (least, quick), (most, slow) = min(medians), max(medians)
         if quick != slow:

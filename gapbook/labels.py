@@ -84,5 +84,8 @@ def carried(rows: Iterable[Mapping[str, Any]], label: str, warmup_s: float, wind
     shares = [float(np.mean(one)) for one in by_block.values()]
     if len(shares) < 2:
         return False
-    half = float(stats.t.ppf((1 + CONFIDENCE) / 2, len(shares) - 1)) * float(np.std(shares, ddof=1))
+    # A stored run may hold any number: a spread beyond all bounds is an interval that excludes nothing.
+    with np.errstate(over="ignore"):
+        spread = float(np.std(shares, ddof=1))
+    half = float(stats.t.ppf((1 + CONFIDENCE) / 2, len(shares) - 1)) * spread
     return float(np.mean(shares)) - half / math.sqrt(len(shares)) > LIMIT_FRAC[label]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from gapbook.exhibits_flaws import UNWRITTEN_COLUMNS, unwritten_cells
@@ -15,6 +16,7 @@ def _row(goodput_per_s: float | None, log_bytes: int | None, mismatched: int | N
         "mismatched_accounts": mismatched,
         "valid": refused is None and goodput_per_s is not None,
         "refused_because": refused,
+        "gates": json.dumps([{"name": "reconciled", "passed": refused is None}]),
     }
 
 
@@ -27,7 +29,7 @@ def test_refused_trials_are_counted_by_their_answers_and_say_what_was_not_writte
         "5,100/s",
         "0 bytes",
         "620 of 1,000",
-        "0 of 3 valid; refused: reconciled",
+        "0 of 3 valid; refused by: reconciled",
     ]
 
 
