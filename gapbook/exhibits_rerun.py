@@ -68,7 +68,6 @@ class RerunExhibits(Pictured):
             if name != "servers" or value
         ]
         command = ["gapbook", "run", self.scenario.chapter]
-        command += [word for field in inputs for word in ("-p", f"{field.name}={{{field.name}}}")]
         note = (
             f"This run did not record {' and '.join(unknown)}: the chapter's own values of today are used."
             if unknown

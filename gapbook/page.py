@@ -209,16 +209,11 @@ def rerun_panel(
 ) -> Html:
     """The command that repeats this chapter; without a script it shows the default values.
 
-    ``command`` is a list of words; ``{name}`` inside a word stands for the input of that name. ``needs`` says
-    what the run takes: ``about 14 min · 8 GB``; ``note`` what the command cannot say.
+    ``command`` is a list of words; each input follows it as ``-p name=value``. ``needs`` says what the run
+    takes: ``about 14 min · 8 GB``; ``note`` what the command cannot say.
     """
-    names = {field.name for field in inputs}
-    used = {name for word in command for name in re.findall(r"\{(\w+)\}", word)}
-    if used != names:
-        raise ValueError(f"the command uses the inputs {sorted(used)}, but the panel has {sorted(names)}")
-    defaults = {field.name: field.default for field in inputs}
-    words = [re.sub(r"\{(\w+)\}", lambda match: defaults[match.group(1)], word) for word in command]
-    template = html.escape(json.dumps(list(command)))
+    words = [*command, *(word for field in inputs for word in ("-p", f"{field.name}={field.default}"))]
+    before = html.escape(json.dumps(list(command)))
     fields = "".join(_input(field, anchor) for field in inputs)
     told = f'<p class="gb-note">{html.escape(note)}</p>' if note else ""
     return Html(
@@ -226,7 +221,7 @@ def rerun_panel(
         f'<p class="gb-panel-title">Re-run this</p><p class="gb-needs">{html.escape(needs)}</p>'
         f'<div class="gb-inputs">{fields}</div>{told}'
         f'<button type="button" class="gb-button gb-copy" hidden>copy</button>'
-        f'<pre class="gb-code gb-command" tabindex="0" data-template="{template}">'
+        f'<pre class="gb-code gb-command" tabindex="0" data-command="{before}">'
         f"{html.escape(shlex.join(words))}</pre></section>"
     )
 

@@ -41,13 +41,11 @@
 
   function rewrite(panel) {
     const code = panel.querySelector(".gb-command");
-    const values = new Map(
-      [...panel.querySelectorAll("[data-input]")].map((input) => [input.dataset.input, input.value]),
-    );
-    const words = JSON.parse(code.dataset.template).map((word) =>
-      quote(word.replace(/\{(\w+)\}/g, (_, name) => values.get(name))),
-    );
-    code.textContent = words.join(" ");
+    const given = [...panel.querySelectorAll("[data-input]")].flatMap((input) => [
+      "-p",
+      `${input.dataset.input}=${input.value}`,
+    ]);
+    code.textContent = [...JSON.parse(code.dataset.command), ...given].map(quote).join(" ");
   }
 
   // The view of the register is in the address: #v=refuted&q=orm. Any other hash is an anchor.

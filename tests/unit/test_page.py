@@ -24,7 +24,7 @@ def test_text_is_escaped_and_html_is_kept() -> None:
         page.question_line(HOSTILE),
         page.settings_table((HOSTILE, HOSTILE, HOSTILE), [(HOSTILE, HOSTILE, HOSTILE)]),
         page.cite_panel(plain=HOSTILE, markdown=HOSTILE, bibtex=HOSTILE),
-        page.rerun_panel([HOSTILE, "{blocks}"], [Input("blocks", HOSTILE, HOSTILE)], needs=HOSTILE),
+        page.rerun_panel([HOSTILE], [Input("blocks", HOSTILE, HOSTILE)], needs=HOSTILE),
         page.download_buttons([Download(HOSTILE, HOSTILE)]),
         page.refused_table([(HOSTILE, HOSTILE, HOSTILE)]),
         page.estimate(HOSTILE),
@@ -45,22 +45,20 @@ def test_citation_shows_one_form_and_offers_three() -> None:
 
 def test_rerun_command_is_complete_without_a_script() -> None:
     panel = page.rerun_panel(
-        ["gapbook", "run", "--blocks", "{blocks}", "--alpha", "{alpha}"],
+        ["gapbook", "run", "a {chapter}"],
         [Input("blocks", "blocks", "5"), Input("alpha", "α", "0.5 1.5", ("0.5 1.5", "0"))],
         needs="about 14 min",
     ).html
-    assert "gapbook run --blocks 5 --alpha &#x27;0.5 1.5&#x27;</pre>" in panel
-    template = re.search(r'data-template="([^"]+)"', panel)
-    assert template
-    assert json.loads(html.unescape(template.group(1)))[-1] == "{alpha}"
+    assert "gapbook run &#x27;a {chapter}&#x27; -p blocks=5 -p &#x27;alpha=0.5 1.5&#x27;</pre>" in panel
+    before = re.search(r'data-command="([^"]+)"', panel)
+    assert before
+    assert json.loads(html.unescape(before.group(1))) == ["gapbook", "run", "a {chapter}"]
     assert "<option selected>0.5 1.5</option>" in panel
 
 
-def test_rerun_inputs_and_command_must_agree() -> None:
-    with pytest.raises(ValueError, match=r"uses the inputs \['blocks'\], but the panel has \[\]"):
-        page.rerun_panel(["gapbook", "{blocks}"], [])
+def test_rerun_choice_that_is_not_offered_is_refused() -> None:
     with pytest.raises(ValueError, match="'7' is none of its choices"):
-        page.rerun_panel(["{blocks}"], [Input("blocks", "blocks", "7", ("3", "5"))])
+        page.rerun_panel(["gapbook"], [Input("blocks", "blocks", "7", ("3", "5"))])
 
 
 def test_table_aligns_numbers_and_refuses_ragged_rows() -> None:
