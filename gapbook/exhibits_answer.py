@@ -22,6 +22,7 @@ __all__ = ["AnswerExhibits", "Compared"]
 Compared = tuple[str, Contestant, Contestant]
 _SENTENCE = "{over} committed {ratios} as many transfers per second as {under}."
 _FEW_FRAC = 0.1
+_LEAST_TOLD_S = 0.01
 
 
 class AnswerExhibits(Pictured):
@@ -145,7 +146,14 @@ class AnswerExhibits(Pictured):
         unequal = "" if equal else ", which is not the same promise"
         if not any(loss.kills for loss in checked.values()):
             return f"{unequal}; this run did not test it by killing servers."
-        labels = {one.name: self.versioned_label(one) for one in contestants}
+        classes = {one.name: str(self.scenario.durability_of(one)) for one in contestants}
+        several = len(set(classes.values())) > 1
+        labels = {
+            one.name: f"{self.versioned_label(one)} ({classes[one.name]})"
+            if several
+            else self.versioned_label(one)
+            for one in contestants
+        }
         lost = {
             name: f"{labels[name]} lost {_loss_words(loss)}"
             for name, loss in checked.items()
@@ -154,7 +162,12 @@ class AnswerExhibits(Pictured):
         if refuted := [lost[name] for name, loss in checked.items() if loss.refutes_declared]:
             return f", but killed under load {_listed(list(dict.fromkeys(refuted)))}: the promises are not equal."
         if lost:
-            return f"{unequal}; killed under load {_listed(list(dict.fromkeys(lost.values())))}."
+            kept = [
+                f"{level} lost nothing"
+                for level in dict.fromkeys(classes.values())
+                if all(checked[name].kept_all for name, one in classes.items() if one == level)
+            ]
+            return f"{unequal}; killed under load, {_listed([*kept, *dict.fromkeys(lost.values())])}."
         if open_still := [name for name, loss in checked.items() if not loss.kept_all]:
             return (
                 f"{unequal}; no kill took anything, but for {_listed(open_still)} kills gave no full answer."
@@ -249,8 +262,12 @@ def _listed(names: Sequence[str]) -> str:
 
 def _loss_words(loss: ObservedLoss) -> str:
     """``63,490 acknowledged transfers, 2.07 s of work``"""
-    work = "" if loss.worst_loss_s is None else f", {loss.worst_loss_s:.2f} s of work"
-    return f"{loss.worst_lost_transfers:,} acknowledged transfers{work}"
+    transfers = f"{loss.worst_lost_transfers:,} acknowledged transfers"
+    if loss.worst_loss_s is None:
+        return transfers
+    if loss.worst_loss_s < _LEAST_TOLD_S:
+        return f"{transfers}, less than {_LEAST_TOLD_S:g} s of work"
+    return f"{transfers}, {loss.worst_loss_s:.2f} s of work"
 
 
 def _share_words(share: float) -> str:

@@ -126,7 +126,36 @@ def test_kept_is_said_only_where_every_kill_of_both_was_resolved_and_took_nothin
         assert ("kept in every kill" in told[name]) is (name == "kept")
     for name in ("one not killed", "one unresolved"):
         assert "no kill took anything, but for procedure kills gave no full answer" in told[name]
-    assert "killed under load Postgres 1.0 lost 3 acknowledged transfers" in told["one lost"]
+    assert (
+        "killed under load, Postgres 1.0 lost 3 acknowledged transfers, less than 0.01 s of work"
+        in told["one lost"]
+    )
+
+
+def test_a_loss_is_told_with_its_class_where_the_classes_differ(tmp_path: Path) -> None:
+    waits = "fsync-per-commit"
+    procedure_waits, drizzle_waits = (
+        replace(one, name=f"{one.name}-waits", durability=waits) for one in (PROCEDURE, DRIZZLE)
+    )
+    scenario = replace(
+        runs.SCENARIO,
+        contestants=(PROCEDURE, DRIZZLE, procedure_waits, drizzle_waits),
+        varies=("durability",),
+    )
+    rows = [runs.valid(planned, goodput_per_s=1e3) for planned in runs.planned_trials(3, scenario)]
+    checks = [
+        kills("procedure", 300, "lost 300 (within its class)"),
+        *(kills(f"{name}-waits", 0, "kept") | {"durability": waits} for name in ("procedure", "drizzle")),
+    ]
+    run = runs.store(tmp_path / runs.CHAPTER, rows, scenario=scenario, kill_checks=checks)
+    answer = Exhibits(run, runs.CHAPTER).answer(
+        ("{over} did {ratios} of {under}.", procedure_waits, drizzle_waits),
+        ("{over} did {ratios} of {under}.", PROCEDURE, DRIZZLE),
+    )
+    assert (
+        "killed under load, fsync-per-commit lost nothing and Postgres 1.0 (delayed(500 ms)) lost 300 "
+        "acknowledged transfers, 0.30 s of work." in html.unescape(answer.html)
+    )
 
 
 def test_an_answer_without_a_number_says_so_and_cites_nothing(tmp_path: Path) -> None:
