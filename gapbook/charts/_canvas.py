@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import altair as alt
 import vl_convert
+from altair.utils.schemapi import debug_mode
 
 from gapbook.charts._scale import LogScale
 from gapbook.charts._text import FONT, measure
@@ -232,6 +233,13 @@ class Canvas:
 
     def draw(self) -> Drawing:
         height = round(self.y)
+        # The renderer refuses what is no chart; Altair's own check of each part takes more time than the rest.
+        with debug_mode(False):
+            specification = self._chart(height).to_dict(validate=False)
+        svg: str = vl_convert.vegalite_to_svg(specification, vl_version=_VEGA_LITE)
+        return Drawing(_TAG.sub(_shorten, svg), self.width, height, tuple(self._boxes))
+
+    def _chart(self, height: int) -> alt.LayerChart:
         layers = [
             self._layer(style, rows)
             for style, rows in sorted(self._layers.items(), key=lambda item: item[0].plane)
@@ -243,9 +251,8 @@ class Canvas:
             autosize=alt.AutoSizeParams(type="none"),
             background=light("bg"),
         )
-        chart = chart.configure(view=alt.ViewConfig(stroke=None), aria=False, font=FONT)
-        svg: str = vl_convert.vegalite_to_svg(chart.to_dict(), vl_version=_VEGA_LITE)
-        return Drawing(_TAG.sub(_shorten, svg), self.width, height, tuple(self._boxes))
+        configured: alt.LayerChart = chart.configure(view=alt.ViewConfig(stroke=None), aria=False, font=FONT)
+        return configured
 
     def _add(
         self, plane: Plane, mark: Mark, space: Space, options: dict[str, Any], row: dict[str, Any]
