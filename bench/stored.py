@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 from gapbook.book import chapters
 from gapbook.errors import RecordError
 from gapbook.record import Run, latest_published
@@ -10,55 +13,48 @@ from gapbook.scenario import Scenario
 __all__ = ["lines"]
 
 
-def lines() -> list[str]:
+def lines() -> Iterator[str]:
     """One line a bar and published run."""
-    found = []
     for chapter in chapters():
         try:
             run = latest_published(chapter)
         except RecordError as error:
-            found.append(str(error))
+            yield str(error)
             continue
-        found += [*_ceilings(run), _overhead(run), *_memory(run)]
-    return found
+        scenario = Scenario.from_dict(dict(run.manifest["scenario"]))
+        yield from (*_ceilings(run, scenario), _overhead(run, scenario), *_memory(run, scenario))
 
 
-def _ceilings(run: Run) -> list[str]:
-    """A run from before ceilings were measured, or of a client without a null server, has none for a key."""
-    ceilings = run.manifest.get("ceilings_per_s", {})
-    return [
-        f"{run.run_id} ceiling ÷ highest goodput, {key}: "
-        + (f"{ceilings[key] / goodput:.1f} (bar >= 5)" if ceilings.get(key) else "no ceiling was measured")
-        for key, goodput in _highest(run, "goodput_per_s").items()
-    ]
+def _ceilings(run: Run, scenario: Scenario) -> Iterator[str]:
+    """The smallest over trials of what the client did in that block against a server that does nothing, by the
+    trial's goodput. A run from before ceilings were measured has none, nor has a client without a null server."""
+    for key, rows in _valid_rows(run, scenario).items():
+        ratios = [row["ceiling_per_s"] / row["goodput_per_s"] for row in rows if row["ceiling_per_s"]]
+        found = f"{min(ratios):.1f} (bar >= 5)" if ratios else "no ceiling was measured"
+        yield f"{run.run_id} ceiling ÷ goodput, smallest, {key}: {found}"
 
 
-def _overhead(run: Run) -> str:
-    scenario = _scenario(run)
+def _overhead(run: Run, scenario: Scenario) -> str:
     loaded_s = run.trials.height * (scenario.warmup_s + scenario.window_s)
     wall_s = run.manifest["finished_unix_s"] - run.manifest["started_unix_s"]
     return f"{run.run_id} wall time ÷ warm-ups and windows: {wall_s / loaded_s:.2f} (bar <= 1.2)"
 
 
-def _memory(run: Run) -> list[str]:
-    connections = _scenario(run).connections
-    return [
-        f"{run.run_id} client memory, {connections} connections, {key}: {value / 1e6:.0f} MB (bar <= 50 MB)"
-        for key, value in _highest(run, "client_peak_memory_bytes").items()
-    ]
+def _memory(run: Run, scenario: Scenario) -> Iterator[str]:
+    for key, rows in _valid_rows(run, scenario).items():
+        peak_bytes = max(row["client_peak_memory_bytes"] or 0 for row in rows)
+        if peak_bytes:
+            yield (
+                f"{run.run_id} client memory, {scenario.connections} connections, {key}: "
+                f"{peak_bytes / 1e6:.0f} MB (bar <= 50 MB)"
+            )
 
 
-def _highest(run: Run, column: str) -> dict[str, float]:
-    """The highest value of a column over all trials, by client, protocol and depth."""
-    scenario = _scenario(run)
-    highest: dict[str, float] = {}
+def _valid_rows(run: Run, scenario: Scenario) -> dict[str, list[dict[str, Any]]]:
+    """The trials that did something and were not refused, by client, protocol and depth."""
+    keys = {each.name: f"{each.client}/{each.protocol}/{each.in_flight}" for each in scenario.contestants}
+    found: dict[str, list[dict[str, Any]]] = {key: [] for key in sorted(keys.values())}
     for row in run.trials.iter_rows(named=True):
-        contestant = scenario.contestant(row["contestant"])
-        key = f"{contestant.client}/{contestant.protocol}/{contestant.in_flight}"
-        if row[column]:
-            highest[key] = max(highest.get(key, 0.0), float(row[column]))
-    return dict(sorted(highest.items()))
-
-
-def _scenario(run: Run) -> Scenario:
-    return Scenario.from_dict(dict(run.manifest["scenario"]))
+        if row["valid"] and row["goodput_per_s"]:
+            found[keys[row["contestant"]]].append(row)
+    return {key: rows for key, rows in found.items() if rows}
