@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from gapbook.errors import GapbookError
 from gapbook.factors import Cell, Factor, decompose
 
 __all__ = ["lines"]
@@ -17,6 +18,7 @@ _BLOCKS = 10
 _MOST_FACTORS = 12
 _TIME_BAR_S = 2.0
 _MEMORY_BAR_MB = 500
+_BOUND_S = 120.0
 
 
 def lines() -> Iterator[str]:
@@ -24,7 +26,11 @@ def lines() -> Iterator[str]:
     for refused in (0.0, 0.1):
         for count in range(2, _MOST_FACTORS + 1):
             with multiprocessing.get_context("spawn").Pool(1) as pool:
-                took_s, peak_mb = pool.apply(_cost, (count, refused))
+                answer = pool.apply_async(_cost, (count, refused))
+                answer.wait(_BOUND_S)
+                if not answer.ready():  # as of a process that the kernel ended for its memory
+                    raise GapbookError(f"{count} factors: no answer within {_BOUND_S:.0f} s")
+                took_s, peak_mb = answer.get()
             bar = f"  (bar <= {_TIME_BAR_S:g} s, {_MEMORY_BAR_MB} MB)" if count == _MOST_FACTORS else ""
             yield (
                 f"decomposition, {count:>2} factors, {1 << count:>4} cells × {_BLOCKS} blocks, "
