@@ -3,84 +3,84 @@
 from __future__ import annotations
 
 import os
-import subprocess
+import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bench.load import WINDOW_S
-from bench.pairs import Load
-from gapbook.errors import SetupError
+from bench.load import ACCOUNTS, BOUND_S, WINDOW_S
+from bench.pairs import Case, Load
+from bench.programs import run_program
+from gapbook.deployment import Deployment
+from gapbook.errors import ClientError, SetupError
 from gapbook.toolchain import node_path
 
-__all__ = ["CHECKOUT_VARIABLE", "checkout", "keynote_load"]
+__all__ = ["checkout", "keynote_load"]
 
-CHECKOUT_VARIABLE = "BENCH_KEYNOTE"
+_VARIABLE = "BENCH_KEYNOTE"
+_WHAT = "the folder templates/keynote-2 of SpacetimeDB after npm install in it"
 _START, _END = "Starting workers", "All workers finished"
-_COUNTS = "completed within window = "
-_TIMEOUT_S = 180.0
+_COUNTS = re.compile(r"completed within window = (\d+) total completed = (\d+)")
+_PAIRS = 1_000_000
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
-def checkout() -> Path | None:
-    """The prepared checkout; None where none was named. Raises SetupError where it is not prepared."""
-    named = os.environ.get(CHECKOUT_VARIABLE)
+def checkout() -> Path:
+    """The prepared checkout; raises SetupError where none was named, or what was named is not prepared."""
+    named = os.environ.get(_VARIABLE)
     if not named:
-        return None
-    folder = Path(named)
+        raise SetupError(f"{_VARIABLE} is not set; name {_WHAT}")
+    folder = Path(named).expanduser().resolve()
     if not (folder / "src" / "cli.ts").is_file() or not (folder / "node_modules" / "tsx").is_dir():
-        raise SetupError(
-            f"{CHECKOUT_VARIABLE}={named} is no prepared checkout; name the folder templates/keynote-2 of "
-            "SpacetimeDB after npm install in it"
-        )
+        raise SetupError(f"{_VARIABLE}={named} is no prepared checkout; name {_WHAT}")
     return folder
 
 
-def keynote_load(folder: Path, endpoint: dict[str, Any], *, connections: int, in_flight: int) -> Load:
-    """One run of the vendor's load: what it completed in its window, and its CPU from its start to its end."""
-    arguments = ["--seconds", f"{WINDOW_S:.0f}", "--concurrency", str(connections), "--alpha", "0"]
-    process = subprocess.Popen(
-        [
-            str(node_path()),
-            "--import",
-            "tsx",
-            "src/cli.ts",
-            "test-1",
-            *arguments,
-            "--connectors",
-            "spacetimedb",
-        ],
-        cwd=folder,
-        env=os.environ
-        | {
-            "STDB_URL": f"ws://{endpoint['host']}:{endpoint['port']}",
-            "STDB_MODULE": str(endpoint["database"]),
-            "STDB_CONFIRMED_READS": "1" if endpoint.get("confirmed") else "0",
-            "STDB_COMPRESSION": "none",
-            "BENCH_PIPELINED": "1",
-            "MAX_INFLIGHT_PER_WORKER": str(in_flight),
-            "BENCH_PRECOMPUTED_TRANSFER_PAIRS": "1000000",
-            "VERIFY": "0",
-        },
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+def keynote_load(deployment: Deployment, folder: Path, endpoint: Mapping[str, Any], case: Case) -> Load:
+    """One run of the vendor's load: what it completed in its window, and its CPU from its start to its last answer."""
     cpu_s: dict[str, float] = {}
-    counts = last = ""
-    with process:
-        for line in process.stdout or ():
-            for moment in (_START, _END):
-                if moment in line:
-                    cpu_s[moment] = _cpu_s(process.pid)
-            counts = line if _COUNTS in line else counts
-            last = line.strip() or last
-        process.wait(_TIMEOUT_S)
-    if process.returncode != 0 or not counts or len(cpu_s) != 2:
-        raise RuntimeError(f"keynote-2: ended with code {process.returncode}: {last[-300:]}")
-    words = counts.split()
-    within, total = (int(words[words.index("=", words.index(word)) + 1]) for word in ("within", "total"))
-    return Load(within / WINDOW_S, (cpu_s[_END] - cpu_s[_START]) / total * 1e6)
+
+    def on_line(pid: int, line: str) -> None:
+        for moment in (_START, _END):
+            if moment in line:
+                cpu_s[moment] = _cpu_s(pid)
+
+    ended = run_program(
+        deployment,
+        [node_path(), "--import", "tsx", "src/cli.ts", "test-1", *_arguments(case)],
+        name="keynote-2",
+        bound_s=BOUND_S,
+        environment=_environment(deployment, endpoint, case),
+        working_directory=folder,
+        on_line=on_line,
+    )
+    counts = _COUNTS.search(ended.text)
+    if counts is None or len(cpu_s) != 2 or not int(counts[2]):
+        raise ClientError(
+            f"keynote-2: its output is not understood, or no call succeeded: {ended.last_line[-300:]}"
+        )
+    within, total = int(counts[1]), int(counts[2])
+    return Load(within / WINDOW_S, (cpu_s[_END] - cpu_s[_START]) / total * 1e6, total)
+
+
+def _arguments(case: Case) -> list[str]:
+    load = ["--seconds", f"{WINDOW_S:.0f}", "--concurrency", str(case.connections)]
+    return [*load, "--accounts", str(ACCOUNTS), "--alpha", "0", "--connectors", "spacetimedb"]
+
+
+def _environment(deployment: Deployment, endpoint: Mapping[str, Any], case: Case) -> dict[str, str]:
+    """With one in flight its workers await each answer: pipelined, they would poll for it with timers."""
+    return {
+        "STDB_URL": f"ws://{endpoint['host']}:{endpoint['port']}",
+        "STDB_MODULE": str(endpoint["database"]),
+        "STDB_CONFIRMED_READS": "1" if endpoint.get("confirmed") else "0",
+        "STDB_COMPRESSION": "none",
+        "BENCH_PIPELINED": "1" if case.in_flight > 1 else "0",
+        "MAX_INFLIGHT_PER_WORKER": str(case.in_flight),
+        "BENCH_PRECOMPUTED_TRANSFER_PAIRS": str(_PAIRS),
+        "BENCH_RUNS_DIR": str(deployment.directory / "keynote-2"),
+        "VERIFY": "0",
+    }
 
 
 def _cpu_s(pid: int) -> float:

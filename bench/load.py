@@ -1,23 +1,41 @@
-"""Our own clients, run as the harness runs them."""
+"""Our own clients, run as the harness runs them, and the load that they share with their peers."""
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
 
-from bench.pairs import Load
+from bench.pairs import Case, Load
+from bench.programs import Ended, run_program
 from gapbook.clients import ClientRun, configure_load, find_client
 from gapbook.deployment import Deployment
+from gapbook.errors import ClientError
+from gapbook.stacks import Stack
 from gapbook.work import AliasTable
 
-__all__ = ["ACCOUNTS", "WINDOW_S", "configuration", "our_load"]
+__all__ = [
+    "ACCOUNTS",
+    "BOUND_S",
+    "INITIAL_BALANCE",
+    "WINDOW_S",
+    "EndpointLoader",
+    "held_against",
+    "our_load",
+    "program_load",
+]
+
+EndpointLoader: TypeAlias = Callable[[Mapping[str, Any], Case], Load]
 
 ACCOUNTS = 100_000
+INITIAL_BALANCE = 10_000_000
 WINDOW_S = 4.0
+BOUND_S = 60.0
+"""Every program has ended long before, whatever it needs to connect and to prepare."""
 
 
-def configuration(
-    deployment: Deployment, endpoint: dict[str, Any], *, connections: int, in_flight: int
-) -> dict[str, Any]:
+def _configuration(deployment: Deployment, endpoint: Mapping[str, Any], case: Case) -> dict[str, Any]:
     """Closed loop over uniform accounts, no warm-up: what is counted is the whole run, start included."""
     return configure_load(
         endpoint,
@@ -26,8 +44,8 @@ def configuration(
         seed=1,
         alpha=0.0,
         amount_max=1000,
-        connections=connections,
-        in_flight=in_flight,
+        connections=case.connections,
+        in_flight=case.in_flight,
         warmup_s=0.0,
         window_s=WINDOW_S,
         drain_s=10.0,
@@ -35,12 +53,44 @@ def configuration(
     )
 
 
-def our_load(
-    deployment: Deployment, language: str, endpoint: dict[str, Any], *, connections: int, in_flight: int
-) -> Load:
+def our_load(deployment: Deployment, language: str, endpoint: Mapping[str, Any], case: Case) -> Load:
     """One run of the client of a language: its goodput, and its CPU for each attempted operation."""
-    given = configuration(deployment, endpoint, connections=connections, in_flight=in_flight)
     client = find_client(language, endpoint["protocol"])
-    report = ClientRun(client, given, lambda event: None).run(deployment)
+    report = ClientRun(client, _configuration(deployment, endpoint, case), lambda event: None).run(deployment)
     cpu_s = report["cpu_user_s"] + report["cpu_system_s"]
-    return Load(report["window"]["goodput_per_s"], cpu_s / report["attempted"] * 1e6)
+    return Load(report["window"]["goodput_per_s"], cpu_s / report["attempted"] * 1e6, report["acknowledged"])
+
+
+def program_load(
+    deployment: Deployment,
+    program: Path,
+    read: Callable[[dict[str, Any], Ended], Load],
+    endpoint: Mapping[str, Any],
+    case: Case,
+) -> Load:
+    """One run of a program that is given what a client is given; ``read`` says what its JSON report holds.
+
+    Raises ClientError when the program fails or its report is another.
+    """
+    given = json.dumps(_configuration(deployment, endpoint, case))
+    ended = run_program(deployment, [program], name=program.name, bound_s=BOUND_S, given=given)
+    try:
+        return read(json.loads(ended.last_line), ended)
+    except (ValueError, KeyError, TypeError) as error:
+        raise ClientError(
+            f"{program.name}: its report is not understood: {ended.last_line[-300:]}"
+        ) from error
+
+
+def held_against(stack: Stack, load: EndpointLoader) -> Callable[[Case], Load]:
+    """A load on freshly seeded accounts; raises ClientError when it counts more than the server committed."""
+
+    def held(case: Case) -> Load:
+        stack.seed(ACCOUNTS, INITIAL_BALANCE)
+        done = load(stack.endpoint(), case)
+        committed = stack.committed_transfers()
+        if committed is None or committed < done.counted:
+            raise ClientError(f"a load counted {done.counted} transfers, {stack.name} committed {committed}")
+        return done
+
+    return held

@@ -1,78 +1,118 @@
-"""Alternating pairs: ours, theirs, ours, theirs ..., and the ratio of each pair."""
+"""Alternating pairs: ours, theirs, theirs, ours ..., and the ratio of each pair, as rows of one table."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from statistics import median
 
-__all__ = ["Load", "Ratio", "alternate", "run_accounted"]
+__all__ = ["HEADER", "Bars", "Case", "Load", "NotRun", "Ratio", "compare"]
+
+# What the last load left a server to finish is no part of the next one.
+_PAUSE_S = 0.2
+_ROW = "{:<70} {:<8} {:>6} {:>6} {:>7} {:>5}  {:<12} {:>12} {:>12}"
+
+
+@dataclass(frozen=True)
+class Case:
+    """How a load is offered: connections, and requests out on each of them."""
+
+    connections: int
+    in_flight: int
+
+    def __str__(self) -> str:
+        return f"{self.connections} × {self.in_flight}"
 
 
 @dataclass(frozen=True)
 class Load:
-    """What one run of a load generator did: operations a second, and its own CPU for each."""
+    """What one run of a load generator did: operations a second, its own CPU for each, and how many it counted."""
 
     rate_per_s: float
     cpu_us_per_operation: float
+    counted: int
+
+
+@dataclass(frozen=True)
+class Bars:
+    """What the ratios are held against; None where the rate is not compared."""
+
+    goodput: str | None
+    cpu: str
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """Ratios ours / theirs, one a pair."""
+    """Ratios ours / theirs, one a pair, of one quantity; its text is a row under :data:`HEADER`."""
 
     name: str
-    values: tuple[float, ...]
+    quantity: str
+    unit: str
+    pairs: tuple[tuple[float, float], ...]
     bar: str
 
+    @property
+    def values(self) -> tuple[float, ...]:
+        return tuple(ours / theirs for ours, theirs in self.pairs)
+
     def __str__(self) -> str:
-        low, high = min(self.values), max(self.values)
-        return f"{self.name:<58} {median(self.values):5.2f}  [{low:.2f}–{high:.2f}]  n={len(self.values)}  bar {self.bar}"
-
-
-def alternate(
-    name: str,
-    ours: Callable[[], Load],
-    theirs: Callable[[], Load],
-    *,
-    pairs: int,
-    goodput_bar: str,
-    cpu_bar: str,
-) -> list[Ratio]:
-    """Run both in turn and return the ratios of rate and of CPU for each operation."""
-    rates, costs = [], []
-    for pair in range(pairs):
-        first, second = (ours, theirs) if pair % 2 == 0 else (theirs, ours)
-        loads = {first: first(), second: second()}
-        rates.append(loads[ours].rate_per_s / loads[theirs].rate_per_s)
-        costs.append(loads[ours].cpu_us_per_operation / loads[theirs].cpu_us_per_operation)
-    found = [Ratio(f"{name}: CPU an operation", tuple(costs), cpu_bar)]
-    if goodput_bar:
-        found.insert(0, Ratio(f"{name}: goodput", tuple(rates), goodput_bar))
-    return found
-
-
-def run_accounted(command: Sequence[str], *, environment: dict[str, str] | None = None) -> tuple[str, float]:
-    """Run a program to its end; its standard output and the CPU seconds that the kernel accounts to it."""
-    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=errors,
-            env={**os.environ, **(environment or {})},
+        low, middle, high = min(self.values), median(self.values), max(self.values)
+        sides = (
+            f"{median(side):,.{1 if self.unit == 'µs' else 0}f} {self.unit}"
+            for side in zip(*self.pairs, strict=True)
         )
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        output.seek(0)
-        errors.seek(0)
-        text = output.read().decode(errors="replace")
-        if process.returncode != 0:
-            last = errors.read().decode(errors="replace").strip().splitlines()[-1:]
-            raise RuntimeError(f"{command[0]}: ended with code {process.returncode}: {' '.join(last)}")
-    time.sleep(0.2)
-    return text, usage.ru_utime + usage.ru_stime
+        ratios = (f"{ratio:.2f}" for ratio in (middle, low, high))
+        return _ROW.format(self.name, self.quantity, *ratios, len(self.pairs), self.bar, *sides)
+
+
+@dataclass(frozen=True)
+class NotRun:
+    """A comparison that lacks something the person has to name; its text is one line."""
+
+    name: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: not run: {self.why}"
+
+
+HEADER = _ROW.format(
+    "ours ÷ theirs, connections × in flight",
+    "",
+    "median",
+    "lowest",
+    "highest",
+    "pairs",
+    "bar",
+    "ours",
+    "theirs",
+)
+
+_Loader = Callable[[Case], Load]
+
+
+def compare(
+    name: str, cases: Iterable[Case], ours: _Loader, theirs: _Loader, *, pairs: int, bars: Bars
+) -> Iterator[Ratio]:
+    """Run both in turn for each case; yield its ratios of goodput and of CPU an operation once its pairs are done."""
+    for case in cases:
+        done = [_pair(case, ours, theirs, ours_first=number % 2 == 0) for number in range(pairs)]
+        if bars.goodput is not None:
+            rates = tuple((our.rate_per_s, their.rate_per_s) for our, their in done)
+            yield Ratio(f"{name}, {case}", "goodput", "/s", rates, bars.goodput)
+        costs = tuple((our.cpu_us_per_operation, their.cpu_us_per_operation) for our, their in done)
+        yield Ratio(f"{name}, {case}", "CPU", "µs", costs, bars.cpu)
+
+
+def _pair(case: Case, ours: _Loader, theirs: _Loader, *, ours_first: bool) -> tuple[Load, Load]:
+    if ours_first:
+        our = _after_a_pause(ours, case)
+        return our, _after_a_pause(theirs, case)
+    their = _after_a_pause(theirs, case)
+    return _after_a_pause(ours, case), their
+
+
+def _after_a_pause(load: _Loader, case: Case) -> Load:
+    time.sleep(_PAUSE_S)
+    return load(case)

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-from bench.load import ACCOUNTS, WINDOW_S, our_load
-from bench.pairs import Load, Ratio, alternate, run_accounted
+from bench.load import ACCOUNTS, BOUND_S, INITIAL_BALANCE, WINDOW_S, our_load
+from bench.pairs import Bars, Case, Load, Ratio, compare
+from bench.programs import run_program
 from gapbook.deployment import Deployment
+from gapbook.errors import ClientError
 from gapbook.stacks import Durability, StackContext, stack_class
 
 __all__ = ["ratios"]
 
-_CASES = ((1, 1), (8, 1), (50, 1), (1, 64), (50, 64))
+_CASES = (Case(1, 1), Case(8, 1), Case(50, 1), Case(1, 64), Case(50, 64))
 _CALL = f"""\\set source random(0, {ACCOUNTS - 1})
 \\set destination (:source + random(1, {ACCOUNTS - 1})) % {ACCOUNTS}
 \\set amount random(1, 1000)
@@ -20,43 +25,41 @@ SELECT transfer(:source, :destination, :amount);
 """
 
 
-def ratios(deployment: Deployment, pairs: int) -> list[Ratio]:
+def ratios(deployment: Deployment, pairs: int) -> Iterator[Ratio]:
     stack = stack_class("postgres")(StackContext(deployment, Durability("delayed", 500.0)))
     stack.start()
-    stack.seed(ACCOUNTS, 10_000_000)
+    stack.seed(ACCOUNTS, INITIAL_BALANCE)
     endpoint = stack.endpoint()
     pgbench = Path(stack.locate(stack.context.choice).path).parent / "pgbench"
-
-    def theirs(connections: int, in_flight: int) -> Load:
-        script = deployment.directory / f"transfer-{in_flight}.sql"
-        piped = "\\startpipeline\n" + (_CALL + "\\syncpipeline\n") * in_flight + "\\endpipeline\n"
-        script.write_text(_CALL if in_flight == 1 else piped)
-        arguments = ["-n", "-M", "prepared", "-j", "1", "-c", str(connections), "-T", f"{WINDOW_S:.0f}"]
-        address = ["-h", endpoint["host"], "-p", str(endpoint["port"]), "-U", endpoint["user"]]
-        text, cpu_s = run_accounted(
-            [str(pgbench), *arguments, *address, "-f", str(script), endpoint["database"]],
-            environment={"PGPASSWORD": endpoint["password"]},
-        )
-        done, rate = re.search(r"processed: (\d+)", text), re.search(r"tps = ([\d.]+)", text)
-        failed = re.search(r"failed transactions: (\d+)", text)
-        if done is None or rate is None or failed is None or int(failed[1]):
-            raise RuntimeError(
-                f"pgbench: its output is not understood, or transactions failed: {text[-300:]}"
-            )
-        return Load(float(rate[1]) * in_flight, cpu_s / (int(done[1]) * in_flight) * 1e6)
-
-    found = []
-    for connections, in_flight in _CASES:
-        depth = f"{in_flight} in flight" if in_flight > 1 else "1 in flight"
-        found += alternate(
-            f"Postgres client ÷ pgbench, {connections} connections, {depth}",
-            lambda c=connections, d=in_flight: our_load(
-                deployment, "rust", endpoint, connections=c, in_flight=d
-            ),  # type: ignore[misc]
-            lambda c=connections, d=in_flight: theirs(c, d),  # type: ignore[misc]
-            pairs=pairs,
-            goodput_bar=">= 1.0",
-            cpu_bar="<= 1.0",
-        )
+    yield from compare(
+        "Postgres client ÷ pgbench",
+        _CASES,
+        partial(our_load, deployment, "rust", endpoint),
+        partial(_pgbench_load, deployment, pgbench, endpoint),
+        pairs=pairs,
+        bars=Bars(goodput=">= 1.0", cpu="<= 1.0"),
+    )
     stack.stop()
-    return found
+
+
+def _pgbench_load(deployment: Deployment, pgbench: Path, endpoint: Mapping[str, Any], case: Case) -> Load:
+    script = deployment.directory / f"transfer-{case.in_flight}.sql"
+    piped = "\\startpipeline\n" + (_CALL + "\\syncpipeline\n") * case.in_flight + "\\endpipeline\n"
+    script.write_text(_CALL if case.in_flight == 1 else piped)
+    arguments = ["-n", "-M", "prepared", "-j", "1", "-c", str(case.connections), "-T", f"{WINDOW_S:.0f}"]
+    address = ["-h", endpoint["host"], "-p", str(endpoint["port"]), "-U", endpoint["user"]]
+    ended = run_program(
+        deployment,
+        [pgbench, *arguments, *address, "-f", script, endpoint["database"]],
+        name="pgbench",
+        bound_s=BOUND_S,
+        environment={"PGPASSWORD": endpoint["password"]},
+    )
+    done, rate = re.search(r"processed: (\d+)", ended.text), re.search(r"tps = ([\d.]+)", ended.text)
+    failed = re.search(r"failed transactions: (\d+)", ended.text)
+    if done is None or rate is None or failed is None or int(failed[1]):
+        raise ClientError(
+            f"pgbench: its output is not understood, or transactions failed: {ended.last_line[-300:]}"
+        )
+    calls = int(done[1]) * case.in_flight
+    return Load(float(rate[1]) * case.in_flight, ended.cpu_s / calls * 1e6, calls)

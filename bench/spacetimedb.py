@@ -1,117 +1,90 @@
-"""The Rust SpacetimeDB client against a minimal one on the official SDK of 1.2.0, and against the vendor's own load.
+"""The Rust SpacetimeDB client against minimal ones on the official SDKs, and against the vendor's own load.
 
-The vendor's load speaks the protocol of 2.x only: its pairs run on the server that ``BENCH_SPACETIMEDB`` names (the
-path of a spacetimedb-standalone of 2.x), with and without confirmed reads.
+The SDK of 1.2.0 meets the server that we compile. The SDK of 2.8.3 and the vendor's load meet a 2.x server, with
+and without confirmed reads: the program that ``BENCH_SPACETIMEDB`` names, else the one that ``servers=`` would find.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
-from bench.keynote import CHECKOUT_VARIABLE, checkout, keynote_load
-from bench.load import ACCOUNTS, configuration, our_load
-from bench.pairs import Load, Ratio, alternate
+from bench.keynote import checkout, keynote_load
+from bench.load import EndpointLoader, held_against, our_load
+from bench.pairs import Bars, Case, NotRun, Ratio, compare
+from bench.peers import built_peers, peer_load
 from gapbook.deployment import Deployment
-from gapbook.paths import CHECKOUT, cache_directory, hash_files
-from gapbook.setup import CARGO_HINT
+from gapbook.errors import SetupError
 from gapbook.stacks import Durability, ServerChoice, Stack, StackContext, stack_class
-from gapbook.toolchain import require_tool, run_step
 
 __all__ = ["ratios"]
 
-_PEER = CHECKOUT / "bench" / "rust" / "sdk-peer"
-_CASES = ((50, 1), (50, 64))
-_VENDOR_CASES = ((50, 1), (50, 40))
 _SERVER_VARIABLE = "BENCH_SPACETIMEDB"
-_TIMEOUT_S = 60.0
+_CASES = (Case(50, 1), Case(50, 40))
+_CONFIRMED = {"not confirmed": Durability("delayed"), "confirmed": Durability("fsync-per-commit")}
+_VENDOR_BARS = Bars(goodput=">= 1.0", cpu="<= 0.3")
+_SDK_BARS = Bars(goodput=None, cpu="<= 0.5")
 
 
-def _built_peer() -> str:
-    sources = [*_PEER.rglob("*.rs"), _PEER / "Cargo.toml", _PEER / "Cargo.lock"]
-    target = cache_directory() / "bench" / hash_files(sources, _PEER)[:16]
-    run_step(
-        "SDK peer",
-        [require_tool("cargo", CARGO_HINT), "build", "--release", "--locked"],
-        expected_s=240,
-        environment={"CARGO_TARGET_DIR": str(target)},
-        working_directory=_PEER,
-    )
-    return str(target / "release" / "sdk-peer")
+def ratios(deployment: Deployment, pairs: int) -> Iterator[Ratio | NotRun]:
+    peers = built_peers()
+    try:
+        choice, version = _newer_server()
+    except SetupError as error:
+        yield NotRun("SpacetimeDB client on a 2.x server", str(error))
+    else:
+        yield from _against_vendor(deployment, pairs, choice, version)
+        for confirmed, durability in _CONFIRMED.items():
+            stack = _stack(deployment, durability, choice)
+            name = f"SpacetimeDB {version} client ÷ official SDK 2.8.3, {confirmed}"
+            sdk = partial(peer_load, deployment, peers / "sdk-peer-2")
+            yield from _against(deployment, pairs, stack, name, sdk, _SDK_BARS)
+    stack = _stack(deployment, Durability("delayed", 500.0), ServerChoice())
+    name = f"SpacetimeDB {stack.own_version()} client ÷ official SDK 1.2.0"
+    sdk = partial(peer_load, deployment, peers / "sdk-peer-1")
+    yield from _against(deployment, pairs, stack, name, sdk, _SDK_BARS)
 
 
-def ratios(deployment: Deployment, pairs: int) -> list[Ratio]:
-    return [*_against_keynote(deployment, pairs), *_against_sdk(deployment, pairs)]
+def _against_vendor(
+    deployment: Deployment, pairs: int, choice: ServerChoice, version: str
+) -> Iterator[Ratio | NotRun]:
+    try:
+        vendor = partial(keynote_load, deployment, checkout())
+    except SetupError as error:
+        yield NotRun("SpacetimeDB client ÷ vendor's TypeScript load", str(error))
+        return
+    for confirmed, durability in _CONFIRMED.items():
+        stack = _stack(deployment, durability, choice)
+        name = f"SpacetimeDB {version} client ÷ vendor's TypeScript, {confirmed}"
+        yield from _against(deployment, pairs, stack, name, vendor, _VENDOR_BARS)
 
 
-def _against_keynote(deployment: Deployment, pairs: int) -> list[Ratio]:
-    folder, binary = checkout(), os.environ.get(_SERVER_VARIABLE)
-    if folder is None or binary is None:
-        print(
-            "SpacetimeDB client ÷ vendor's TypeScript load: not run: name a prepared checkout of "
-            f"templates/keynote-2 by {CHECKOUT_VARIABLE} and a 2.x server by {_SERVER_VARIABLE}"
-        )
-        return []
-    found = []
-    for durability in (Durability("delayed", 500.0), Durability("fsync-per-commit")):
-        choice = ServerChoice(binary=Path(binary))
-        stack = stack_class("spacetimedb")(StackContext(deployment, durability, choice))
-        stack.start()
-
-        def ours(connections: int, in_flight: int, stack: Stack = stack) -> Load:
-            stack.seed(ACCOUNTS, 10_000_000)
-            return our_load(
-                deployment, "rust", stack.endpoint(), connections=connections, in_flight=in_flight
-            )
-
-        def theirs(connections: int, in_flight: int, stack: Stack = stack, folder: Path = folder) -> Load:
-            stack.seed(ACCOUNTS, 10_000_000)
-            return keynote_load(folder, stack.endpoint(), connections=connections, in_flight=in_flight)
-
-        for connections, in_flight in _VENDOR_CASES:
-            found += alternate(
-                f"SpacetimeDB client ÷ vendor's TypeScript, {connections} × {in_flight}, {durability.kind}",
-                lambda c=connections, d=in_flight: ours(c, d),  # type: ignore[misc]
-                lambda c=connections, d=in_flight: theirs(c, d),  # type: ignore[misc]
-                pairs=pairs,
-                goodput_bar=">= 1.0",
-                cpu_bar="<= 0.3",
-            )
-        stack.stop()
-    return found
-
-
-def _against_sdk(deployment: Deployment, pairs: int) -> list[Ratio]:
-    peer = _built_peer()
-    stack = stack_class("spacetimedb")(StackContext(deployment, Durability("delayed", 500.0)))
-    stack.start()
-
-    def ours(connections: int, in_flight: int) -> Load:
-        stack.seed(ACCOUNTS, 10_000_000)
-        return our_load(deployment, "rust", stack.endpoint(), connections=connections, in_flight=in_flight)
-
-    def theirs(connections: int, in_flight: int) -> Load:
-        stack.seed(ACCOUNTS, 10_000_000)
-        given = configuration(deployment, stack.endpoint(), connections=connections, in_flight=in_flight)
-        done = subprocess.run(
-            [peer], input=json.dumps(given), capture_output=True, text=True, check=False, timeout=_TIMEOUT_S
-        )
-        if done.returncode != 0:
-            raise RuntimeError(f"sdk-peer: ended with code {done.returncode}: {done.stderr.strip()[-300:]}")
-        report = json.loads(done.stdout.strip().splitlines()[-1])
-        return Load(report["goodput_per_s"], report["cpu_per_call_s"] * 1e6)
-
-    found = []
-    for connections, in_flight in _CASES:
-        found += alternate(
-            f"SpacetimeDB client ÷ official SDK, {connections} connections, {in_flight} in flight",
-            lambda c=connections, d=in_flight: ours(c, d),  # type: ignore[misc]
-            lambda c=connections, d=in_flight: theirs(c, d),  # type: ignore[misc]
-            pairs=pairs,
-            goodput_bar="",
-            cpu_bar="<= 0.5",
-        )
+def _against(
+    deployment: Deployment, pairs: int, stack: Stack, name: str, theirs: EndpointLoader, bars: Bars
+) -> Iterator[Ratio]:
+    """Our client beside another load on one server, which each run finds fresh."""
+    ours = held_against(stack, partial(our_load, deployment, "rust"))
+    yield from compare(name, _CASES, ours, held_against(stack, theirs), pairs=pairs, bars=bars)
     stack.stop()
-    return found
+
+
+def _stack(deployment: Deployment, durability: Durability, choice: ServerChoice) -> Stack:
+    return stack_class("spacetimedb")(StackContext(deployment, durability, choice))
+
+
+def _newer_server() -> tuple[ServerChoice, str]:
+    """A 2.x server and its version; raises SetupError saying how to get one."""
+    spacetimedb = stack_class("spacetimedb")
+    named = os.environ.get(_SERVER_VARIABLE)
+    if not named:
+        choice = ServerChoice(version=spacetimedb.facts["native"]["newer_version"])
+        return choice, spacetimedb.located(choice).version
+    binary = Path(named).expanduser().resolve()
+    if not binary.is_file():
+        raise SetupError(f"{_SERVER_VARIABLE}={named} is no file; name a spacetimedb-standalone of 2.x")
+    version = spacetimedb.locate(ServerChoice(binary=binary)).version
+    if not version.startswith("2."):
+        raise SetupError(f"{_SERVER_VARIABLE}={named} is {version}; name a spacetimedb-standalone of 2.x")
+    return ServerChoice(binary=binary), version

@@ -1,0 +1,45 @@
+"""The peers in Rust, minimal clients on the official SDKs: built once, run like a client."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from bench.load import program_load
+from bench.pairs import Case, Load
+from bench.programs import Ended
+from gapbook.deployment import Deployment
+from gapbook.paths import CHECKOUT, cache_directory
+from gapbook.setup import CARGO_HINT
+from gapbook.toolchain import require_tool, run_step
+
+__all__ = ["built_peers", "peer_load"]
+
+_WORKSPACE = CHECKOUT / "bench" / "rust"
+_EXPECTED_S = 480.0
+
+
+def built_peers() -> Path:
+    """The folder of the peers' programs, built first where they are not up to date."""
+    target = cache_directory() / "build" / "peers-target"
+    with contextlib.redirect_stdout(sys.stderr):  # the table has standard output for itself
+        run_step(
+            "SDK peers",
+            [require_tool("cargo", CARGO_HINT), "build", "--release", "--locked"],
+            expected_s=_EXPECTED_S,
+            environment={"CARGO_TARGET_DIR": str(target)},
+            working_directory=_WORKSPACE,
+        )
+    return target / "release"
+
+
+def peer_load(deployment: Deployment, program: Path, endpoint: Mapping[str, Any], case: Case) -> Load:
+    """One run of a peer: goodput, and CPU a call, both inside its window."""
+    return program_load(deployment, program, _read, endpoint, case)
+
+
+def _read(report: dict[str, Any], _ended: Ended) -> Load:
+    return Load(report["goodput_per_s"], report["cpu_per_call_s"] * 1e6, report["committed"])
