@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from bench import decomposition, http, postgres, spacetimedb, stored, unchanged
 from bench.pairs import HEADER, NotRun, Ratio
-from gapbook.deployment import Deployment
+from gapbook.deploy.deployment import Deployment
 from gapbook.errors import GapbookError
 
 _PAIRED: Mapping[str, Callable[[Deployment, int], Iterator[Ratio | NotRun]]] = {

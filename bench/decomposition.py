@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gapbook.errors import GapbookError
-from gapbook.factors import Cell, Factor, decompose
+from gapbook.method.factors import Cell, Factor, decompose
 
 __all__ = ["lines"]
 

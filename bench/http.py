@@ -9,10 +9,10 @@ from functools import partial
 from bench.load import BOUND_S, WINDOW_S, our_load
 from bench.pairs import Bars, Case, Load, Ratio, compare
 from bench.programs import run_program
-from gapbook.deployment import Deployment
+from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.toolchain import require_tool
 from gapbook.errors import ClientError
-from gapbook.nullserver import null_server
-from gapbook.toolchain import require_tool
+from gapbook.load.null_server import null_server
 
 __all__ = ["ratios"]
 

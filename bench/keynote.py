@@ -11,9 +11,9 @@ from typing import Any
 from bench.load import ACCOUNTS, BOUND_S, WINDOW_S
 from bench.pairs import Case, Load
 from bench.programs import run_program
-from gapbook.deployment import Deployment
+from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.toolchain import node_path
 from gapbook.errors import ClientError, SetupError
-from gapbook.toolchain import node_path
 
 __all__ = ["checkout", "keynote_load"]
 

@@ -9,11 +9,11 @@ from typing import Any, TypeAlias
 
 from bench.pairs import Case, Load
 from bench.programs import Ended, run_program
-from gapbook.clients import ClientRun, configure_load, find_client
-from gapbook.deployment import Deployment
+from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.stack import Stack
 from gapbook.errors import ClientError
-from gapbook.stacks import Stack
-from gapbook.work import AliasTable
+from gapbook.load.client import ClientRun, configure_load, find_client
+from gapbook.model.work import AliasTable
 
 __all__ = [
     "ACCOUNTS",

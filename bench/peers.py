@@ -11,10 +11,10 @@ from typing import Any
 from bench.load import program_load
 from bench.pairs import Case, Load
 from bench.programs import Ended
-from gapbook.deployment import Deployment
+from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.setup import CARGO_HINT
+from gapbook.deploy.toolchain import require_tool, run_step
 from gapbook.paths import CHECKOUT, cache_directory
-from gapbook.setup import CARGO_HINT
-from gapbook.toolchain import require_tool, run_step
 
 __all__ = ["built_peers", "peer_load"]
 

@@ -11,9 +11,9 @@ from typing import Any
 from bench.load import ACCOUNTS, BOUND_S, INITIAL_BALANCE, WINDOW_S, our_load
 from bench.pairs import Bars, Case, Load, Ratio, compare
 from bench.programs import run_program
-from gapbook.deployment import Deployment
+from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.stack import Durability, StackContext, stack_class
 from gapbook.errors import ClientError
-from gapbook.stacks import Durability, StackContext, stack_class
 
 __all__ = ["ratios"]
 

@@ -15,9 +15,9 @@ from bench.keynote import checkout, keynote_load
 from bench.load import EndpointLoader, held_against, our_load
 from bench.pairs import Bars, Case, NotRun, Ratio, compare
 from bench.peers import built_peers, peer_load
-from gapbook.deployment import Deployment
+from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.stack import Durability, ServerChoice, Stack, StackContext, stack_class
 from gapbook.errors import SetupError
-from gapbook.stacks import Durability, ServerChoice, Stack, StackContext, stack_class
 
 __all__ = ["ratios"]
 

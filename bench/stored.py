@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from gapbook.book import chapters
+from gapbook.book.build import chapters
 from gapbook.errors import RecordError
-from gapbook.record import Run, latest_published
-from gapbook.scenario import Scenario
+from gapbook.record.run import Run, latest_published
+from gapbook.trial.scenario import Scenario
 
 __all__ = ["lines"]
 

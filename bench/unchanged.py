@@ -11,9 +11,9 @@ from typing import Any
 from bench.load import program_load
 from bench.pairs import Bars, Case, Load, NotRun, Ratio, compare
 from bench.programs import Ended
-from gapbook.clients import find_client, rust_binary
-from gapbook.deployment import Deployment
-from gapbook.nullserver import null_server
+from gapbook.deploy.deployment import Deployment
+from gapbook.load.client import find_client, rust_binary
+from gapbook.load.null_server import null_server
 
 __all__ = ["ratios"]
 

@@ -8,7 +8,7 @@ What notebooks use:
 """
 
 from gapbook.chapter import Chapter
-from gapbook.claims import claim
-from gapbook.factors import Factor
+from gapbook.claims.claim import claim
+from gapbook.method.factors import Factor
 
 __all__ = ["Chapter", "Factor", "claim"]

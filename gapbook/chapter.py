@@ -6,16 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from gapbook.campaign import obtain_run
-from gapbook.choices import absent_versions, parse_choices
+from gapbook.deploy.stack import Durability, ServerChoice
 from gapbook.errors import GapbookError, ParameterError, SetupError
-from gapbook.exhibits import Exhibits
-from gapbook.findings import scenario_of
+from gapbook.method.findings import scenario_of
+from gapbook.model.plan import make_plan
+from gapbook.pages.results import Exhibits
 from gapbook.parameters import PARAMETERS, check_parameters
-from gapbook.plan import make_plan
-from gapbook.record import Run
-from gapbook.scenario import Contestant, Scenario, Workload
-from gapbook.stacks import Durability, ServerChoice
+from gapbook.record.run import Run
+from gapbook.trial.campaign import obtain_run
+from gapbook.trial.scenario import Contestant, Scenario, Workload
+from gapbook.trial.servers import absent_versions, parse_choices
 
 __all__ = ["Chapter"]
 
@@ -56,7 +56,7 @@ class Chapter:
     ) -> Contestant:
         """One contestant, a full set of levels; raises ParameterError when a level does not exist.
 
-        ``settings`` are those of :class:`gapbook.scenario.Contestant` that are not as the scenario has them.
+        ``settings`` are those of :class:`gapbook.trial.scenario.Contestant` that are not as the scenario has them.
         """
         return Contestant(name, system, access, tier, client, in_flight, **settings)
 
@@ -84,7 +84,7 @@ class Chapter:
 
         A contestant of a server version that is not on this machine is left out, and the run says so.
         ``varies`` names the promises (``durability``, ``isolation``) that are a factor of the chapter;
-        ``trials_per_block`` the contestants that have not one trial in each (:func:`gapbook.plan.make_plan`).
+        ``trials_per_block`` the contestants that have not one trial in each (:func:`gapbook.model.plan.make_plan`).
         """
         given = self.parameters
         scenario = Scenario(

@@ -19,10 +19,11 @@ from typing import TextIO
 # Jupyter's path library warns where no session directory exists; it then takes another and all is well.
 warnings.filterwarnings("ignore", module="platformdirs")
 
-from gapbook import book, setup  # noqa: E402
+from gapbook.book import build  # noqa: E402
+from gapbook.deploy import setup  # noqa: E402
 from gapbook.errors import GapbookError  # noqa: E402
+from gapbook.pages.refused import mostly_refused  # noqa: E402
 from gapbook.parameters import PARAMETERS, parse_assignment  # noqa: E402
-from gapbook.refused import mostly_refused  # noqa: E402
 
 __all__ = ["main"]
 
@@ -123,7 +124,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     run = commands.add_parser("run", help="execute a chapter live and render its page")
-    run.add_argument("chapter", help=f"one of: {', '.join(book.chapters())}")
+    run.add_argument("chapter", help=f"one of: {', '.join(build.chapters())}")
     parameters = "; ".join(f"{p.name}: {p.help}" for p in PARAMETERS.values())
     run.add_argument(
         "-p", dest="assignments", metavar="NAME=VALUE", action="append", default=[], help=parameters
@@ -131,8 +132,8 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--no-page", action="store_true", help="measure only, do not render the book")
     run.set_defaults(command=_run, kept="trials finished so far are kept (-p source=resume)")
 
-    build = commands.add_parser("book", help="build the published book from stored runs (no server)")
-    build.set_defaults(command=lambda chosen: _say_page(book.build_published()))
+    book = commands.add_parser("book", help="build the published book from stored runs (no server)")
+    book.set_defaults(command=lambda chosen: _say_page(build.build_published()))
 
     install = commands.add_parser("setup", help="build clients, install servers")
     install.add_argument("--book", action="store_true", help="build the published book meanwhile")
@@ -145,16 +146,16 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run(chosen: argparse.Namespace) -> int:
     parameters = dict(parse_assignment(text) for text in chosen.assignments)
-    with book.own_build() as folder:
-        executed = book.execute_chapter(
+    with build.own_build() as folder:
+        executed = build.execute_chapter(
             chosen.chapter, {"source": "live", **parameters}, folder=folder / "executed"
         )
         print(f"executed notebook: {executed}")
         if not chosen.no_page:
-            _say_page(book.build_with(chosen.chapter, executed, folder))
+            _say_page(build.build_with(chosen.chapter, executed, folder))
     if parameters.get("source", "live") not in {"live", "resume"}:
         return 0
-    lines = [line for run in book.runs_shown(chosen.chapter, executed) if (line := mostly_refused(run))]
+    lines = [line for run in build.runs_shown(chosen.chapter, executed) if (line := mostly_refused(run))]
     for line in lines:
         print(f"gapbook: {line}", file=sys.stderr)
     return _MOSTLY_REFUSED if lines else 0
@@ -162,13 +163,13 @@ def _run(chosen: argparse.Namespace) -> int:
 
 def _show_book() -> None:
     """Something to read while servers compile; that it cannot be built is no reason not to set up."""
-    built_before = book.published_page()
+    built_before = build.published_page()
     if built_before is not None:
         print(f"the published book, to read meanwhile: {built_before}   (gapbook book builds it anew)")
         return
     print("the published book: started, about 2 min; servers and clients are built meanwhile")
     try:
-        _say_page(book.build_published())
+        _say_page(build.build_published())
     except GapbookError as error:
         print(f"gapbook: {error}", file=sys.stderr)
 

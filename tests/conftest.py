@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from gapbook.deployment import Deployment
-from gapbook.stacks import Durability, Stack, StackContext, stack_class
+from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.stack import Durability, Stack, StackContext, stack_class
 
 DELAYED = Durability("delayed", 500.0)
 

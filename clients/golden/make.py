@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gapbook.work import REDRAW_BOTH, AliasTable, draw_transfers
+from gapbook.model.work import REDRAW_BOTH, AliasTable, draw_transfers
 
 HERE = Path(__file__).parent
 OPERATIONS = 1000

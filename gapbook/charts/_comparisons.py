@@ -20,7 +20,7 @@ from gapbook.charts._marks import (
 )
 from gapbook.charts._scale import LogScale, log_domain, log_ticks
 from gapbook.charts._text import measure, wrap
-from gapbook.interval import Interval, format_factor
+from gapbook.method.interval import Interval, format_factor
 
 __all__ = ["Comparison", "Condition", "comparisons"]
 

@@ -31,7 +31,7 @@ from gapbook.charts._marks import (
 from gapbook.charts._scale import LogScale, log_domain, short_estimate
 from gapbook.charts._text import measure, wrap
 from gapbook.charts._tokens import system_token
-from gapbook.interval import Interval, format_count
+from gapbook.method.interval import Interval, format_count
 
 __all__ = ["Cell", "Contestant", "Trial", "contestants"]
 

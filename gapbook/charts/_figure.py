@@ -11,9 +11,9 @@ from typing import Literal
 
 import vl_convert
 
-from gapbook import page
 from gapbook.charts._canvas import Canvas, Drawing
 from gapbook.charts._tokens import Theme, recolour
+from gapbook.pages import page
 
 __all__ = ["PHONE_WIDTH", "WIDE_WIDTH", "Figure", "Table", "build"]
 

@@ -12,7 +12,7 @@ from gapbook.charts._frame import KeyItem, Provenance, draw_axis, draw_footer, d
 from gapbook.charts._scale import LogScale, log_domain, log_ticks
 from gapbook.charts._text import measure, wrap
 from gapbook.charts._tokens import system_token
-from gapbook.interval import format_count
+from gapbook.method.interval import format_count
 
 __all__ = ["LatencySeries", "LatencyTrial", "latency"]
 

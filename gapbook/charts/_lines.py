@@ -13,7 +13,7 @@ from gapbook.charts._marks import key_dots, key_interval
 from gapbook.charts._scale import LogScale, log_domain, log_ticks, short_count
 from gapbook.charts._text import measure
 from gapbook.charts._tokens import system_token
-from gapbook.interval import Interval
+from gapbook.method.interval import Interval
 
 __all__ = ["Line", "LinePoint", "lines"]
 

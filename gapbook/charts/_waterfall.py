@@ -32,7 +32,7 @@ from gapbook.charts._marks import (
 from gapbook.charts._scale import LogScale, log_domain
 from gapbook.charts._text import measure, wrap
 from gapbook.charts._tokens import FAMILIES, system_token
-from gapbook.interval import Interval, format_count, format_factor
+from gapbook.method.interval import Interval, format_count, format_factor
 
 __all__ = ["Closing", "Endpoint", "Step", "close", "waterfall"]
 

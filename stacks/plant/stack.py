@@ -11,20 +11,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gapbook import stacks
-from gapbook.clients import rust_binary
-from gapbook.deployment import Process, log_tail, require_port_free
+from gapbook.deploy import stack
+from gapbook.deploy.deployment import Process, log_tail, require_port_free
+from gapbook.deploy.stack import Durability, Server, ServerChoice
 from gapbook.errors import SetupError, StackError
-from gapbook.stacks import Durability, Server, ServerChoice
+from gapbook.load.client import rust_binary
 
 _PROGRAM = "gap-plant"
 _TIMEOUT_S = 30.0
 
 
-class Stack(stacks.Stack):
-    """See :class:`gapbook.stacks.Stack`; what machine is simulated comes with the clients' endpoint."""
+class Stack(stack.Stack):
+    """See :class:`gapbook.deploy.stack.Stack`; what machine is simulated comes with the clients' endpoint."""
 
-    def __init__(self, context: stacks.StackContext) -> None:
+    def __init__(self, context: stack.StackContext) -> None:
         super().__init__(context)
         self._process: Process | None = None
         self._control: socket.socket | None = None
@@ -41,7 +41,7 @@ class Stack(stacks.Stack):
         if choice.endpoint:
             raise SetupError("plant: runs only as our own process; name no URL, or a binary of gap-plant")
         binary = choice.binary or rust_binary(_PROGRAM, "plant:")
-        return Server(str(binary), _version(binary), stacks.sha256_of(binary))
+        return Server(str(binary), _version(binary), stack.sha256_of(binary))
 
     # --- life ---------------------------------------------------------------------------------
     def start(self) -> None:

@@ -23,11 +23,11 @@ import psycopg
 from numpy.typing import NDArray
 from psycopg import sql
 
-from gapbook import stacks
-from gapbook.deployment import Process, Undo, free_port, require_port_free
+from gapbook.deploy import stack
+from gapbook.deploy.deployment import Process, Undo, free_port, require_port_free
+from gapbook.deploy.module import load_module_facts
+from gapbook.deploy.stack import Durability, Server, ServerChoice
 from gapbook.errors import SetupError, StackError
-from gapbook.modules import load_module_facts
-from gapbook.stacks import Durability, Server, ServerChoice
 
 _MODULE = load_module_facts("postgres")
 _ROLE = "bank"
@@ -48,10 +48,10 @@ _SETTINGS_READ_BACK = (
 )
 
 
-class Stack(stacks.Stack):
-    """See :class:`gapbook.stacks.Stack`; committed transfers are counted by the table's own statistics."""
+class Stack(stack.Stack):
+    """See :class:`gapbook.deploy.stack.Stack`; committed transfers are counted by the table's own statistics."""
 
-    def __init__(self, context: stacks.StackContext) -> None:
+    def __init__(self, context: stack.StackContext) -> None:
         super().__init__(context)
         self._process: Process | None = None
         self._admin: psycopg.Connection[Any] | None = None
@@ -80,7 +80,7 @@ class Stack(stacks.Stack):
         if printed.returncode != 0 or "PostgreSQL" not in printed.stdout:
             said = (printed.stdout or printed.stderr).strip().partition("\n")[0]
             raise SetupError(f"postgres: {binary} is no Postgres server; --version says {said[:100]!r}")
-        return Server(str(binary), printed.stdout.strip(), stacks.sha256_of(binary))
+        return Server(str(binary), printed.stdout.strip(), stack.sha256_of(binary))
 
     # --- life ---------------------------------------------------------------------------------
     def start(self) -> None:

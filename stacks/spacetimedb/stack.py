@@ -25,12 +25,12 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from numpy.typing import NDArray
 
-from gapbook import stacks
-from gapbook.deployment import Process, Undo, free_port, log_tail, require_port_free
+from gapbook.deploy import stack
+from gapbook.deploy.deployment import Process, Undo, free_port, log_tail, require_port_free
+from gapbook.deploy.stack import Durability, Server, ServerChoice
+from gapbook.deploy.toolchain import require_tool, run_step
 from gapbook.errors import SetupError, StackError
 from gapbook.paths import CHECKOUT, cache_directory
-from gapbook.stacks import Durability, Server, ServerChoice
-from gapbook.toolchain import require_tool, run_step
 
 _MODULE = CHECKOUT / "modules" / "spacetimedb"
 _READY_TIMEOUT_S = 30.0
@@ -44,15 +44,15 @@ _TRANSACTION_COUNTER = re.compile(r"spacetime_num_txns_total\{(.*)\} (\d+)")
 _LABEL = re.compile(r'(\w+)="([^"]*)"')
 
 
-class Stack(stacks.Stack):
-    """See :class:`gapbook.stacks.Stack`.
+class Stack(stack.Stack):
+    """See :class:`gapbook.deploy.stack.Stack`.
 
     Each seeding starts the server anew: republishing into a running 1.2.0 leaves the earlier log's
     two file handles and its fsync timer behind, so that the n-th trial would pay for n of them.
     A server that the reader named cannot be restarted; its database is cleared instead.
     """
 
-    def __init__(self, context: stacks.StackContext) -> None:
+    def __init__(self, context: stack.StackContext) -> None:
         super().__init__(context)
         self._directory = self.deployment.directory / f"spacetimedb-{secrets.token_hex(4)}"
         self._process: Process | None = None
@@ -86,7 +86,7 @@ class Stack(stacks.Stack):
         binary = choice.binary or cls._binary(choice.version)
         if not binary.is_file():
             raise SetupError(cls._how_to_get(binary, choice.version))
-        return Server(str(binary), _version_of(binary), stacks.sha256_of(binary), stacks.built_note(binary))
+        return Server(str(binary), _version_of(binary), stack.sha256_of(binary), stack.built_note(binary))
 
     @classmethod
     def _how_to_get(cls, binary: Path, version: str | None) -> str:
@@ -485,7 +485,7 @@ class _Running:
     def server(self) -> Server:
         program = Path(f"/proc/{self.pid}/exe")
         path = program.readlink()
-        return Server(str(path), self.version, stacks.sha256_of(program), stacks.built_note(path))
+        return Server(str(path), self.version, stack.sha256_of(program), stack.built_note(path))
 
 
 def _listening_processes(port: int) -> Iterator[int]:

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gapbook import stacks
-from gapbook.deployment import Process
+from gapbook.deploy import stack
+from gapbook.deploy.deployment import Process
+from gapbook.deploy.stack import Durability, Server, ServerChoice
 from gapbook.errors import SetupError, StackError
 from gapbook.paths import CHECKOUT
-from gapbook.stacks import Durability, Server, ServerChoice
 
 _MODULE = CHECKOUT / "modules" / "sqlite"
 _ISOLATION = "serializable"
@@ -38,12 +38,12 @@ _SETTINGS_READ_BACK = (
 )
 
 
-class Stack(stacks.Stack):
-    """See :class:`gapbook.stacks.Stack`; each seeding makes the database file anew."""
+class Stack(stack.Stack):
+    """See :class:`gapbook.deploy.stack.Stack`; each seeding makes the database file anew."""
 
     counts_commits = False
 
-    def __init__(self, context: stacks.StackContext) -> None:
+    def __init__(self, context: stack.StackContext) -> None:
         super().__init__(context)
         self._directory = self.deployment.directory / f"sqlite-{secrets.token_hex(4)}"
         self._path = self._directory / "bank.sqlite"
@@ -65,7 +65,7 @@ class Stack(stacks.Stack):
             )
         library = _loaded_library()
         version = f"{sqlite3.sqlite_version} (seeds and audits; each client and tier embeds its own)"
-        return Server(str(library), version, stacks.sha256_of(library))
+        return Server(str(library), version, stack.sha256_of(library))
 
     # --- life ---------------------------------------------------------------------------------
     def start(self) -> None:

@@ -15,9 +15,9 @@ from typing import Any
 import psutil
 from playwright.sync_api import Page
 
-from gapbook.book import chapters, overviews
+from gapbook.book.build import chapters, overviews
 from gapbook.paths import tool_path
-from gapbook.record import Run, load_run
+from gapbook.record.run import Run, load_run
 
 __all__ = ["CHAPTER", "Open", "Site", "Visit", "build", "gapbook", "measure"]
 

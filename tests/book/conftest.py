@@ -18,7 +18,7 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, sync_playwright
 
 from gapbook.paths import CHECKOUT, tool_path
-from gapbook.record import latest_published, published_folder
+from gapbook.record.run import latest_published, published_folder
 from tests.book.book_site import CHAPTER, Open, Site, Visit, build, gapbook, measure
 
 _ARGUMENTS = [

@@ -13,10 +13,10 @@ from pathlib import Path
 import papermill
 import pytest
 
-from gapbook import book
+from gapbook.book import build
+from gapbook.book.notebook import read_text_notebook
 from gapbook.charts._tokens import TOKENS
 from gapbook.cli import main
-from gapbook.notebook import read_text_notebook
 from gapbook.paths import CHECKOUT
 from tests.book.book_site import CHAPTER, Open, Site, gapbook
 
@@ -279,7 +279,7 @@ def test_notebook_of_a_page_runs_as_it_is_offered(site: Site, visit: Open, tmp_p
 
 
 def test_notebooks_are_offered_in_the_order_in_which_they_run(site: Site) -> None:
-    for name in (*book.chapters(), *book.overviews()):
+    for name in (*build.chapters(), *build.overviews()):
         offered = site.folder / "_sources" / "notebooks" / f"{name}.ipynb"
         if offered.is_file():
             ran = [
@@ -316,7 +316,7 @@ def test_run_whose_file_is_gone_is_refused_before_rendering(own_site: Site, tmp_
 def test_book_without_a_published_run_says_so_in_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(book, "published_folder", lambda chapter: CHECKOUT / "results" / f"no-{chapter}")
+    monkeypatch.setattr(build, "published_folder", lambda chapter: CHECKOUT / "results" / f"no-{chapter}")
     assert main(["book"]) == 2
     said = capsys.readouterr()
     assert said.out == ""

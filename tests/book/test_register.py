@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
+from gapbook.pages.register import Register
 from gapbook.paths import CHECKOUT
-from gapbook.register import Register
 
 _STATIC = CHECKOUT / "book" / "_static"
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from gapbook import warden
+from gapbook.deploy import warden
 from gapbook.paths import CHECKOUT
 
 CHAPTER = "both-optimized"

@@ -11,14 +11,14 @@ from typing import Any
 import psutil
 import pytest
 
-from gapbook.campaign import obtain_run
+from gapbook.deploy.stack import Durability
 from gapbook.errors import RecordError
-from gapbook.histograms import decode_histogram
-from gapbook.journal import Journal
-from gapbook.plan import make_plan
-from gapbook.record import Run
-from gapbook.scenario import Contestant, Scenario, Workload
-from gapbook.stacks import Durability
+from gapbook.model.plan import make_plan
+from gapbook.record.histograms import decode_histogram
+from gapbook.record.journal import Journal
+from gapbook.record.run import Run
+from gapbook.trial.campaign import obtain_run
+from gapbook.trial.scenario import Contestant, Scenario, Workload
 
 _IN_FLIGHT = 16
 _ROUND_TRIP_MS = 5.0

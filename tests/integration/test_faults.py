@@ -17,19 +17,20 @@ from typing import Any
 import polars as pl
 import pytest
 
-from gapbook import cli, clients, warden
-from gapbook.book import execute_chapter
-from gapbook.campaign import obtain_run
+from gapbook import cli
+from gapbook.book.build import execute_chapter
 from gapbook.chapter import Chapter
-from gapbook.clients import Client
-from gapbook.deployment import Deployment
+from gapbook.deploy import warden
+from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.stack import Durability, ServerChoice, Stack, StackContext, stack_class
 from gapbook.errors import ParameterError, RecordError, StackError
+from gapbook.load.client import Client
+from gapbook.model.plan import PlannedTrial
 from gapbook.paths import CHECKOUT
-from gapbook.plan import PlannedTrial
-from gapbook.record import find_run
-from gapbook.scenario import Contestant, Scenario, Workload
-from gapbook.stacks import Durability, ServerChoice, Stack, StackContext, stack_class
-from gapbook.trial import run_trial
+from gapbook.record.run import find_run
+from gapbook.trial.campaign import obtain_run
+from gapbook.trial.scenario import Contestant, Scenario, Workload
+from gapbook.trial.trial import run_trial
 from tests.integration.running import (
     BIN,
     CHAPTER,
@@ -257,7 +258,7 @@ def test_what_a_kernel_says_as_it_exits_reaches_no_reader(
     (tmp_path / "notebooks").mkdir()
     header = (CHECKOUT / "notebooks" / f"{CHAPTER}.md").read_text().split("---\n")[1]
     (tmp_path / "notebooks" / "last-words.md").write_text(f"---\n{header}---\n\n{_LAST_WORDS}")
-    monkeypatch.setattr("gapbook.book.CHECKOUT", tmp_path)
+    monkeypatch.setattr("gapbook.book.build.CHECKOUT", tmp_path)
     executed = execute_chapter("last-words", {}, folder=tmp_path)
     assert [cell["execution_count"] for cell in json.loads(executed.read_text())["cells"][1:]] == [1]
     assert "race" not in capfd.readouterr().err
@@ -389,7 +390,7 @@ def test_client_that_fails_is_a_refused_trial_with_its_reason(
     program = tmp_path / "faulty"
     program.write_text(f"#!/bin/sh\n{script}\n")
     program.chmod(0o755)
-    monkeypatch.setattr(clients, "_GRACE_S", 0.5)
+    monkeypatch.setattr("gapbook.load.client._GRACE_S", 0.5)
     contestant = _Faulty("postgres-rust", "postgres", "procedure", "direct", "rust", 1, program=str(program))
     row = _trial(contestant, postgres_stack, deployment)
     assert not row["valid"]

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 import psycopg
 import pytest
 
-from gapbook import warden
-from gapbook.deployment import Deployment
+from gapbook.deploy import warden
+from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.stack import Durability, ServerChoice, Stack, StackContext, stack_class
 from gapbook.errors import StackError
-from gapbook.record import find_run
-from gapbook.stacks import Durability, ServerChoice, Stack, StackContext, stack_class
+from gapbook.record.run import find_run
 from tests.integration.running import CHAPTER, Running, eventually, loading
 
 _DELAYED = Durability("delayed", 500.0)

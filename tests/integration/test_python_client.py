@@ -15,14 +15,14 @@ from typing import Any
 import psycopg
 import pytest
 
-from gapbook.audit import Audit, reconcile
-from gapbook.clients import Client, configure_load, discover_clients
-from gapbook.deployment import Deployment
-from gapbook.histograms import decode_histogram
-from gapbook.modules import load_module_facts
+from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.module import load_module_facts
+from gapbook.deploy.stack import Stack
+from gapbook.load.client import Client, configure_load, discover_clients
+from gapbook.model.work import AliasTable
 from gapbook.paths import CHECKOUT
-from gapbook.stacks import Stack
-from gapbook.work import AliasTable
+from gapbook.record.histograms import decode_histogram
+from gapbook.trial.audit import Audit, reconcile
 
 _GOLDEN = CHECKOUT / "clients" / "golden"
 _ACCOUNTS = 1_000

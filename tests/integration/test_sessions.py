@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from gapbook.campaign import obtain_run
-from gapbook.ceilings import median_ceilings
+from gapbook.deploy.stack import Durability
 from gapbook.errors import ParameterError
-from gapbook.record import Run
-from gapbook.scenario import Contestant, Scenario, Workload
-from gapbook.stacks import Durability
+from gapbook.record.run import Run
+from gapbook.trial.campaign import obtain_run
+from gapbook.trial.ceilings import median_ceilings
+from gapbook.trial.scenario import Contestant, Scenario, Workload
 
 _BLOCKS, _SESSIONS = 3, 2
 _SCENARIO = Scenario(

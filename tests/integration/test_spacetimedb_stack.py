@@ -14,9 +14,9 @@ import httpx
 import numpy as np
 import pytest
 
-from gapbook.deployment import Deployment, free_port
+from gapbook.deploy.deployment import Deployment, free_port
+from gapbook.deploy.stack import Durability, ServerChoice, Stack, StackContext, sha256_of, stack_class
 from gapbook.errors import SetupError, StackError
-from gapbook.stacks import Durability, ServerChoice, Stack, StackContext, sha256_of, stack_class
 
 _ACCOUNTS = 100
 _INITIAL = 1_000

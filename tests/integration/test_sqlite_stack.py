@@ -15,14 +15,14 @@ import httpx
 import numpy as np
 import pytest
 
-from gapbook.audit import reconcile
-from gapbook.clients import ClientRun, configure_load, find_client
-from gapbook.deployment import Deployment
+from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.module import RunningTier, load_module_facts
+from gapbook.deploy.stack import Durability, ServerChoice, Stack, StackContext, stack_class
+from gapbook.deploy.toolchain import node_path
 from gapbook.errors import ClientError, ParameterError, SetupError, StackError
-from gapbook.modules import RunningTier, load_module_facts
-from gapbook.stacks import Durability, ServerChoice, Stack, StackContext, stack_class
-from gapbook.toolchain import node_path
-from gapbook.work import AliasTable
+from gapbook.load.client import ClientRun, configure_load, find_client
+from gapbook.model.work import AliasTable
+from gapbook.trial.audit import reconcile
 
 _ACCOUNTS = 100
 _INITIAL = 1_000

@@ -16,7 +16,7 @@ from gapbook.charts import (
     Step,
     Trial,
 )
-from gapbook.interval import Interval
+from gapbook.method.interval import Interval
 
 PROVENANCE = Provenance(
     run="7f3a91c0",

@@ -8,11 +8,11 @@ from typing import Any
 
 from hdrh.histogram import HdrHistogram
 
-from gapbook.journal import Journal
-from gapbook.plan import PlannedTrial, make_plan
-from gapbook.record import Run
-from gapbook.scenario import Contestant, Scenario, Workload
-from gapbook.stacks import Durability
+from gapbook.deploy.stack import Durability
+from gapbook.model.plan import PlannedTrial, make_plan
+from gapbook.record.journal import Journal
+from gapbook.record.run import Run
+from gapbook.trial.scenario import Contestant, Scenario, Workload
 
 CHAPTER = "synthetic"
 DRIZZLE = Contestant("drizzle", "postgres", "drizzle", "direct", "typescript", 1)

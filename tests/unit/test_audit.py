@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from gapbook.audit import expected_balances, reconcile
-from gapbook.work import AliasTable, draw_transfers
+from gapbook.model.work import AliasTable, draw_transfers
+from gapbook.trial.audit import expected_balances, reconcile
 
 TABLE = AliasTable.zipf(50, 1.0)
 COMMON: dict[str, Any] = {"table": TABLE, "seed": 11, "amount_max": 1000, "initial_balance": 10_000}

@@ -15,9 +15,9 @@ from bench.load import held_against
 from bench.pairs import Bars, Case, Load, NotRun, Ratio, compare
 from bench.programs import run_program
 from bench.spacetimedb import ratios
-from gapbook.deployment import Deployment
+from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.stack import Stack
 from gapbook.errors import ClientError, SetupError
-from gapbook.stacks import Stack
 
 CASE = Case(50, 1)
 

@@ -8,7 +8,7 @@ import pytest
 
 from gapbook import charts
 from gapbook.charts import FactorStates, Figure, Line, LinePoint
-from gapbook.interval import Interval
+from gapbook.method.interval import Interval
 from tests.unit import chart_inputs as inputs
 
 SYSTEMS = ("postgres", "spacetimedb", "sqlite")

@@ -14,11 +14,11 @@ import polars as pl
 import pytest
 
 from gapbook import cli
-from gapbook.alone import own_folder, taking_turns
+from gapbook.book.locks import own_folder, taking_turns
+from gapbook.deploy.toolchain import require_tool
 from gapbook.errors import GapbookError, SetupError
+from gapbook.pages.refused import mostly_refused
 from gapbook.paths import CHECKOUT
-from gapbook.refused import mostly_refused
-from gapbook.toolchain import require_tool
 
 _SPEAKS = """
 import sys, time
@@ -78,7 +78,7 @@ def test_command_line_leaves_the_callers_signal_handlers(monkeypatch: pytest.Mon
         raise GapbookError("no")
 
     before = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)]
-    monkeypatch.setattr("gapbook.setup.set_up", fail)
+    monkeypatch.setattr("gapbook.deploy.setup.set_up", fail)
     assert cli.main(["setup"]) == 2
     assert [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)] == before
 

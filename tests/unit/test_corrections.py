@@ -9,9 +9,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from gapbook.corrections import as_printed, corrected_runs, corrections, fixed_table
-from gapbook.goodput import PRINTED
-from gapbook.record import Run
+from gapbook.pages.corrections import as_printed, corrected_runs, corrections, fixed_table
+from gapbook.record.goodput import PRINTED
+from gapbook.record.run import Run
 from tests.unit import stored_runs as runs
 
 
@@ -44,14 +44,14 @@ def test_published_runs_of_the_earlier_rule_are_found() -> None:
 
 def test_a_run_is_told_as_older_or_newer_than_its_tests(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     hours = [datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 3, 1, tzinfo=UTC)]
-    monkeypatch.setattr("gapbook.corrections.tests_fixed", lambda chapter: hours)
+    monkeypatch.setattr("gapbook.pages.corrections.tests_fixed", lambda chapter: hours)
     for began, order in (
         (datetime(2025, 12, 31, tzinfo=UTC), "all newer than the run"),
         (datetime(2026, 2, 1, tzinfo=UTC), "newer than the run, 1 of 2"),
         (datetime(2026, 4, 1, tzinfo=UTC), "all older than the run"),
     ):
         begun = replace(run, manifest={**run.manifest, "started_unix_s": began.timestamp()})
-        monkeypatch.setattr("gapbook.corrections._stored_runs", lambda begun=begun: iter([begun]))
+        monkeypatch.setattr("gapbook.pages.corrections._stored_runs", lambda begun=begun: iter([begun]))
         text = fixed_table().html
         assert order in text
         assert f"{began:%Y-%m-%d %H:%M} UTC" in text

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from gapbook.coverage import AA_FACTOR, TOTAL_GAP, Coverage, Plant, QuantityCoverage, measure_coverage
+from gapbook.method.coverage import AA_FACTOR, TOTAL_GAP, Coverage, Plant, QuantityCoverage, measure_coverage
 
 
 def by_name(coverage: Coverage) -> dict[str, QuantityCoverage]:

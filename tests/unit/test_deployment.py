@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from gapbook import warden
-from gapbook.deployment import Deployment, free_port, log_tail, require_port_free
+from gapbook.deploy import warden
+from gapbook.deploy.deployment import Deployment, free_port, log_tail, require_port_free
 from gapbook.errors import SetupError, StackError
 from gapbook.paths import CHECKOUT
 
@@ -39,7 +39,7 @@ _LEAVES_HOME = [
 ]
 _OWNER = """
 import sys, time
-from gapbook.deployment import Deployment
+from gapbook.deploy.deployment import Deployment
 with Deployment() as deployment:
     for command in eval(sys.argv[1]):
         deployment.start(command, name="child")

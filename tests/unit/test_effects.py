@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from gapbook.effects import Effect, effect_of, interactions, screen
-from gapbook.factors import Cell
-from gapbook.interval import Interval
+from gapbook.method.effects import Effect, effect_of, interactions, screen
+from gapbook.method.factors import Cell
+from gapbook.method.interval import Interval
 
 DIMENSIONS = ("client", "in flight", "alpha")
 CLIENT = ("client", "node", "rust")

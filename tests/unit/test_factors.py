@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from gapbook.factors import Cell, Factor, decompose
+from gapbook.method.factors import Cell, Factor, decompose
 
 Cells = dict[Cell, dict[int, float]]
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from gapbook.errors import RecordError
-from gapbook.factors import Factor
-from gapbook.findings import Findings, _version_values, named_versions
-from gapbook.scenario import Contestant
+from gapbook.method.factors import Factor
+from gapbook.method.findings import Findings, _version_values, named_versions
+from gapbook.trial.scenario import Contestant
 from tests.unit import stored_runs as runs
 from tests.unit.stored_runs import DRIZZLE, PROCEDURE, PROCEDURE_RUST, SPACETIMEDB, SPACETIMEDB_RUST, SQL
 

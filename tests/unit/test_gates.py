@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gapbook import gates
-from gapbook.audit import Audit
+from gapbook.trial import gates
+from gapbook.trial.audit import Audit
 
 AGREED = Audit(1000, 1000, 1000, 0, 0, 50, 500, 500)
 

@@ -5,9 +5,9 @@ import json
 import polars as pl
 import pytest
 
-from gapbook.goodput import PRINTED, recount
 from gapbook.paths import CHECKOUT
-from gapbook.record import load_run
+from gapbook.record.goodput import PRINTED, recount
+from gapbook.record.run import load_run
 
 
 def _trials(**columns: object) -> pl.DataFrame:

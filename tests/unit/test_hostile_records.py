@@ -22,9 +22,9 @@ import polars as pl
 import pytest
 
 from gapbook.errors import RecordError
-from gapbook.exhibits import Exhibits
+from gapbook.pages.results import Exhibits
 from gapbook.paths import CHECKOUT
-from gapbook.record import canonical, latest_published, load_run, run_id_of
+from gapbook.record.run import canonical, latest_published, load_run, run_id_of
 
 _SEED = 20_261_122
 _MANIFESTS, _TABLES = 240, 120

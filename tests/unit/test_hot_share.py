@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gapbook.arithmetic import compute, transfers_touching
-from gapbook.exhibits import Exhibits
-from gapbook.plant import hot_share
-from gapbook.work import REDRAWS, AliasTable, draw_transfers
+from gapbook.claims.arithmetic import compute, transfers_touching
+from gapbook.model.plant import hot_share
+from gapbook.model.work import REDRAWS, AliasTable, draw_transfers
+from gapbook.pages.results import Exhibits
 from tests.unit import stored_runs as runs
 
 

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from gapbook.errors import RecordError
-from gapbook.journal import Journal
 from gapbook.paths import CHECKOUT
+from gapbook.record.journal import Journal
 from tests.unit import stored_runs as runs
 
 _PLANNED = runs.planned_trials(1)
@@ -69,7 +69,7 @@ def test_nothing_to_resume_lists_what_there_is(tmp_path: Path) -> None:
 
 def test_a_second_process_is_refused_until_the_first_has_ended(tmp_path: Path) -> None:
     script = (
-        "import pathlib, sys, gapbook.journal as r\n"
+        "import pathlib, sys, gapbook.record.journal as r\n"
         "with r.Journal(pathlib.Path(sys.argv[1]), 'key', ()).locked(resume=False):\n"
         "    print('locked', flush=True); sys.stdin.read()\n"
     )

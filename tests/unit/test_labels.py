@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gapbook.labels import CLIENT_BOUND, NOT_SUSTAINED, carried, label_shares, labels_of
+from gapbook.method.labels import CLIENT_BOUND, NOT_SUSTAINED, carried, label_shares, labels_of
 
 _WARMUP_S, _WINDOW_S = 2.0, 10.0
 

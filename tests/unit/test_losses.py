@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from gapbook.losses import ObservedLoss, observed_loss
 from gapbook.paths import CHECKOUT
+from gapbook.record.losses import ObservedLoss, observed_loss
 
 
 def kill(

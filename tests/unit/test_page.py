@@ -8,8 +8,8 @@ import re
 
 import pytest
 
-from gapbook import page
-from gapbook.page import Download, Html, Input
+from gapbook.pages import page
+from gapbook.pages.page import Download, Html, Input
 
 HOSTILE = "<script>alert('1')</script>"
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from gapbook.book import chapters, declared_parameters
+from gapbook.book.build import chapters, declared_parameters
+from gapbook.book.notebook import read_text_notebook
 from gapbook.chapter import Chapter
 from gapbook.errors import ParameterError, cut
-from gapbook.notebook import read_text_notebook
 from gapbook.parameters import PARAMETERS, check_parameters, parse_assignment
 from gapbook.paths import CHECKOUT
 

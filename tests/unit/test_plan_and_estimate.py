@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from gapbook.estimate import (
+from gapbook.method.estimate import (
     BlockFit,
     bootstrap_interval,
     cell_values,
@@ -16,9 +16,9 @@ from gapbook.estimate import (
     geometric_interval,
     ratio_interval,
 )
-from gapbook.factors import Factor, decompose
-from gapbook.interval import Interval
-from gapbook.plan import make_plan, screening_cells
+from gapbook.method.factors import Factor, decompose
+from gapbook.method.interval import Interval
+from gapbook.model.plan import make_plan, screening_cells
 
 
 def test_every_block_is_complete_and_orders_differ() -> None:

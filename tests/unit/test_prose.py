@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from gapbook.book import chapters, overviews
+from gapbook.book.build import chapters, overviews
+from gapbook.book.prose import printed_limits, require_no_typed_numbers
 from gapbook.errors import GapbookError
 from gapbook.paths import CHECKOUT
-from gapbook.prose import printed_limits, require_no_typed_numbers
 
 _HEAD = """---
 jupytext:

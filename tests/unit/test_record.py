@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gapbook.errors import RecordError
-from gapbook.record import Run, find_run, latest_published, load_run
+from gapbook.record.run import Run, find_run, latest_published, load_run
 from tests.unit import stored_runs as runs
 
 _FILES = ("manifest.json", "trials.parquet", "histograms.parquet")

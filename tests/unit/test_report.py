@@ -11,7 +11,7 @@ import pytest
 from hdrh.histogram import HdrHistogram
 
 from gapbook.errors import ClientError
-from gapbook.report import checked_event, checked_report
+from gapbook.load.report import checked_event, checked_report
 
 _TOLD = {"connections": 2, "in_flight": 4, "warmup_s": 0.2, "window_s": 0.5}
 _PER_100MS = [10, 20, 30, 30, 30, 30, 30, 5]

@@ -13,15 +13,16 @@ from typing import Any
 import jupytext
 import pytest
 
-from gapbook import campaign, chapter
-from gapbook.book import chapters
-from gapbook.clients import Client
-from gapbook.exhibits import Exhibits
-from gapbook.exhibits_rerun import assigned
+from gapbook import chapter
+from gapbook.book.build import chapters
+from gapbook.load.client import Client
+from gapbook.pages.rerun import assigned
+from gapbook.pages.results import Exhibits
 from gapbook.parameters import check_parameters, parse_assignment
 from gapbook.paths import CHECKOUT
-from gapbook.record import published_folder
-from gapbook.scenario import Scenario
+from gapbook.record.run import published_folder
+from gapbook.trial import campaign
+from gapbook.trial.scenario import Scenario
 from tests.unit import stored_runs as runs
 
 

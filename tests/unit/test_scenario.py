@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from gapbook.chapter import Chapter
+from gapbook.deploy.module import Module
+from gapbook.deploy.stack import Durability
 from gapbook.errors import ParameterError
-from gapbook.modules import Module
-from gapbook.scenario import Contestant, Scenario, Variant, Workload
-from gapbook.stacks import Durability
+from gapbook.trial.scenario import Contestant, Scenario, Variant, Workload
 from tests.unit.test_parameters import GOOD
 
 DELAYED = Durability("delayed", 500.0)

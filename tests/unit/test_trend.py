@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from gapbook.gates import steady
-from gapbook.trend import bins_inside, trend
+from gapbook.trial.gates import steady
+from gapbook.trial.trend import bins_inside, trend
 
 
 @pytest.mark.parametrize(

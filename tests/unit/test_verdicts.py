@@ -13,18 +13,18 @@ from typing import Any
 import polars as pl
 import pytest
 
-from gapbook import page
-from gapbook.arithmetic import compute, picks_in_use
-from gapbook.book import chapters, declared_parameters, execute_chapter, overviews
-from gapbook.claims import NOTE, Claim, claim, claims
+from gapbook.book.build import chapters, declared_parameters, execute_chapter, overviews
+from gapbook.book.prose import require_no_typed_numbers
+from gapbook.claims.arithmetic import compute, picks_in_use
+from gapbook.claims.claim import NOTE, Claim, claim, claims
+from gapbook.claims.verdicts import RULES, Judgement, judge, judge_all
 from gapbook.errors import ParameterError
-from gapbook.findings import Findings
-from gapbook.page import RegisterRow
+from gapbook.method.findings import Findings
+from gapbook.pages import page
+from gapbook.pages.page import RegisterRow
+from gapbook.pages.register import Register
 from gapbook.paths import CHECKOUT
-from gapbook.prose import require_no_typed_numbers
-from gapbook.record import latest_published
-from gapbook.register import Register
-from gapbook.verdicts import RULES, Judgement, judge, judge_all
+from gapbook.record.run import latest_published
 
 _CHAPTER = "both-optimized"
 _OVER, _UNDER = "procedure-rpc", "drizzle-rpc"
@@ -217,7 +217,7 @@ def test_refused_trials_judge_nothing(planted: Any) -> None:
 
 
 def test_a_chapter_without_a_run_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
-    monkeypatch.setattr("gapbook.record.CHECKOUT", tmp_path)
+    monkeypatch.setattr("gapbook.record.run.CHECKOUT", tmp_path)
     judged = {one.claim.identifier: one for one in judge_all("keynote")}
     waiting = [one for one in judged.values() if any("chapter" in t for t in _tests_of(one))]
     assert waiting
@@ -226,7 +226,7 @@ def test_a_chapter_without_a_run_is_said(monkeypatch: pytest.MonkeyPatch, tmp_pa
 
 
 def test_a_run_that_was_changed_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
-    monkeypatch.setattr("gapbook.record.CHECKOUT", tmp_path)
+    monkeypatch.setattr("gapbook.record.run.CHECKOUT", tmp_path)
     broken = tmp_path / "results" / "original" / "0123456789ab"
     broken.mkdir(parents=True)
     (broken / "manifest.json").write_text("{")

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from gapbook.exhibits import Exhibits
-from gapbook.warmth import Warmth, as_one_family, warmth_of
+from gapbook.method.warmth import Warmth, as_one_family, warmth_of
+from gapbook.pages.results import Exhibits
 from tests.unit import stored_runs as runs
 
 _WARMUP_S, _WINDOW_S = 3.0, 2.0

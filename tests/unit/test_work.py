@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gapbook.audit import expected_balances
 from gapbook.errors import ParameterError
+from gapbook.model.plant import hot_share
+from gapbook.model.work import AliasTable, draw_transfers, philox4x32
 from gapbook.paths import CHECKOUT
-from gapbook.plant import hot_share
-from gapbook.scenario import Workload
-from gapbook.work import AliasTable, draw_transfers, philox4x32
+from gapbook.trial.audit import expected_balances
+from gapbook.trial.scenario import Workload
 
 GOLDEN = CHECKOUT / "clients" / "golden"
 

@@ -1,0 +1,1 @@
+"""The book: chapters executed, their prose checked, all of it rendered."""

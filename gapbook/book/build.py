@@ -1,0 +1,317 @@
+"""The book: chapters executed by papermill, then rendered by Jupyter Book without a network.
+
+Notebooks are executed here and not by the renderer, with parameters that say where trials come
+from; the renderer only lays out what they produced.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import papermill
+import yaml
+from nbclient.exceptions import DeadKernelError
+from papermill.exceptions import PapermillExecutionError
+
+from gapbook import errors
+from gapbook.book.locks import own_folder, taking_turns
+from gapbook.book.notebook import kernel_config, read_text_notebook, temporary_folder
+from gapbook.book.prose import require_no_typed_numbers
+from gapbook.deploy.deployment import Deployment
+from gapbook.errors import GapbookError, ParameterError, RecordError, SetupError, cut
+from gapbook.pages.results import pictures_folder
+from gapbook.parameters import check_parameters
+from gapbook.paths import CHECKOUT, hash_files, tool_path
+from gapbook.record.run import Run, find_run, published_folder
+
+__all__ = [
+    "build_published",
+    "build_with",
+    "chapters",
+    "execute_chapter",
+    "own_build",
+    "published_page",
+    "runs_shown",
+]
+
+_BUILD = CHECKOUT / "build"
+_FIRST_SCREEN = "first-screen"
+_INJECTED = "injected-parameters"
+_PARAMETERS = re.compile(r"^:tags: \[.*\bparameters\b", re.MULTILINE)
+# What buttons of a page link to: the files of a run, beneath the static files of the book.
+_RUN_LINK = re.compile(r"_static/runs/([0-9a-f]+)/([\w.-]+)")
+
+
+def chapters() -> list[str]:
+    """The chapters there are: one text notebook each, with parameters."""
+    return sorted(path.stem for path in _notebooks() if _PARAMETERS.search(path.read_text()))
+
+
+def overviews() -> list[str]:
+    """The notebooks that measure nothing: they have no parameters, and read what chapters have published."""
+    return sorted(path.stem for path in _notebooks() if not _PARAMETERS.search(path.read_text()))
+
+
+def _notebooks() -> list[Path]:
+    return sorted((CHECKOUT / "notebooks").glob("*.md"))
+
+
+def declared_parameters(chapter: str) -> frozenset[str]:
+    """Names in the cell tagged ``parameters`` of a chapter; none where there is no such cell."""
+    if chapter in overviews():
+        return frozenset()
+    notebook = nbformat.reads(read_text_notebook(CHECKOUT / "notebooks" / f"{chapter}.md"), as_version=4)
+    cell = next(cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", []))
+    return frozenset(
+        line.partition("=")[0].strip()
+        for line in cell.source.splitlines()
+        if "=" in line and line[0].isalpha()
+    )
+
+
+def execute_chapter(chapter: str, parameters: Mapping[str, Any], *, folder: Path | None = None) -> Path:
+    """Execute a chapter in a kernel of its own; return the executed notebook.
+
+    Raises ParameterError before a kernel starts when a parameter is not allowed, and the
+    GapbookError that the chapter itself raised.
+    """
+    if chapter in overviews() and parameters:
+        raise ParameterError(f"chapter {chapter}: measures nothing; see it with: gapbook book")
+    if chapter not in [*chapters(), *overviews()]:
+        raise ParameterError(f"chapter {cut(repr(chapter))}: unknown; allowed: {', '.join(chapters())}")
+    check_parameters(parameters, declared_parameters(chapter))
+    text = CHECKOUT / "notebooks" / f"{chapter}.md"
+    require_no_typed_numbers(text)
+    output = (folder or _BUILD / "executed") / f"{chapter}.ipynb"
+    output.parent.mkdir(parents=True, exist_ok=True)
+    unexecuted = output.with_name(f"{chapter}.unexecuted.ipynb")
+    unexecuted.write_text(read_text_notebook(text))
+    try:
+        with kernel_config() as config:
+            papermill.execute_notebook(
+                unexecuted,
+                output,
+                parameters=dict(parameters),
+                kernel_name="python3",
+                cwd=str(CHECKOUT),
+                progress_bar=False,
+                log_output=True,
+                stdout_file=sys.stdout,
+                stderr_file=sys.stderr,
+                config=config,
+            )
+    except PapermillExecutionError as error:
+        kind = getattr(errors, error.ename, None)
+        if isinstance(kind, type) and issubclass(kind, GapbookError):
+            raise kind(error.evalue) from None
+        if error.ename == "KeyboardInterrupt":
+            raise _ended_from_outside(chapter, "interrupted") from None
+        raise
+    except DeadKernelError:
+        raise _ended_from_outside(chapter, "ended") from None
+    except RuntimeError as error:
+        # What is said of a kernel that ends before its first cell has no type of its own.
+        if "Kernel died" not in str(error):
+            raise
+        raise _ended_from_outside(chapter, "ended") from None
+    finally:
+        unexecuted.unlink(missing_ok=True)
+    return output
+
+
+def _ended_from_outside(chapter: str, how: str) -> GapbookError:
+    return GapbookError(
+        f"chapter {chapter}: its kernel was {how} from outside; trials finished so far are kept, "
+        "use source=resume"
+    )
+
+
+def build_published() -> Path:
+    """The published book: every chapter from its stored run. Returns the first page.
+
+    Raises RecordError, before anything is executed, when a chapter has no published run.
+    """
+    for chapter in chapters():
+        if not _is_published(chapter):
+            raise RecordError(
+                f"book: chapter {chapter} has no published run, a folder with manifest.json in "
+                f"{published_folder(chapter).relative_to(CHECKOUT)}; to see it with a run of your own: "
+                f"gapbook run {chapter}"
+            )
+    folder = _BUILD / "published"
+    with taking_turns(folder):
+        return _build(folder, _execute_published(chapters())) / "index.html"
+
+
+def published_page() -> Path | None:
+    """The first page of the published book as it was built last; None before that."""
+    page = _site(_BUILD / "published") / "index.html"
+    return page if page.is_file() else None
+
+
+def own_build() -> AbstractContextManager[Path]:
+    """The folder for a page of the reader's: build/yours, or another while a command at work has that."""
+    return own_folder(_BUILD / "yours")
+
+
+def build_with(chapter: str, executed: Path, folder: Path) -> Path:
+    """The book with one chapter as the reader executed it, in that folder. Returns that chapter's page.
+
+    A chapter that nobody has published a run of is left out.
+    """
+    others = [other for other in chapters() if other != chapter and _is_published(other)]
+    pages = {**_execute_published(others), chapter: executed}
+    return _build(folder, pages) / "notebooks" / f"{chapter}.html"
+
+
+def runs_shown(chapter: str, executed: Path) -> list[Run]:
+    """The runs whose files an executed chapter offers."""
+    return [find_run(chapter, run_id) for run_id in sorted({i for i, _ in _links(executed)})]
+
+
+def _links(executed: Path) -> set[tuple[str, str]]:
+    """Run id and name of each file that an executed notebook links to."""
+    return set(_RUN_LINK.findall(executed.read_text()))
+
+
+def _is_published(chapter: str) -> bool:
+    return any(published_folder(chapter).glob("*/manifest.json"))
+
+
+def _execute_published(names: Sequence[str]) -> dict[str, Path]:
+    """These chapters, each from its stored run, and all that measures nothing.
+
+    A page depends on notebook, library, facts and stored runs alone: while they are the same, what was
+    executed before is used again.
+    """
+    folder = _BUILD / "executed-published"
+    shared = _hash_of_what_pages_depend_on()
+    wanted = {**{name: {"source": "published"} for name in names}, **{name: {} for name in overviews()}}
+    with taking_turns(folder):
+        for name, parameters in wanted.items():
+            key = f"{shared} {hash_files([CHECKOUT / 'notebooks' / f'{name}.md'], CHECKOUT)}"
+            page, kept = folder / f"{name}.ipynb", folder / f"{name}.key"
+            if not (page.is_file() and kept.is_file() and kept.read_text() == key):
+                kept.unlink(missing_ok=True)
+                execute_chapter(name, parameters, folder=folder)
+                kept.write_text(key)
+    return {name: folder / f"{name}.ipynb" for name in wanted}
+
+
+def _hash_of_what_pages_depend_on() -> str:
+    patterns = (
+        "gapbook/**/*.py",
+        "stacks/*/stack.*",
+        "modules/*/module.toml",
+        "clients/**/client.toml",
+        "book/*.toml",
+        "results/*/*/manifest.json",
+    )
+    found = (path for pattern in patterns for path in CHECKOUT.glob(pattern))
+    return hash_files([path for path in found if "node_modules" not in path.parts], CHECKOUT)
+
+
+def _site(folder: Path) -> Path:
+    return folder / "_build" / "html"
+
+
+def _build(folder: Path, executed: Mapping[str, Path]) -> Path:
+    """Stage a fresh source folder with these chapters and render it. Returns the site's folder."""
+    staged = folder / "source"
+    shutil.rmtree(staged, ignore_errors=True)
+    (staged / "notebooks").mkdir(parents=True)
+    shutil.copy2(CHECKOUT / "_config.yml", staged)
+    shutil.copytree(CHECKOUT / "book", staged / "book")
+    contents = yaml.safe_load((CHECKOUT / "_toc.yml").read_text())
+    absent = {f"notebooks/{chapter}" for chapter in chapters() if chapter not in executed}
+    contents["chapters"] = [page for page in contents["chapters"] if page["file"] not in absent]
+    (staged / "_toc.yml").write_text(yaml.safe_dump(contents, sort_keys=False))
+    for chapter, notebook in executed.items():
+        _place(notebook, staged)
+        _place_runs(chapter, notebook, staged)
+    site = _render(staged)
+    for notebook in executed.values():
+        _offer(notebook, site)
+    return site
+
+
+def _place(executed: Path, staged: Path) -> None:
+    """Put an executed notebook into the book, its first screen first.
+
+    A chapter is executed in the order of its logic and read in the order of its answer: cells tagged
+    ``first-screen`` are shown right after the title.
+    """
+    notebook = json.loads(executed.read_text())
+    cells = notebook["cells"]
+    for cell in cells:
+        tags = cell["metadata"].setdefault("tags", [])
+        if _INJECTED in tags:
+            tags.append("hide-input")
+    first = [cell for cell in cells if _FIRST_SCREEN in cell["metadata"]["tags"]]
+    rest = [cell for cell in cells if cell not in first]
+    notebook["cells"] = [rest[0], *first, *rest[1:]]
+    (staged / "notebooks" / executed.name).write_text(json.dumps(notebook))
+
+
+def _offer(executed: Path, site: Path) -> None:
+    """Let a reader download the notebook in the order in which it runs, not in that of its page."""
+    shutil.copy2(executed, site / "_sources" / "notebooks" / executed.name)
+
+
+def _place_runs(chapter: str, executed: Path, staged: Path) -> None:
+    """Put what a page lets its reader download beside it: files of its run, and pictures made of it.
+
+    Raises RecordError for a file that is not there.
+    """
+    for run_id, name in sorted(_links(executed)):
+        folders = (find_run(chapter, run_id).folder, pictures_folder(run_id))
+        source = next((folder / name for folder in folders if (folder / name).is_file()), None)
+        if source is None:
+            raise RecordError(
+                f"book: chapter {chapter} links to {name} of run {run_id}, which is neither in "
+                f"{folders[0]} nor in {folders[1]}"
+            )
+        target = staged / "book" / "_static" / "runs" / run_id / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(source, target)
+
+
+def _render(staged: Path) -> Path:
+    """Run the renderer, warnings as errors; raises GapbookError with its last lines."""
+    program = tool_path("jupyter-book")
+    if program is None:
+        raise SetupError("jupyter-book is missing; run: make setup")
+    command = [str(program), "build", str(staged), "-W", "-n", "--keep-going", "--quiet"]
+    output = staged.parent
+    shutil.rmtree(output / "_build", ignore_errors=True)
+    # A deployment, so that the renderer ends with us, however we end.
+    with Deployment(temporary_folder()) as deployment:
+        renderer = deployment.start(
+            [*command, "--path-output", output],
+            name="renderer",
+            environment={"NO_COLOR": "1"},
+            working_directory=CHECKOUT,
+        )
+        code = renderer.popen.wait()
+        said = renderer.log_path.read_text(errors="replace")
+    if code < 0:
+        raise GapbookError(
+            f"book: the renderer was ended from outside by signal {-code}; what was executed is kept, "
+            "give the same command again"
+        )
+    if code != 0:
+        log = output / "build.log"
+        log.write_text(said)
+        warnings = [line for line in said.splitlines() if "WARNING" in line or "ERROR" in line]
+        raise GapbookError(
+            f"book: the renderer failed: {'; '.join(warnings[:3]) or 'no warning'}; all of it: {log}"
+        )
+    return _site(output)

@@ -1,0 +1,75 @@
+"""Text notebooks for papermill: MyST Markdown in, executed .ipynb out."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import jupytext
+import nbformat
+from papermill.iorw import LocalHandler
+from traitlets.config import Config
+
+from gapbook.deploy.deployment import Deployment
+
+__all__ = ["TEXT_NOTEBOOKS", "kernel_config", "read_text_notebook", "temporary_folder"]
+
+# A socket's path has at most 107 bytes; what is made beneath the folder takes up to 50 of them.
+_LONGEST_FOLDER = 50
+
+
+def read_text_notebook(path: Path) -> str:
+    """A MyST text notebook as the JSON of an .ipynb."""
+    return str(nbformat.writes(jupytext.read(path)))
+
+
+@contextmanager
+def kernel_config() -> Iterator[Config]:
+    """A kernel behind sockets that only this user can open: no port, and no need of a network.
+
+    Its folder is gone afterwards, whatever ends us, and holds its settings too: those of the reader's own
+    notebooks do not change a chapter, nor does a home that is missing.
+
+    The kernel is ended at once when its last cell has answered: nothing of ours waits for its exit, in which its
+    threads race for their sockets and, rarely, abort with a line about it on standard error (libzmq).
+    """
+    with Deployment(temporary_folder()) as home:
+        sockets, settings = home.directory / "kernel", home.directory / "ipython"
+        for folder in (sockets, settings):
+            folder.mkdir(mode=0o700)
+        before = os.environ.get("IPYTHONDIR")
+        os.environ["IPYTHONDIR"] = str(settings)
+        try:
+            yield Config(
+                {
+                    "KernelManager": {"transport": "ipc", "connection_file": str(sockets / "kernel.json")},
+                    "NotebookClient": {"shutdown_kernel": "immediate"},
+                }
+            )
+        finally:
+            if before is None:
+                del os.environ["IPYTHONDIR"]
+            else:
+                os.environ["IPYTHONDIR"] = before
+
+
+def temporary_folder() -> Path:
+    """The folder for temporary files, or a common one where its name is too long for sockets."""
+    named = Path(tempfile.gettempdir()).resolve()
+    return named if len(os.fsencode(named)) <= _LONGEST_FOLDER else Path("/tmp")
+
+
+class _TextNotebookHandler(LocalHandler):  # type: ignore[misc]
+    """Registered with papermill for paths under ``notebooks/`` (entry point ``papermill.io``)."""
+
+    def read(self, path: str) -> Any:
+        if Path(path).suffix == ".md" and Path(path).is_file():
+            return read_text_notebook(Path(path))
+        return super().read(path)
+
+
+TEXT_NOTEBOOKS = _TextNotebookHandler()

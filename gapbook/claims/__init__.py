@@ -1,0 +1,1 @@
+"""Published claims and the verdicts on them, by rules that were fixed before the runs."""

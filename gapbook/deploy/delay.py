@@ -1,0 +1,42 @@
+"""Distance on one machine: a proxy between a client and its endpoint that adds a round trip."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from gapbook.deploy.deployment import Deployment, Process
+from gapbook.load.client import rust_binary
+
+__all__ = ["delay_proxy"]
+
+_PROGRAM = "gap-delay"
+
+
+@contextmanager
+def delay_proxy(
+    deployment: Deployment,
+    endpoint: Mapping[str, Any],
+    round_trip_ms: float,
+    *,
+    processors: Sequence[int] | None = None,
+) -> Iterator[tuple[Process, dict[str, Any]]]:
+    """A running proxy (its CPU is a cost of the simulation, not of the server) and the endpoint through it.
+
+    Bytes take half of ``round_trip_ms`` longer each way. Raises SetupError when the proxy is not built and
+    StackError when it does not start. A target that refuses shows as a connection closed at once.
+    """
+    target = f"{endpoint['host']}:{endpoint['port']}"
+    process = deployment.start(
+        [rust_binary(_PROGRAM, "proxy"), "--target", target, "--round-trip-ms", str(round_trip_ms)],
+        name="delay",
+        stdin=True,
+        stdout=True,
+        processors=processors,
+    )
+    try:
+        port = process.announcement(f"delay of {round_trip_ms} ms to {target}")["port"]
+        yield process, {**endpoint, "host": "127.0.0.1", "port": port}
+    finally:
+        deployment.stop(process)

@@ -1,0 +1,392 @@
+"""A deployment: the processes and the directory of one run, which leave nothing behind."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import itertools
+import json
+import os
+import re
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self
+
+from gapbook.deploy import warden
+from gapbook.errors import SetupError, StackError, cut
+from gapbook.paths import deployments_directory
+
+__all__ = ["Deployment", "Process", "Undo", "free_port", "log_tail", "require_port_free"]
+
+_PREFIX = "gapbook-"
+_PLAIN_PATH = re.compile(r"[\w./+=:@,-]+")
+_LEAVE_GRACE_S = 6.0
+_ANNOUNCED_WITHIN_S = 30.0
+_PR_SET_PDEATHSIG = 1  # see prctl(2)
+_LIBC = ctypes.CDLL(None)
+
+
+def free_port() -> int:
+    """A loopback TCP port that nobody listens on at this moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def require_port_free(port: int, what: str) -> None:
+    """Raise StackError when the port that the reader asked for is taken."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise StackError(
+                f"{what}: port {port} of 127.0.0.1 cannot be used ({error.strerror}); "
+                "name another port, or none to take a free one"
+            ) from error
+
+
+def log_tail(path: Path, lines: int = 3) -> str:
+    """The last words of a log on one line, for an error message."""
+    with contextlib.suppress(OSError):
+        text = path.read_text(errors="replace").strip().splitlines()[-lines:]
+        return " | ".join(line.strip() for line in text)[-600:] or "(empty log)"
+    return "(no log)"
+
+
+class Process:
+    """A child process of a deployment. ``pid`` is its identity together with its start time."""
+
+    def __init__(self, popen: subprocess.Popen[bytes], name: str, log_path: Path, stop_signal: int) -> None:
+        self.popen = popen
+        self.name = name
+        self.log_path = log_path
+        self.stop_signal = stop_signal
+
+    @property
+    def pid(self) -> int:
+        return self.popen.pid
+
+    @property
+    def running(self) -> bool:
+        return self.popen.poll() is None
+
+    @property
+    def stdin(self) -> IO[bytes]:
+        if self.popen.stdin is None:
+            raise ValueError(f"{self.name} was started without a standard input")
+        return self.popen.stdin
+
+    @property
+    def stdout(self) -> IO[bytes]:
+        if self.popen.stdout is None:
+            raise ValueError(f"{self.name} was started without a piped standard output")
+        return self.popen.stdout
+
+    @property
+    def stderr(self) -> IO[bytes]:
+        if self.popen.stderr is None:
+            raise ValueError(f"{self.name} was started without a piped standard error")
+        return self.popen.stderr
+
+    def announcement(self, what: str) -> dict[str, Any]:
+        """The first line of standard output: JSON with the ``port`` at which the process can be called.
+
+        Raises StackError when it says anything else. One that says nothing is ended after a bound, which
+        makes the read return.
+        """
+        timer = threading.Timer(_ANNOUNCED_WITHIN_S, self.popen.kill)
+        timer.start()
+        try:
+            line = self.stdout.readline()
+        finally:
+            timer.cancel()
+        try:
+            said = json.loads(line)
+            return {**said, "port": int(said["port"])}
+        except (ValueError, KeyError, TypeError) as error:
+            raise StackError(f"{what}: not ready: {log_tail(self.log_path)}") from error
+
+    def require_running(self) -> None:
+        """Raise StackError, with the end of its log, when the process has ended."""
+        code = self.popen.poll()
+        if code == -signal.SIGKILL:
+            # Nothing in its log is about what came from outside.
+            raise StackError(f"{self.name} ended with code {code}: it was killed")
+        if code is not None:
+            raise StackError(f"{self.name} ended with code {code}: {log_tail(self.log_path)}")
+
+    def stop(self, grace_s: float = 10.0) -> None:
+        """End the process: its stop signal, then SIGKILL after the grace."""
+        if self.popen.stdin is not None:
+            with contextlib.suppress(OSError):
+                self.popen.stdin.close()
+        if self.running:
+            self.popen.send_signal(self.stop_signal)
+            try:
+                self.popen.wait(grace_s)
+            except subprocess.TimeoutExpired:
+                self.popen.kill()
+        self.popen.wait()
+        for pipe in (self.popen.stdout, self.popen.stderr):
+            if pipe is not None:
+                pipe.close()
+
+
+class Undo:
+    """The command line that takes back one change made outside the deployment."""
+
+    def __init__(self, step: Path) -> None:
+        self._step = step
+
+    def run(self) -> None:
+        """Run it now; later calls do nothing. Raises StackError when it fails: it is then tried again when
+        the deployment ends, and by later starts."""
+        problem = warden.undo(self._step)
+        if problem is not None:
+            raise StackError(problem)
+
+
+class Deployment:
+    """Context manager that owns a fresh directory and every process started through it.
+
+    On leaving, however it is left, all processes are ended, what was changed elsewhere is taken back
+    (:meth:`on_abandon`) and the directory is removed. If the owning process is killed, its warden does the
+    same (see ``gapbook.deploy.warden``); if both are killed, the next deployment does.
+    """
+
+    def __init__(self, parent: Path | None = None) -> None:
+        """``parent``: where the directory is made; None is where servers keep their data."""
+        self._parent = parent
+        self.token = secrets.token_hex(16)
+        self.directory = Path()
+        self._processes: list[Process] = []
+        self._warden: subprocess.Popen[bytes] | None = None
+        self._log_numbers = itertools.count()
+        self._undo_numbers = itertools.count()
+
+    def __enter__(self) -> Self:
+        parent = self._parent or _data_parent()
+        sweep(parent)
+        try:
+            self.directory = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent)).resolve()
+            self.directory.chmod(0o755)
+            owner = f"{os.getpid()} {warden.process_start_ticks(os.getpid())} {self.token}\n"
+            (self.directory / warden.OWNER_FILE).write_text(owner)
+            self._warden = self._started_warden()
+        except OSError as error:
+            self._remove_directory()
+            raise SetupError(
+                f"no deployment directory can be made in {parent} ({error.strerror}); "
+                "set GAPBOOK_DATA to a folder on a disk with room"
+            ) from error
+        except BaseException:
+            self._remove_directory()
+            raise
+        return self
+
+    def _started_warden(self) -> subprocess.Popen[bytes]:
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, warden.IGNORED_SIGNALS)
+        try:
+            return subprocess.Popen(
+                [sys.executable, "-I", warden.__file__, self.token, str(self.directory)],
+                stdin=subprocess.PIPE,
+                start_new_session=True,
+            )
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            deadline = time.monotonic() + _LEAVE_GRACE_S
+            for process in reversed(self._processes):
+                process.stop(grace_s=max(0.1, deadline - time.monotonic()))
+            warden.end_processes(warden.processes_of(self.token, self.directory), signal.SIGKILL)
+            for line in warden.remove(self.directory):
+                print(f"gapbook: {line}", file=sys.stderr)
+            self._tell_warden("done\n")
+        finally:
+            # Without its last word, as when a second Ctrl-C cut this short, the warden does the rest.
+            if self._warden is not None and self._warden.stdin is not None:
+                with contextlib.suppress(OSError):
+                    self._warden.stdin.close()
+                self._warden.wait()
+
+    def _remove_directory(self) -> None:
+        if self.directory != Path():
+            shutil.rmtree(self.directory, ignore_errors=True)
+
+    def _tell_warden(self, line: str) -> None:
+        if self._warden is not None and self._warden.stdin is not None:
+            with contextlib.suppress(OSError):
+                self._warden.stdin.write(line.encode())
+                self._warden.stdin.flush()
+
+    def on_abandon(
+        self, command: Sequence[str | Path], *, what: str, environment: Mapping[str, str] | None = None
+    ) -> Undo:
+        """Say how a change outside this deployment is taken back, before the change is made.
+
+        ``command`` is run once: by :meth:`Undo.run`, else when the deployment ends, else by the warden, else
+        by the next deployment. It must succeed when there is nothing (more) to take back, and end within 20 s.
+        ``what`` names in an error message what is left. Secrets belong into ``environment``, which is kept in
+        a file that this user alone can read; a command line is for everybody to see.
+        """
+        folder = self.directory / warden.UNDO_FOLDER
+        folder.mkdir(mode=0o700, exist_ok=True)
+        step = folder / f"{next(self._undo_numbers):06}.json"
+        written = {
+            "what": what,
+            "command": [str(word) for word in command],
+            "environment": dict(environment or {}),
+        }
+        partial = step.with_suffix(".partial")
+        partial.touch(mode=0o600)
+        partial.write_text(json.dumps(written))
+        partial.rename(step)
+        return Undo(step)
+
+    def start(
+        self,
+        command: Sequence[str | Path],
+        *,
+        name: str,
+        stdin: bool = False,
+        stdout: bool = False,
+        stderr: bool = False,
+        stop_signal: int = signal.SIGTERM,
+        user: str | None = None,
+        environment: Mapping[str, str] | None = None,
+        working_directory: Path | None = None,
+        processors: Sequence[int] | None = None,
+        niceness: int = 0,
+    ) -> Process:
+        """Start a child process in a session of its own, its log under the deployment's directory.
+
+        Standard output and standard error go to the log unless a pipe is asked for. The process ends with
+        the thread that starts it, also where no warden is left to see to that.
+        Raises StackError when the command cannot be started.
+        """
+        log_path = self.directory / f"{name}-{next(self._log_numbers)}.log"
+        merged = {**os.environ, **(environment or {}), warden.TOKEN_VARIABLE: self.token}
+        pinned = ["taskset", "--cpu-list", ",".join(map(str, processors))] if processors else []
+        try:
+            with log_path.open("wb") as log:
+                popen = subprocess.Popen(
+                    [*pinned, *(str(word) for word in command)],
+                    stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
+                    stdout=subprocess.PIPE if stdout else log,
+                    stderr=subprocess.PIPE if stderr else log,
+                    env=merged,
+                    cwd=working_directory or self.directory,
+                    start_new_session=True,
+                    user=user,
+                    group=None if user is None else "nogroup",
+                    extra_groups=None if user is None else [],
+                    preexec_fn=partial(_prepare, niceness),  # noqa: PLW1509 (takes no lock: two system calls)
+                )
+        except OSError as error:
+            raise StackError(f"{name}: {command[0]} cannot be started ({error.strerror})") from error
+        process = Process(popen, name, log_path, stop_signal)
+        self._processes.append(process)
+        self._tell_warden(f"{popen.pid} {warden.process_start_ticks(popen.pid) or 0}\n")
+        return process
+
+    def run(
+        self, command: Sequence[str | Path], *, name: str, user: str | None = None, timeout_s: float = 60
+    ) -> None:
+        """Run a short command to its end; raise StackError with the end of its log when it fails."""
+        process = self.start(command, name=name, user=user)
+        try:
+            code = process.popen.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            process.stop(grace_s=0.5)
+            raise StackError(
+                f"{name}: no end after {timeout_s:.0f} s: {log_tail(process.log_path)}"
+            ) from None
+        finally:
+            self.forget(process)
+        if code != 0:
+            raise StackError(f"{name}: ended with code {code}: {log_tail(process.log_path)}")
+
+    def stop(self, process: Process) -> None:
+        """End a process, and what it left behind: the backends of a server that was killed live on."""
+        process.stop()
+        self.forget(process)
+        orphans = warden.processes_of(self.token, self.directory)
+        led = [other.pid for other in self._processes]
+        for pid in (*led, *warden.descendants(led)):
+            orphans.pop(pid, None)
+        warden.end_processes(orphans, signal.SIGKILL)
+        warden.remove_shared_memory(self.directory)
+
+    def forget(self, process: Process) -> None:
+        with contextlib.suppress(ValueError):
+            self._processes.remove(process)
+
+    def wait_until_listening(self, process: Process, port: int, timeout_s: float) -> None:
+        """Return when the port accepts a connection; raise StackError when it does not in time."""
+        deadline = time.monotonic() + timeout_s
+        while time.monotonic() < deadline:
+            process.require_running()
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1.0):
+                return
+            time.sleep(0.02)
+        raise StackError(
+            f"{process.name}: nothing listens on port {port} after {timeout_s:.0f} s: {log_tail(process.log_path)}"
+        )
+
+
+def _prepare(niceness: int) -> None:
+    """Run in a child before its program: it gets Postgres's immediate shutdown when its parent dies."""
+    os.nice(niceness)
+    _LIBC.prctl(_PR_SET_PDEATHSIG, int(signal.SIGQUIT))
+
+
+def _data_parent() -> Path:
+    """Where servers keep their data; raises SetupError for a name that not all of them can be given."""
+    parent = deployments_directory()
+    if _PLAIN_PATH.fullmatch(str(parent.absolute())) is None:
+        raise SetupError(
+            f"servers cannot keep data in {cut(str(parent))!r}: initdb of Postgres hands the name to a shell; "
+            "set GAPBOOK_DATA to a folder named with letters, digits and . _ - + = : @ , only"
+        )
+    return parent
+
+
+def sweep(parent: Path) -> None:
+    """End deployments of this user whose owner no longer lives and whose warden does not either."""
+    for directory in parent.resolve().glob(f"{_PREFIX}*"):
+        try:
+            # Somebody else's folder is nothing that may say what is to be run.
+            if directory.lstat().st_uid != os.geteuid() or directory.is_symlink():
+                continue
+            pid, ticks, token = (directory / warden.OWNER_FILE).read_text().split()
+        except (OSError, ValueError):
+            continue
+        if str(warden.process_start_ticks(int(pid))) != ticks and not _warden_at_work(directory):
+            warden.end_processes(warden.processes_of(token, directory), signal.SIGQUIT)
+            for line in warden.remove(directory):
+                print(f"gapbook: {line}", file=sys.stderr)
+
+
+def _warden_at_work(directory: Path) -> bool:
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                if str(directory).encode() in (entry / "cmdline").read_bytes().split(b"\0"):
+                    return True
+    return False

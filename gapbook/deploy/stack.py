@@ -1,0 +1,291 @@
+"""Stacks: one deployed system each, behind one interface, discovered from their folders.
+
+``stacks/NAME/stack.toml`` declares facts (each setting with its reason), ``stacks/NAME/stack.py``
+holds the verbs in a class named ``Stack`` that extends :class:`Stack` of this module.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import re
+import signal
+import sys
+import tomllib
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar
+from urllib.parse import urlsplit
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gapbook.deploy import warden
+from gapbook.deploy.deployment import Deployment, Process
+from gapbook.errors import ParameterError, SetupError, StackError, cut
+from gapbook.paths import CHECKOUT
+from gapbook.record.durability import Durability
+
+__all__ = [
+    "Durability",
+    "Server",
+    "ServerChoice",
+    "Stack",
+    "StackContext",
+    "built_note",
+    "discover_stacks",
+    "sha256_of",
+    "stack_class",
+]
+
+_BUILT_CHARACTERS = 300
+
+
+@dataclass(frozen=True)
+class Server:
+    """The server program that runs: where it is, what it says it is, and its hash.
+
+    ``built`` is how it was made, in the words of a file beside it: the binary's name with ``.built`` added.
+    """
+
+    path: str
+    version: str
+    sha256: str
+    built: str | None = None
+
+
+@dataclass(frozen=True)
+class ServerChoice:
+    """What the reader named for a stack: nothing, a server binary, or an endpoint's URL; a port or none.
+
+    ``version`` is the one that a contestant asks for; None is whatever there is.
+    """
+
+    binary: Path | None = None
+    endpoint: str | None = None
+    port: int | None = None
+    version: str | None = None
+
+    @property
+    def named(self) -> bool:
+        return self.binary is not None or self.endpoint is not None
+
+    @classmethod
+    def parse(cls, text: str) -> ServerChoice:
+        """A path to a server binary, or a URL of a running server on this machine."""
+        if "://" in text:
+            return cls(endpoint=text)
+        path = Path(text).expanduser()
+        if not path.is_file():
+            raise ParameterError(
+                f"servers: {cut(text)} is neither a server binary nor a URL; name an existing file"
+            )
+        return cls(binary=path.resolve())
+
+    def without_password(self) -> str:
+        """What was named, fit for a record: an endpoint loses its user and password."""
+        if self.endpoint is None:
+            return str(self.binary)
+        parts = urlsplit(self.endpoint)
+        return f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"
+
+
+@dataclass
+class StackContext:
+    """What a stack is given: where it may write, what it was asked to be."""
+
+    deployment: Deployment
+    durability: Durability
+    choice: ServerChoice = field(default_factory=ServerChoice)
+    processors: Sequence[int] | None = None
+    """CPU numbers to which the server is pinned; None means all."""
+    isolation: str | None = None
+    """The level that transfers run at unless they say otherwise; None is the server's own default."""
+    program: str | None = None
+    """What the server is given to run where it is not the module's own program: a folder of the module."""
+
+
+class Stack(ABC):
+    """One system deployed for a run: started once, reset before each trial.
+
+    Verbs raise :class:`gapbook.errors.StackError` with one line that says what failed where.
+    """
+
+    name: ClassVar[str]
+    """Name of the folder; set by discovery."""
+    folder: ClassVar[Path]
+    facts: ClassVar[Mapping[str, Any]]
+    """The parsed stack.toml."""
+    counts_commits: ClassVar[bool] = True
+    """Whether the engine keeps a count of committed transfers, be it not of every trial."""
+
+    def __init__(self, context: StackContext) -> None:
+        self.context = context
+        self.deployment = context.deployment
+
+    # --- before a run -------------------------------------------------------------------------
+    @classmethod
+    @abstractmethod
+    def install(cls) -> None:
+        """Bring the server binary into the cache if it is not there; long steps show progress
+        (``gapbook.deploy.toolchain.run_step``)."""
+
+    @classmethod
+    @abstractmethod
+    def locate(cls, choice: ServerChoice) -> Server:
+        """The server that would run; raises SetupError naming the command that installs it."""
+
+    @classmethod
+    def own_version(cls) -> str | None:
+        """The version that runs when the reader names none; None for a stack that does not say."""
+        version = cls.facts.get("native", {}).get("version")
+        return None if version is None else str(version)
+
+    @classmethod
+    def located(cls, choice: ServerChoice) -> Server:
+        """What ``locate`` finds, in the version that was asked for; raises SetupError when it is another."""
+        server = cls.locate(choice)
+        if choice.version is not None and not _is_version(choice.version, server.version):
+            raise SetupError(
+                f"{cls.name}: {server.path} is version {server.version}, not {choice.version}; "
+                f"name one that is: servers={cls.name}@{choice.version}=PATH"
+            )
+        return server
+
+    @classmethod
+    def require_durability(cls, server: Server, durability: Durability) -> None:
+        """Raise StackError when this version cannot keep the class, as far as that shows before it starts."""
+        del server, durability
+
+    # --- life ---------------------------------------------------------------------------------
+    @abstractmethod
+    def start(self) -> None:
+        """Start with a fresh data directory, wait until ready, load the module; idempotent."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """End the server and remove its data directory."""
+
+    @abstractmethod
+    def processes(self) -> list[Process]:
+        """The running server processes (roots of their trees), for CPU and memory accounting.
+        Empty for an endpoint that the reader named, and for an engine that runs inside its client or tier."""
+
+    def kill(self) -> None:
+        """End every process of the server at once with SIGKILL; its data directory stays.
+
+        Does nothing for an engine that runs inside its client or tier: who kills those kills it.
+        """
+        roots = {process.pid: warden.process_start_ticks(process.pid) for process in self.processes()}
+        alive = {pid: ticks for pid, ticks in roots.items() if ticks is not None}
+        warden.end_processes(alive | warden.descendants(alive), signal.SIGKILL)
+        for process in self.processes():
+            self.deployment.stop(process)
+
+    def recover(self) -> None:
+        """Start the killed server again on its data directory and wait until it answers; address and
+        credentials stay valid. Does nothing for an engine that has no process of its own."""
+        if self.processes():
+            raise StackError(f"{self.name}: its stack.py does not say how a killed server is started again")
+
+    # --- a trial ------------------------------------------------------------------------------
+    @abstractmethod
+    def seed(self, accounts: int, initial_balance: int) -> None:
+        """Reset to exactly these accounts; whatever an earlier trial left (rows, bloat, backlog) is gone."""
+
+    @abstractmethod
+    def endpoint(self) -> dict[str, Any]:
+        """The ``endpoint`` object of the client contract for the stack's own protocol."""
+
+    def spoken(self) -> dict[str, Any]:
+        """What a client must be told so that a null server meets it in the protocol that this server
+        speaks: a ceiling in another one says nothing. Nothing where a stack has one protocol."""
+        return {}
+
+    @abstractmethod
+    def settings(self) -> dict[str, str]:
+        """Settings read back from the running server (never from our own configuration)."""
+
+    def declared_settings(self) -> dict[str, str]:
+        """What stack.toml declares and ``settings`` must show; nothing for a server that is not ours."""
+        if self.context.choice.endpoint:
+            return {}
+        return {name: str(entry["value"]) for name, entry in self.facts.get("settings", {}).items()}
+
+    @abstractmethod
+    def durability(self) -> Durability:
+        """The durability class proven by what the running server says."""
+
+    @abstractmethod
+    def committed_transfers(self) -> int | None:
+        """The server's own count of committed transfers since it started; a difference is exact
+        once all clients have left. None where there is no count of this trial, be it that the engine keeps
+        none (``counts_commits``) or that it counts what was rolled back too: the balances alone decide."""
+
+    def metric_transactions(self) -> int | None:
+        """What the server's public metrics say of transactions that succeeded, as published benchmarks read
+        them: not what was committed of the workload. None where there are no such metrics."""
+        return None
+
+    @abstractmethod
+    def balances(self) -> NDArray[np.int64]:
+        """Every account's balance, indexed by account."""
+
+    @abstractmethod
+    def log_bytes(self) -> int:
+        """Bytes of write-ahead or commit log on disk so far: when it stops growing, the backlog is gone."""
+
+    @abstractmethod
+    def server(self) -> Server:
+        """The program that runs now, as it reports itself."""
+
+
+def built_note(binary: Path) -> str | None:
+    """The first line of the file that says how a binary was made, if there is one beside it."""
+    try:
+        text = binary.with_name(f"{binary.name}.built").read_text(errors="replace").strip()
+    except OSError:
+        return None
+    return text.partition("\n")[0][:_BUILT_CHARACTERS] or None
+
+
+def _is_version(asked: str, said: str) -> bool:
+    """Whether a server's own words name the version asked for: ``18`` is also said by ``18.6``."""
+    numbers = re.findall(r"\d+(?:\.\d+)*[\w.+-]*", said)
+    return any(number == asked or number.startswith(f"{asked}.") for number in numbers)
+
+
+def sha256_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@cache
+def discover_stacks() -> Mapping[str, type[Stack]]:
+    """Every folder under ``stacks/`` that has a stack.toml, by name."""
+    found: dict[str, type[Stack]] = {}
+    for facts_path in sorted((CHECKOUT / "stacks").glob("*/stack.toml")):
+        folder = facts_path.parent
+        module_name = f"gapbook_stack_{folder.name.replace('-', '_')}"
+        spec = importlib.util.spec_from_file_location(module_name, folder / "stack.py")
+        if spec is None or spec.loader is None:
+            raise SetupError(f"stacks/{folder.name}: no stack.py beside stack.toml")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[module_name] = module
+        spec.loader.exec_module(module)
+        stack: type[Stack] = module.Stack
+        stack.name, stack.folder = folder.name, folder
+        stack.facts = tomllib.loads(facts_path.read_text())
+        found[folder.name] = stack
+    return found
+
+
+def stack_class(name: str) -> type[Stack]:
+    """The stack of that name; raises ParameterError listing those there are."""
+    stacks = discover_stacks()
+    if name not in stacks:
+        raise ParameterError(f"system: {name!r} has no folder under stacks/; there are: {', '.join(stacks)}")
+    return stacks[name]

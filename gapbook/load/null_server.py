@@ -1,0 +1,89 @@
+"""Null servers: the same protocol, answered at once, so that a client's own ceiling shows."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from gapbook.deploy.deployment import Deployment
+from gapbook.errors import ParameterError
+from gapbook.load.client import Client, ClientRun, configure_load, rust_binary
+from gapbook.model.work import AliasTable
+from gapbook.paths import CHECKOUT
+
+__all__ = ["measure_ceiling", "null_server"]
+
+_ACCOUNTS = 1000
+_WINDOW_S = 2.0
+
+
+def _speakers(protocol: str) -> list[dict[str, Any]]:
+    """The facts of the null servers that speak a protocol."""
+    found = (tomllib.loads(path.read_text()) for path in sorted((CHECKOUT / "clients").glob("*/*/null.toml")))
+    return [facts for facts in found if protocol in facts["protocols"]]
+
+
+def _command_and_endpoint(protocol: str) -> tuple[list[str], dict[str, Any]]:
+    """The command of the null server of a protocol, and what its endpoint holds besides the address."""
+    for facts in _speakers(protocol):
+        program, *arguments = (word.replace("{protocol}", protocol) for word in facts["command"])
+        return [str(rust_binary(program, "null server")), *arguments], dict(
+            facts.get("endpoint", {}).get(protocol, {})
+        )
+    raise ParameterError(f"no null server speaks {protocol!r}")
+
+
+@contextmanager
+def null_server(deployment: Deployment, protocol: str) -> Iterator[dict[str, Any]]:
+    """A running null server; yields the endpoint for a client. Raises StackError when it does not start."""
+    command, endpoint = _command_and_endpoint(protocol)
+    process = deployment.start(command, name=f"null-{protocol}", stdin=True, stdout=True)
+    try:
+        port = process.announcement(f"null server {protocol}")["port"]
+        yield endpoint | {"protocol": protocol, "host": "127.0.0.1", "port": port}
+    finally:
+        deployment.stop(process)
+
+
+def measure_ceiling(
+    deployment: Deployment,
+    client: Client,
+    protocol: str,
+    *,
+    endpoint: Mapping[str, Any],
+    connections: int,
+    in_flight: int,
+    warmup_s: float,
+) -> float | None:
+    """Requests a second of a client against the null server of its protocol, on the same cores as a trial
+    and after the same warm-up.
+
+    ``endpoint`` is what the client is told besides the address. None when no null server speaks the
+    protocol.
+    """
+    if not _speakers(protocol):
+        return None
+    table = AliasTable.zipf_cached(_ACCOUNTS, 0.0)
+    with null_server(deployment, protocol) as address:
+        configuration = configure_load(
+            {**endpoint, **address},
+            table,
+            deployment.directory,
+            seed=1,
+            alpha=0.0,
+            amount_max=1000,
+            connections=connections,
+            in_flight=in_flight,
+            warmup_s=warmup_s,
+            window_s=_WINDOW_S,
+            drain_s=5.0,
+            request_timeout_s=5.0,
+        )
+        report = ClientRun(client, configuration, _ignore).run(deployment)
+    return float(report["window"]["goodput_per_s"])
+
+
+def _ignore(_event: dict[str, Any]) -> None:
+    """A ceiling needs no reading at the window's edges."""

@@ -1,0 +1,268 @@
+"""Estimates: geometric means over blocks with t intervals on the log scale.
+
+The unit of replication is the block, never the operation: operations of one trial share its
+luck (Kalibera and Jones, doi 10.1145/2464157.2464160).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from scipy import special, stats
+
+from gapbook.method.interval import Interval
+
+__all__ = [
+    "CONFIDENCE",
+    "BlockFit",
+    "Contrast",
+    "bootstrap_interval",
+    "bootstrap_intervals",
+    "cell_values",
+    "chance_within",
+    "geometric_interval",
+    "paired_ratios",
+    "ratio_interval",
+    "values_by_contestant",
+]
+
+CONFIDENCE = 0.95
+BOOTSTRAP_SEED = 20_260_224
+_BOOTSTRAP_RESAMPLES = 1999
+_TOLERANCE = 1e-9
+Floats = NDArray[np.float64]
+
+
+def geometric_interval(values: Sequence[float]) -> Interval:
+    """Geometric mean of positive values, one a block, with its 95 % t interval.
+
+    Raises ValueError on an empty sequence or a value that is not positive.
+    """
+    if not values or min(values) <= 0:
+        raise ValueError("a geometric mean needs at least one value, all above 0")
+    logs = np.log(np.asarray(values, dtype=np.float64))
+    mean, n = float(logs.mean()), len(logs)
+    if n == 1:
+        return Interval(math.exp(mean), math.nan, math.nan, 1)
+    half = float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1) * logs.std(ddof=1) / math.sqrt(n))
+    return Interval(math.exp(mean), math.exp(mean - half), math.exp(mean + half), n)
+
+
+def chance_within(interval: Interval, band_frac: float) -> float:
+    """How likely an interval as wide as this one lies wholly inside ± ``band_frac`` of a ratio that is exactly true.
+
+    On the log scale, with half-width *h* and *n* blocks, the estimate is taken as normal round the truth with
+    the standard error *s = h / t(n - 1)*, and the probability is
+    *Φ((ln(1 + band) - h) / s) - Φ((ln(1 - band) + h) / s)*, 0 where the interval is wider than the band.
+
+    Raises ValueError for an interval without bounds.
+    """
+    if not interval.bounded:
+        raise ValueError("an interval without bounds has no chance to be told")
+    half = math.log(interval.high / interval.low) / 2
+    low, high = math.log(1 - band_frac) + half, math.log(1 + band_frac) - half
+    if low >= high:
+        return 0.0
+    if half == 0:
+        return 1.0
+    error = half / float(stats.t.ppf((1 + CONFIDENCE) / 2, interval.n - 1))
+    return float(special.ndtr(high / error) - special.ndtr(low / error))
+
+
+def ratio_interval(over: Mapping[int, float], under: Mapping[int, float]) -> Interval | None:
+    """Ratio of two cells, paired by block; None when no block holds both."""
+    ratios = paired_ratios(over, under)
+    return geometric_interval(list(ratios.values())) if ratios else None
+
+
+def paired_ratios(over: Mapping[int, float], under: Mapping[int, float]) -> dict[int, float]:
+    """Ratio of two cells in each block that holds both."""
+    return {block: over[block] / under[block] for block in sorted(over.keys() & under.keys())}
+
+
+def bootstrap_interval(by_block: Mapping[int, float], seed: int = BOOTSTRAP_SEED) -> Interval | None:
+    """Geometric mean with its 95 % percentile bootstrap interval over blocks; None below two blocks.
+
+    A cross-check only: it assumes no distribution, but is too narrow for few blocks.
+    """
+    return bootstrap_intervals([by_block], seed)[0]
+
+
+def bootstrap_intervals(
+    quantities: Sequence[Mapping[int, float]], seed: int = BOOTSTRAP_SEED
+) -> list[Interval | None]:
+    """:func:`bootstrap_interval` of several quantities; those over equally many blocks are resampled alike."""
+    found: list[Interval | None] = [None] * len(quantities)
+    for n in {len(by_block) for by_block in quantities if len(by_block) > 1}:
+        places = [place for place, by_block in enumerate(quantities) if len(by_block) == n]
+        logs = np.log([[quantities[place][block] for block in sorted(quantities[place])] for place in places])
+        bounds = stats.bootstrap(
+            (logs,),
+            np.mean,
+            axis=-1,
+            n_resamples=_BOOTSTRAP_RESAMPLES,
+            confidence_level=CONFIDENCE,
+            method="percentile",
+            rng=np.random.default_rng(seed),
+        ).confidence_interval
+        for place, row, low, high in zip(places, logs, bounds.low, bounds.high, strict=True):
+            found[place] = Interval(math.exp(row.mean()), math.exp(low), math.exp(high), n)
+    return found
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """A weighted sum of cells' mean logs. ``by_block`` holds what each block says of it, on the log
+    scale: the block's own weighted sum when no trial is missing, else its jackknife pseudo-value.
+
+    Without an interval, ``standard_error_log`` and ``degrees_of_freedom`` are NaN.
+    """
+
+    log: float
+    standard_error_log: float
+    degrees_of_freedom: float
+    n: int
+    by_block: Mapping[int, float]
+
+    @property
+    def interval(self) -> Interval:
+        half = self.standard_error_log * float(special.stdtrit(self.degrees_of_freedom, (1 + CONFIDENCE) / 2))
+        return Interval(math.exp(self.log), math.exp(self.log - half), math.exp(self.log + half), self.n)
+
+    @property
+    def factor_by_block(self) -> dict[int, float]:
+        return {block: math.exp(value) for block, value in self.by_block.items()}
+
+    @property
+    def p_value(self) -> float:
+        """Two-sided, for a true value of 1; NaN without an interval."""
+        if self.standard_error_log == 0:
+            return 1.0 if self.log == 0 else 0.0
+        statistic = abs(self.log) / self.standard_error_log
+        return float(2 * special.stdtr(self.degrees_of_freedom, -statistic))
+
+
+class BlockFit:
+    """log value = cell + block, fitted by least squares to all trials there are.
+
+    ``cells`` map block to value, above 0.
+    """
+
+    def __init__(self, cells: Sequence[Mapping[int, float]]) -> None:
+        self.blocks = sorted(set().union(*cells))
+        column = {block: index for index, block in enumerate(self.blocks)}
+        logs = np.full((len(cells), len(self.blocks)), np.nan)
+        for row, cell in zip(logs, cells, strict=True):
+            row[[column[block] for block in cell]] = np.log(list(cell.values()))
+        self.there = ~np.isnan(logs)
+        self.values = np.where(self.there, logs, 0.0)
+
+    @property
+    def mean_logs(self) -> Floats:
+        """The mean log of each cell in the mean block."""
+        equations = _BlockEquations(self.there)
+        in_cell = self.values.sum(axis=1) / equations.counts
+        block_effects = equations.inverse @ np.where(self.there, self.values - in_cell[:, None], 0.0).sum(
+            axis=0
+        )
+        found: Floats = in_cell - equations.means @ block_effects
+        return found
+
+    def contrasts(self, weights: Floats) -> list[Contrast | None]:
+        """One contrast a row of ``weights``, which has one weight a cell and sums to 0 (a ratio of cells)
+        or to 1 (a cell in the mean block); None for a contrast that the trials cannot tell.
+
+        The standard error comes from leaving out one block at a time, with degrees of freedom after
+        Satterthwaite; with no trial missing this is the paired t interval over blocks.
+        """
+        whole = _Coefficients(self.there, weights)
+        held_out = []
+        if len(self.blocks) > 1:
+            for column in range(len(self.blocks)):
+                kept = self.there.copy()
+                kept[:, column] = False
+                held_out.append(_Coefficients(kept, weights))
+        return [
+            _contrast(row, self.values, self.blocks, whole, held_out) if whole.estimable[row] else None
+            for row in range(len(weights))
+        ]
+
+
+class _BlockEquations:
+    """The normal equations of the block effects, with the cells taken out."""
+
+    def __init__(self, there: NDArray[np.bool_]) -> None:
+        self.counts = np.maximum(there.sum(axis=1), 1).astype(np.float64)
+        self.means = there / self.counts[:, None]
+        self.normal: Floats = np.diag(there.sum(axis=0).astype(np.float64)) - there.T @ self.means
+        self.inverse: Floats = np.linalg.pinv(self.normal, rtol=_TOLERANCE, hermitian=True)
+
+
+class _Coefficients:
+    """What the least-squares fit multiplies each trial with, given which trials there are."""
+
+    def __init__(self, there: NDArray[np.bool_], weights: Floats) -> None:
+        equations = _BlockEquations(there)
+        self.there, self.weights = there, weights
+        self.counts, self.means = equations.counts, equations.means
+        in_block = there.any(axis=0)
+        wanted = weights @ self.means - weights.sum(axis=1)[:, None] * (in_block / in_block.sum())
+        self.by_block = wanted @ equations.inverse
+        # Blocks that no cell links are in no equation together, and cannot be compared.
+        told = np.abs(self.by_block @ equations.normal - wanted).max(axis=1) < _TOLERANCE
+        self.estimable = told & ~(weights[:, ~there.any(axis=1)] != 0).any(axis=1)
+
+    def of(self, row: int) -> Floats:
+        """The coefficients of one contrast, cell by block."""
+        own = self.by_block[row]
+        in_cell = self.weights[row] / self.counts + self.means @ own
+        found: Floats = np.where(self.there, in_cell[:, None] - own, 0.0)
+        return found
+
+
+def _contrast(
+    row: int, values: Floats, blocks: Sequence[int], whole: _Coefficients, held_out: Sequence[_Coefficients]
+) -> Contrast:
+    n = len(blocks)
+    estimate = float((whole.of(row) * values).sum())
+    if n == 1:
+        return Contrast(estimate, math.nan, math.nan, n, {blocks[0]: estimate})
+    if not all(fit.estimable[row] for fit in held_out):
+        return Contrast(estimate, math.nan, math.nan, n, {})
+    coefficients = np.stack([fit.of(row).ravel() for fit in held_out])
+    left_out = coefficients @ values.ravel()
+    variance = (n - 1) / n * float(((left_out - left_out.mean()) ** 2).sum())
+    spread = coefficients - coefficients.mean(axis=0)
+    gram = spread @ spread.T
+    freedom = float(np.trace(gram) ** 2 / (gram**2).sum())
+    pseudo = n * estimate - (n - 1) * left_out
+    return Contrast(
+        estimate, math.sqrt(variance), freedom, n, dict(zip(blocks, map(float, pseudo), strict=True))
+    )
+
+
+def cell_values(trials: pl.DataFrame, contestant: str, alpha: float) -> dict[int, float]:
+    """Goodput by block of one cell's valid trials."""
+    return values_by_contestant(trials, alpha).get(contestant, {})
+
+
+def values_by_contestant(trials: pl.DataFrame, alpha: float) -> dict[str, dict[int, float]]:
+    """Goodput by block of the valid trials at one alpha, of every contestant that has any.
+
+    A block with several trials of one cell counts as their geometric mean.
+    """
+    kept = trials.filter((pl.col("alpha") == alpha) & pl.col("valid"))
+    # Relative to the first trial, so that a single one is its own mean to the last digit.
+    first = pl.col("goodput_per_s").first()
+    means = kept.group_by("contestant", "block", maintain_order=True).agg(
+        first * (pl.col("goodput_per_s") / first).log().mean().exp()
+    )
+    found: dict[str, dict[int, float]] = {}
+    for contestant, block, goodput in means.iter_rows():
+        found.setdefault(contestant, {})[block] = goodput
+    return found

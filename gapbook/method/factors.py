@@ -1,0 +1,218 @@
+"""Factors: the gap between two cells as a product that closes.
+
+The cells of a comparison are points in a lattice of levels. A factor moves one coordinate from its
+level at the start to its level at the end; an ordering of the factors is a path through the lattice.
+Only cells that can be run exist, so only paths whose every cell was measured count: the Shapley
+value of log goodput as the mean over maximal chains, as on convex geometries (Bilbao and Edelman, doi
+10.1016/S0166-218X(99)00218-8). What can be run need not be one: its axioms are not claimed.
+
+Orderings are counted, not listed: a share is the sum over the lattice's edges of the log step along
+the edge, weighted by the part of all feasible paths that use it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gapbook.method.estimate import BlockFit, Floats, bootstrap_intervals
+from gapbook.method.interval import Interval
+
+__all__ = ["Cell", "Decomposition", "Factor", "Share", "decompose"]
+
+Cell = tuple[str, ...]
+Family = Literal["stack", "wire", "promise", "workload", "residual"]
+_MAX_FACTORS = 16
+_Bits = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Factor:
+    """What differs between start and end: ``before`` → ``after`` in one dimension of the cells.
+
+    ``dimension`` is a key of :meth:`gapbook.trial.scenario.Contestant.levels`; ``family`` groups factors by
+    colour: ``stack``, ``wire``, ``promise``, ``workload`` or ``residual``.
+    """
+
+    name: str
+    dimension: str
+    before: str
+    after: str
+    family: Family
+
+
+@dataclass(frozen=True)
+class Share:
+    """A factor's part of the gap: its mean multiplier over the feasible orderings, with the interval
+    over blocks, and the least and the greatest multiplier that any feasible ordering gives it.
+
+    ``by_block`` is what each block says (:class:`gapbook.method.estimate.Contrast`), empty when a cell has a
+    single valid trial; ``bootstrap`` is a cross-check of the interval.
+    """
+
+    factor: Factor
+    multiplier: Interval
+    order_low: float
+    order_high: float
+    by_block: Mapping[int, float]
+    bootstrap: Interval | None
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """Shares that multiply to the gap, block by block and on the geometric means.
+
+    ``start`` and ``end`` are the goodput of the two ends, such that end ÷ start is the gap. Of
+    ``blocks`` blocks, ``blocks_incomplete`` lack one or more of the needed trials, ``trials_missing``
+    in all.
+    """
+
+    gap: Interval
+    gap_bootstrap: Interval | None
+    start: Interval
+    end: Interval
+    shares: tuple[Share, ...]
+    orderings: int
+    orderings_possible: int
+    cells_measured: int
+    cells_possible: int
+    blocks: int
+    blocks_incomplete: int
+    trials_missing: int
+
+    @property
+    def closing_error_log(self) -> float:
+        """|sum of log shares - log gap|: numerical noise only."""
+        return abs(sum(math.log(s.multiplier.estimate) for s in self.shares) - math.log(self.gap.estimate))
+
+
+def decompose(factors: Sequence[Factor], cells: Mapping[Cell, Mapping[int, float]]) -> Decomposition | None:
+    """Shapley shares of ``factors`` for the gap from the cell of all ``before`` to that of all ``after``.
+
+    ``cells`` maps a tuple of levels (one a factor, in the order of ``factors``) to goodput by block of
+    its valid trials. A cell counts as measured from two blocks on; where that leaves no ordering, from
+    one, and then without intervals. Returns None when no ordering is feasible, or when the cells have
+    too few blocks in common. Raises ValueError above 16 factors, or when one changes nothing.
+    """
+    if len(factors) > _MAX_FACTORS:
+        raise ValueError(f"{len(factors)} factors span too many cells; at most {_MAX_FACTORS}")
+    if same := [factor.name for factor in factors if factor.before == factor.after]:
+        raise ValueError(f"{', '.join(same)}: a factor must have two levels that differ")
+    values = {
+        place: by_block
+        for cell, by_block in cells.items()
+        if by_block and (place := _place(factors, cell)) is not None
+    }
+    for enough in (2, 1):
+        kept = {place: by_block for place, by_block in values.items() if len(by_block) >= enough}
+        lattice = _Lattice(len(factors), kept.keys())
+        if lattice.orderings:
+            return _decompose(factors, lattice, kept)
+    return None
+
+
+def _place(factors: Sequence[Factor], cell: Cell) -> int | None:
+    """The cell's place in the lattice: one bit a factor, set at ``after``; None for other levels."""
+    place = 0
+    for bit, (factor, level) in enumerate(zip(factors, cell, strict=True)):
+        if level not in {factor.before, factor.after}:
+            return None
+        place |= (level == factor.after) << bit
+    return place
+
+
+class _Lattice:
+    """How many feasible orderings pass each cell and each edge.
+
+    Counts are whole numbers up to 16!, which float64 holds exactly.
+    """
+
+    def __init__(self, dimensions: int, measured: Collection[int]) -> None:
+        self.dimensions = dimensions
+        places = np.arange(1 << dimensions)
+        there = np.isin(places, list(measured))
+        self.from_start = _count_paths(dimensions, there)
+        # Seen from the end, a place and its complement change roles.
+        self.to_end = _count_paths(dimensions, there[::-1])[::-1]
+        self.orderings = int(self.from_start[-1])
+        self.needed: _Bits = np.flatnonzero(self.from_start * self.to_end)
+
+    def edges(self, bit: int) -> tuple[_Bits, _Bits, Floats]:
+        """Edges along one factor that a feasible ordering uses: under, over (as places among the needed
+        cells) and the part of all orderings that use them."""
+        under = self.needed[(self.needed >> bit) & 1 == 0]
+        through = self.from_start[under] * self.to_end[under | 1 << bit]
+        under, through = under[through > 0], through[through > 0]
+        return (
+            np.searchsorted(self.needed, under),
+            np.searchsorted(self.needed, under | 1 << bit),
+            through / self.orderings,
+        )
+
+
+def _count_paths(dimensions: int, there: NDArray[np.bool_]) -> Floats:
+    """Feasible paths from place 0 to every place, by number of bits set."""
+    places = np.arange(len(there))
+    bits_set = np.sum([(places >> bit) & 1 for bit in range(dimensions)], axis=0)
+    paths = np.zeros(len(there))
+    paths[0] = there[0]
+    for level in range(1, dimensions + 1):
+        reached = places[(bits_set == level) & there]
+        for bit in range(dimensions):
+            has_bit = reached[(reached >> bit) & 1 == 1]
+            paths[has_bit] += paths[has_bit ^ 1 << bit]
+    return paths
+
+
+def _decompose(
+    factors: Sequence[Factor], lattice: _Lattice, values: Mapping[int, Mapping[int, float]]
+) -> Decomposition | None:
+    cells = [values[place] for place in lattice.needed]
+    weights = np.zeros((len(factors) + 3, len(cells)))
+    edges = [lattice.edges(bit) for bit in range(len(factors))]
+    for row, (under, over, part) in zip(weights, edges, strict=False):
+        row[over] += part
+        row[under] -= part
+    start, end, gap = range(len(factors), len(factors) + 3)
+    weights[start, 0] = weights[end, -1] = weights[gap, -1] = 1
+    weights[gap, 0] = -1
+    fit = BlockFit(cells)
+    contrasts = [contrast for contrast in fit.contrasts(weights) if contrast]
+    if len(contrasts) < len(weights):
+        return None
+    mean_logs = fit.mean_logs
+    bootstraps = bootstrap_intervals([contrast.factor_by_block for contrast in contrasts])
+    shares = []
+    for factor, (under, over, _), contrast, bootstrap in zip(
+        factors, edges, contrasts, bootstraps, strict=False
+    ):
+        steps = mean_logs[over] - mean_logs[under]
+        shares.append(
+            Share(
+                factor,
+                contrast.interval,
+                math.exp(steps.min()),
+                math.exp(steps.max()),
+                contrast.factor_by_block,
+                bootstrap,
+            )
+        )
+    return Decomposition(
+        gap=contrasts[gap].interval,
+        gap_bootstrap=bootstraps[gap],
+        start=contrasts[start].interval,
+        end=contrasts[end].interval,
+        shares=tuple(shares),
+        orderings=lattice.orderings,
+        orderings_possible=math.factorial(len(factors)),
+        cells_measured=len(values),
+        cells_possible=1 << len(factors),
+        blocks=len(fit.blocks),
+        blocks_incomplete=int((~fit.there).any(axis=0).sum()),
+        trials_missing=int((~fit.there).sum()),
+    )

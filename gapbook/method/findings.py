@@ -1,0 +1,385 @@
+"""What a run says: estimates, charts and sentences, all computed from its record.
+
+The only reader of a run's record on the way to the page, so that a live run and a published one
+cannot be treated differently.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Literal
+
+import polars as pl
+
+from gapbook.errors import ParameterError, RecordError
+from gapbook.method.estimate import cell_values, geometric_interval, ratio_interval
+from gapbook.method.factors import Decomposition, Factor, decompose
+from gapbook.method.interval import Interval
+from gapbook.method.labels import CLIENT_BOUND, LIMIT_FRAC, carried
+from gapbook.method.warmth import Warmth, as_one_family, warmth_of
+from gapbook.record.losses import ObservedLoss, observed_loss
+from gapbook.record.run import Run
+from gapbook.record.schema import one_line
+from gapbook.trial.audit import why_uncounted
+from gapbook.trial.scenario import Contestant, Scenario
+
+__all__ = ["VERDICT_BAND_FRAC", "Findings", "Verdict", "named_versions", "scenario_of"]
+
+Verdict = Literal["confirmed", "refuted", "unresolved"]
+VERDICT_BAND_FRAC = 0.10
+
+
+class Findings:
+    """The findings of one run of one chapter."""
+
+    def __init__(self, run: Run, chapter: str) -> None:
+        if run.manifest["chapter"] != chapter:
+            raise RecordError(
+                f"run {run.run_id}: is of chapter {one_line(run.manifest['chapter'])}, not of {chapter}; "
+                "name another with source="
+            )
+        self.run = run
+        self.scenario = scenario_of(run)
+
+    # --- cells --------------------------------------------------------------------------------
+    @property
+    def alphas(self) -> tuple[float, ...]:
+        return self.scenario.alphas
+
+    @property
+    def blocks(self) -> int:
+        return int(self.run.manifest["blocks"])
+
+    @cached_property
+    def absent(self) -> dict[str, str]:
+        """Contestants that could not be measured on the run's machine, each with the reason."""
+        return dict(self.run.manifest.get("absent", {}))
+
+    def observed_loss(self, contestant: str) -> ObservedLoss:
+        """What kills of its server took of a contestant's acknowledged transfers, against its declared class."""
+        return observed_loss(self.run.manifest.get("kill_checks", []), contestant)
+
+    def trials_per_block(self, contestant: str) -> float:
+        """How many trials of each alpha the plan has for a contestant, in the mean block."""
+        planned = [name for _, _, name, *_ in self.run.manifest["trials"]].count(contestant)
+        return planned / (self.blocks * len(self.alphas))
+
+    def values(self, contestant: str, alpha: float) -> dict[int, float]:
+        """Goodput of one cell by block, the geometric mean of its valid trials there; empty when the run
+        has no such cell."""
+        return cell_values(self.run.trials, contestant, alpha)
+
+    def goodput(self, contestant: str, alpha: float) -> Interval | None:
+        values = self.values(contestant, alpha)
+        return geometric_interval(list(values.values())) if values else None
+
+    def ratio(self, over: str, under: str, alpha: float) -> Interval | None:
+        """How many times the goodput of ``over`` is that of ``under``, paired by block."""
+        return ratio_interval(self.values(over, alpha), self.values(under, alpha))
+
+    def across_alphas(self, contestant: str, alpha: float, base_alpha: float) -> Interval | None:
+        """What a contestant does at one alpha of what it does at another, paired by block."""
+        return ratio_interval(self.values(contestant, alpha), self.values(contestant, base_alpha))
+
+    def ratio_of_ratios(self, over: str, under: str, alpha: float, base_alpha: float) -> Interval | None:
+        """The contention factor: by how much the ratio at ``alpha`` is that at ``base_alpha``."""
+        cells = [self.values(name, a) for a in (alpha, base_alpha) for name in (over, under)]
+        blocks = sorted(set.intersection(*map(set, cells)))
+        if not blocks:
+            return None
+        top, top_under, base, base_under = cells
+        return geometric_interval([top[b] / top_under[b] / (base[b] / base_under[b]) for b in blocks])
+
+    def rows(self, contestant: str, alpha: float) -> list[dict[str, Any]]:
+        kept = self.run.trials.filter((pl.col("contestant") == contestant) & (pl.col("alpha") == alpha))
+        return kept.to_dicts()
+
+    def has_label(self, contestant: str, label: str, alphas: Sequence[float]) -> bool:
+        """Whether the contestant carries a label at any of these alphas (:func:`gapbook.method.labels.carried`)."""
+        window_s = self.scenario.window_of(self.scenario.contestant(contestant))
+        return any(
+            carried(
+                (row for row in self.rows(contestant, alpha) if row["valid"]),
+                label,
+                self.scenario.warmup_s,
+                window_s,
+            )
+            for alpha in alphas
+        )
+
+    def labels(self, contestant: str, alpha: float) -> list[str]:
+        """The labels that a contestant carries at one alpha."""
+        return [label for label in LIMIT_FRAC if self.has_label(contestant, label, [alpha])]
+
+    def warmth(self, contestant: str | None = None) -> Warmth:
+        """Whether a contestant was warm when its windows opened, over all its valid trials; all contestants
+        of the scenario's window together when none is named."""
+        if contestant is not None:
+            return self._warmth_by_contestant[contestant]
+        names = [c.name for c in self.scenario.contestants if c.window_s is None]
+        return self._warmth_over(names, self.scenario.window_s)
+
+    @cached_property
+    def _warmth_by_contestant(self) -> dict[str, Warmth]:
+        """All contestants together, for a reading is one of as many as the table has rows."""
+        one_by_one = {
+            c.name: self._warmth_over([c.name], self.scenario.window_of(c)) for c in self.scenario.contestants
+        }
+        return as_one_family(one_by_one)
+
+    def _warmth_over(self, names: Collection[str], window_s: float) -> Warmth:
+        trials = self.run.trials.filter(pl.col("valid") & pl.col("contestant").is_in(names))
+        return warmth_of(trials.iter_rows(named=True), self.scenario.warmup_s, window_s)
+
+    @cached_property
+    def refused(self) -> list[tuple[str, str, str]]:
+        """Contestant, trial, and why it is not counted."""
+        rows = self.run.trials.filter(~pl.col("valid")).to_dicts()
+        return [
+            (
+                f"{row['contestant']}, α = {row['alpha']:g}",
+                f"{row['trial'] + 1}, block {row['block'] + 1}",
+                row["refused_because"],
+            )
+            for row in rows
+        ]
+
+    # --- factors ------------------------------------------------------------------------------
+    def decompose(
+        self, factors: Sequence[Factor], alpha: float, *, without: Collection[str] = ()
+    ) -> Decomposition | None:
+        """The gap from all ``before`` to all ``after``; None when a needed cell has no valid trial.
+
+        Several factors of one dimension are a chain: each starts where the one before ended, and a cell
+        that is past one of them is past all before it. Every cell that was measured counts, whatever
+        label it carries, save the contestants named in ``without``.
+        """
+        chains = _chains(factors)
+        start = self.end(factors, "before")
+        left_out = {
+            tuple(contestant.levels()[dimension] for dimension in chains)
+            for contestant in self.scenario.contestants
+            if contestant.name in without
+        }
+        within: dict[tuple[str, ...], dict[int, float]] = {}
+        for cell, values in self.cells(list(chains), alpha, start).items():
+            if cell in left_out:
+                continue
+            places = {
+                dimension: chain.index(level)
+                for (dimension, chain), level in zip(chains.items(), cell, strict=True)
+                if level in chain
+            }
+            if values and len(places) == len(chains):
+                passed = [places[f.dimension] > chains[f.dimension].index(f.before) for f in factors]
+                state = tuple(f.after if p else f.before for f, p in zip(factors, passed, strict=True))
+                within[state] = values
+        return decompose(factors, within)
+
+    def client_bound_between(self, factors: Sequence[Factor], alpha: float) -> list[str]:
+        """Contestants between the ends, beyond a residual, that their client limits at this alpha.
+
+        What a client limits may speak for the client and not for the engine: a decomposition without
+        these is the alternative that stands beside the one with all cells.
+        """
+        chains = _chains(factors)
+        residuals = {(factor.dimension, factor.after) for factor in factors if factor.family == "residual"}
+        start, end = self.end(factors, "before"), self.end(factors, "after")
+        if start is None:
+            return []
+        fixed = {key: level for key, level in start.levels().items() if key not in chains}
+        return [
+            contestant.name
+            for contestant in self.scenario.contestants
+            if contestant is not end
+            and fixed.items() <= (levels := contestant.levels()).items()
+            and residuals & levels.items()
+            and self.has_label(contestant.name, CLIENT_BOUND, [alpha])
+        ]
+
+    def cells(
+        self, dimensions: Sequence[str], alpha: float, like: Contestant | None
+    ) -> dict[tuple[str, ...], dict[int, float]]:
+        """Goodput by block of every contestant that differs from ``like`` in these dimensions only.
+
+        Keys are the levels of ``dimensions``; empty when there is no contestant to be like.
+        """
+        if like is None:
+            return {}
+        fixed = {key: level for key, level in like.levels().items() if key not in dimensions}
+        return {
+            tuple(levels[dimension] for dimension in dimensions): self.values(contestant.name, alpha)
+            for contestant in self.scenario.contestants
+            if fixed.items() <= (levels := contestant.levels()).items()
+        }
+
+    def end(self, factors: Sequence[Factor], which: Literal["before", "after"]) -> Contestant | None:
+        """The contestant at all ``before`` or all ``after``; None when the run does not have it.
+
+        Where several are at ``before``, since other dimensions vary too, it is the first; the other end
+        then agrees with it in all other dimensions.
+        """
+        chains = _chains(factors)
+
+        def at(place: int) -> list[tuple[Contestant, dict[str, str]]]:
+            wanted = {dimension: chain[place] for dimension, chain in chains.items()}
+            return [
+                (contestant, {key: level for key, level in levels.items() if key not in chains})
+                for contestant in self.scenario.contestants
+                if wanted.items() <= (levels := contestant.levels()).items()
+            ]
+
+        starts, ends = at(0), at(0 if which == "before" else -1)
+        like = [contestant for contestant, others in ends if starts and others == starts[0][1]]
+        return like[0] if like else None
+
+    # --- words --------------------------------------------------------------------------------
+    def glue_values(self) -> dict[str, str]:
+        """Facts of the run for the prose, as printed text."""
+        manifest, machine = self.run.manifest, self.run.manifest["machine"]
+        systems = manifest["systems"]
+        return {
+            "run": self.run.run_id,
+            "date": _date(manifest["started_unix_s"]),
+            "blocks": str(self.blocks),
+            "trials": str(self.run.trials.height),
+            "valid_trials": str(int(self.run.trials["valid"].sum())),
+            "connections": str(self.scenario.connections),
+            "window": f"{self.scenario.window_s:g} s",
+            "warmup": f"{self.scenario.warmup_s:g} s",
+            "accounts": f"{self.scenario.workload.accounts:,}",
+            "durability": str(self.scenario.durability),
+            "processor": machine["processor"],
+            "processors": str(machine["processors"]),
+            "memory": f"{machine['memory_bytes'] / 2**30:.0f} GiB",
+            "kernel": machine["kernel"],
+            "file_system": machine["file_system"],
+            **_version_values(systems),
+        }
+
+    def trial_noise(self) -> tuple[float, float] | None:
+        """How trials of one cell differ: standard deviation of log goodput within cells, and the share of
+        its variance that goes with the processor time which a transfer took (server, tier and client).
+
+        What costs more time for the same work on the same code ran on a slower machine. None without two
+        valid trials of some cell.
+        """
+        spent = (
+            pl.col("server_cpu_s").fill_null(0) + pl.col("tier_cpu_s").fill_null(0) + pl.col("client_cpu_s")
+        )
+        rows = self.run.trials.filter(pl.col("valid") & (pl.col("completed_in_window") > 0)).select(
+            "contestant",
+            "alpha",
+            rate=pl.col("goodput_per_s").log(),
+            cost=(spent / pl.col("completed_in_window")).log(),
+        )
+        cell = ("contestant", "alpha")
+        repeated = rows.filter(pl.len().over(cell) > 1)
+        within = repeated.select(pl.col(name) - pl.col(name).mean().over(cell) for name in ("rate", "cost"))
+        free = within.height - repeated.select(cell).n_unique()
+        if free < 2 or not within["cost"].is_finite().all():
+            return None
+        together = within.select(pl.corr("rate", "cost")).item()
+        return math.sqrt(float((within["rate"] ** 2).sum()) / free), float(together or 0.0) ** 2
+
+    def warmth_caveat(self, *contestants: Contestant) -> str:
+        """Which of these were still warming up inside their windows, as a sentence; empty when none was."""
+        rising = [c.system_label for c in contestants if self.warmth(c.name).reading == "still rising"]
+        named = " and ".join(dict.fromkeys(rising))
+        return f" Still warming up inside the window, and so understated: {named}." if named else ""
+
+    def audited(self) -> str:
+        """How much was audited over all trials of the run."""
+        trials = self.run.trials.filter(pl.col("valid"))
+        transfers = int(trials["acknowledged"].sum() or 0)
+        return f"{transfers:,} transfers and {trials.height * self.scenario.workload.accounts:,} balances"
+
+    def uncounted(self) -> str:
+        """In how many valid trials the server had no commit count to compare, and why: that an engine keeps
+        none is another thing than that a trial's rollbacks hid it."""
+        valid = self.run.trials.filter(pl.col("valid"))
+        without = valid.filter(pl.col("committed").is_null())["contestant"].to_list()
+        if not without:
+            return f"the server's own count was compared in all {valid.height:,} valid trials"
+        numbers = {True: 0, False: 0}
+        for contestant in self.scenario.contestants:
+            numbers[contestant.stack.counts_commits] += without.count(contestant.name)
+        reasons = [
+            f"{number:,} {why_uncounted(counts_commits=counts)}"
+            for counts, number in numbers.items()
+            if number
+        ]
+        return (
+            f"{len(without):,} of {valid.height:,} valid trials had no commit count to compare, "
+            f"{' and '.join(reasons)}"
+        )
+
+    def provenance_parts(self) -> list[str]:
+        facts = self.glue_values()
+        code = self.run.manifest["code"]
+        return [
+            f"Run {self.run.run_id}",
+            f"{facts['blocks']} blocks",
+            f"{facts['valid_trials']} of {facts['trials']} trials valid",
+            f"{facts['accounts']} accounts, {facts['connections']} connections",
+            f"{facts['processor']}, {facts['processors']} cores, {facts['memory']}"
+            + (", virtual machine" if self.run.manifest["machine"]["virtual"] else ""),
+            *named_versions(self.run.manifest["systems"]),
+            f"durability {facts['durability']}",
+            facts["date"],
+            f"code {code['revision'][:10]}{' with local changes' if code['changed'] else ''}",
+        ]
+
+    def judge_value(self, ours: Interval | None, published: float) -> Verdict:
+        """The verdict by the book's rule: interval against a band of ±10 % round the published value."""
+        if ours is None or not ours.bounded:
+            return "unresolved"
+        low, high = published * (1 - VERDICT_BAND_FRAC), published * (1 + VERDICT_BAND_FRAC)
+        if low <= ours.low and ours.high <= high:
+            return "confirmed"
+        return "refuted" if ours.high < low or ours.low > high else "unresolved"
+
+
+def scenario_of(run: Run) -> Scenario:
+    """The scenario of a stored run; raises RecordError where today's code no longer knows a part of it."""
+    try:
+        return Scenario.from_dict(run.manifest["scenario"])
+    except ParameterError as error:
+        raise RecordError(
+            f"run {run.run_id}: {one_line(error)}; this version does not know it: read the run with the code "
+            f"that measured it, revision {run.manifest['code']['revision'][:10]}"
+        ) from error
+
+
+def _chains(factors: Sequence[Factor]) -> dict[str, list[str]]:
+    """The levels of each dimension in the order of its factors; raises ValueError for a broken chain."""
+    chains: dict[str, list[str]] = {}
+    for factor in factors:
+        chain = chains.setdefault(factor.dimension, [factor.before])
+        if chain[-1] != factor.before:
+            raise ValueError(f"factor {factor.name}: starts at {factor.before}, but {chain[-1]} was reached")
+        chain.append(factor.after)
+    return chains
+
+
+def named_versions(systems: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """``postgres 18.6`` for each server of a manifest; a version that its name holds is not said again."""
+    return [
+        name if system["version"] in name.split(" ") else f"{name} {system['version']}"
+        for name, system in systems.items()
+    ]
+
+
+def _version_values(systems: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """``spacetimedb_version``: every version of a system that ran, each once."""
+    versions: dict[str, dict[str, None]] = {}
+    for name, system in systems.items():
+        versions.setdefault(name.split(" ")[0], {})[str(system["version"])] = None
+    return {f"{system}_version": " and ".join(found) for system, found in versions.items()}
+
+
+def _date(unix_s: float) -> str:
+    return datetime.datetime.fromtimestamp(unix_s, datetime.UTC).date().isoformat()

@@ -1,0 +1,108 @@
+"""Was a contestant warm when its windows opened: how it came to its rate, and whether that rate went on rising.
+
+What is compiled while it runs is slow at first (Barrett et al., doi 10.1145/3133876), and a window that
+opens too early holds part of the rise. One trial is too noisy to tell; all trials of a contestant are not.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from gapbook.method.estimate import CONFIDENCE, geometric_interval
+from gapbook.method.holm import holm
+from gapbook.method.interval import Interval
+from gapbook.trial.trend import BIN_S, bins_inside
+
+__all__ = ["RISE_FRAC", "Reading", "Warmth", "as_one_family", "warmth_of"]
+
+Reading = Literal["warm", "still rising", "falling", "not resolved", "not told"]
+RISE_FRAC = 0.05
+
+
+@dataclass(frozen=True)
+class Warmth:
+    """How a contestant came to its rate.
+
+    ``approach``: the rate in each whole second of the warm-up, divided by that inside the window; medians
+    over trials, empty where no trial tells. ``rise``: the rate in the second half of the window divided by
+    that in the first, over blocks; None where no window holds two whole bins. ``p_value``: two-sided, for
+    no rise at all; adjusted (Holm) where several contestants are read together, NaN below two blocks.
+    """
+
+    approach: tuple[float, ...]
+    rise: Interval | None
+    p_value: float = math.nan
+
+    @property
+    def reading(self) -> Reading:
+        """*Warm* is said when the whole interval lies below a rise of 5 %; *still rising* and *falling* when a
+        change is told from none and is more than 5 %. A wide interval has shown neither: *not resolved*."""
+        if self.rise is None or not self.rise.bounded:
+            return "not told"
+        if self.p_value < 1 - CONFIDENCE and self.rise.estimate > 1 + RISE_FRAC:
+            return "still rising"
+        if self.p_value < 1 - CONFIDENCE and self.rise.estimate < 1 / (1 + RISE_FRAC):
+            return "falling"
+        return "warm" if self.rise.high < 1 + RISE_FRAC else "not resolved"
+
+
+def warmth_of(trials: Iterable[Mapping[str, Any]], warmup_s: float, window_s: float) -> Warmth:
+    """The warmth of one contestant from valid trials: rows of the record with ``block``, ``per_second`` and,
+    where the client told it, ``per_100ms``.
+
+    Counted are whole bins since the load began; one that the window's edge cuts belongs to neither.
+    """
+    approaches: list[list[float]] = []
+    rises: dict[int, list[float]] = {}
+    for row in trials:
+        bins, bin_s = _series(row)
+        window = bins_inside(warmup_s, window_s, bin_s)
+        inside, count = bins[window], window.stop - window.start
+        half = count // 2
+        ends = max(1, half)
+        if len(inside) < max(1, count) or min(inside[:ends].sum(), inside[-ends:].sum()) <= 0:
+            continue
+        seconds = np.asarray(json.loads(row["per_second"])[: math.floor(warmup_s)], dtype=np.float64)
+        approaches.append(list(seconds * bin_s / inside.mean()))
+        if half:
+            rises.setdefault(row["block"], []).append(math.log(inside[-half:].mean() / inside[:half].mean()))
+    logs = [statistics.fmean(of_block) for of_block in rises.values()]
+    return Warmth(
+        tuple(statistics.median(second) for second in zip(*approaches, strict=True)),
+        geometric_interval([math.exp(log) for log in logs]) if logs else None,
+        _p_value(logs),
+    )
+
+
+def as_one_family(found: Mapping[str, Warmth]) -> dict[str, Warmth]:
+    """The same with p values adjusted for their number: one of thirty contestants would else be called
+    rising by luck in every second run."""
+    adjusted = holm([warmth.p_value for warmth in found.values()])
+    return {
+        name: replace(warmth, p_value=p) for (name, warmth), p in zip(found.items(), adjusted, strict=True)
+    }
+
+
+def _series(row: Mapping[str, Any]) -> tuple[NDArray[np.float64], float]:
+    """The finest counts that a trial has, and the length of their bins in seconds."""
+    fine = row.get("per_100ms")
+    counts = json.loads(fine or row["per_second"])
+    return np.asarray(counts, dtype=np.float64), BIN_S if fine else 1.0
+
+
+def _p_value(logs: Sequence[float]) -> float:
+    if len(logs) < 2:
+        return math.nan
+    spread = statistics.stdev(logs)
+    if spread == 0:
+        return 1.0 if statistics.fmean(logs) == 0 else 0.0
+    return float(stats.ttest_1samp(logs, 0.0).pvalue)

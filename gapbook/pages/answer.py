@@ -1,0 +1,278 @@
+"""The first screen: the claim with its verdict, the answer in plain words, and how to cite that very answer."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from typing import Any
+
+from gapbook.claims import verdicts
+from gapbook.claims.claim import NOTE, claim
+from gapbook.method.findings import named_versions
+from gapbook.method.interval import Interval
+from gapbook.model.plant import hot_share
+from gapbook.model.work import AliasTable
+from gapbook.pages import page
+from gapbook.pages.provenance import Pictured
+from gapbook.pages.register import verdict_words
+from gapbook.record.losses import ObservedLoss
+from gapbook.trial.scenario import Contestant
+
+__all__ = ["AnswerExhibits", "Compared"]
+
+Compared = tuple[str, Contestant, Contestant]
+_SENTENCE = "{over} committed {ratios} as many transfers per second as {under}."
+_FEW_FRAC = 0.1
+_LEAST_TOLD_S = 0.01
+
+
+class AnswerExhibits(Pictured):
+    """What a run says about a question. A number in an answer can be cited, and nothing else can."""
+
+    def claim_line(self, claim_id: str) -> page.Html:
+        """The claim that the chapter is about, published or our arithmetic on what was, with its verdict."""
+        about = claim(claim_id)
+        verdict = verdicts.judge_with(claim_id, self).verdict
+        return page.claim_line(
+            "From published figures" if about.kind == NOTE else "Published claim",
+            about.says,
+            anchor=claim_id,
+            where=about.citation,
+            address=about.address,
+            verdict=(verdict, verdict_words()[verdict]),
+        )
+
+    def no_claim(self, question: str) -> page.Html:
+        """Stands in the place of a claim where a chapter answers a question of our own."""
+        return page.question_line(question)
+
+    def answer_ratio(self, over: Contestant, under: Contestant, sentence: str = _SENTENCE) -> page.Answer:
+        """One comparison; see :meth:`answer`."""
+        return self.answer((sentence, over, under))
+
+    def answer(self, *compared: Compared) -> page.Answer:
+        """The answer: a sentence for each pair of contestants, then what it must be read with.
+
+        In a sentence ``{over}`` and ``{under}`` become the systems with their versions, ``{ratios}`` how many
+        times the transfers per second of ``under`` those of ``over`` are, at the lowest and the highest alpha.
+        What the run does not answer is said last, each once.
+        """
+        told = [self._told(*one) for one in compared]
+        answered = [(over, under) for one, (_, over, under) in zip(told, compared, strict=True) if one.cited]
+        cited = [number for one in told for number in one.cited]
+        sentences = dict.fromkeys(one.html for one in sorted(told, key=lambda one: not one.cited))
+        return self.read_with(page.Html(" ".join(sentences)), answered, cited)
+
+    def read_with(
+        self, text: page.Html, compared: Sequence[Sequence[Contestant]], cited: Sequence[page.Cited]
+    ) -> page.Answer:
+        """An answer with what it must be read with: promises, caveats, and what an exponent means.
+
+        ``compared`` are the contestants of each comparison. Without a number there is nothing to be read with.
+        """
+        if not cited:
+            return page.answer(text)
+        names = dict.fromkeys(one.name for group in compared for one in group)
+        contestants = [self.scenario.contestant(name) for name in names]
+        after = [self._promises(compared), *self._caveats(contestants), self.alpha_gloss()]
+        notes = html.escape(" ".join(filter(None, after)))
+        return page.answer(page.Html(f'{text.html} <span class="gb-gloss">{notes}</span>'), cited)
+
+    def _told(self, sentence: str, over: Contestant, under: Contestant) -> page.Answer:
+        parts, cited = [], []
+        for alpha in dict.fromkeys((self.alphas[0], self.alphas[-1])):
+            ratio = self.ratio(over.name, under.name, alpha)
+            if absent := [one for one in (over, under) if one.name in self.absent]:
+                reasons = "; ".join(f"{one.name}: {self.absent[one.name]}" for one in absent)
+                return page.Answer(html.escape(f"Not measured here: {reasons}."))
+            if unplanned := [one for one in (over, under) if one.name not in self._planned]:
+                named = ", ".join(f"{c.system_label} ({self.scenario.durability_of(c)})" for c in unplanned)
+                return page.Answer(html.escape(f"Not in this run: {named}."))
+            if ratio is None:
+                return page.Answer(
+                    html.escape(
+                        f"Not answered by this run: {over.name} or {under.name} has no valid trial "
+                        f"at α = {alpha:g}."
+                    )
+                )
+            parts.append(f"{page.estimate(ratio.as_times())} at α = {alpha:g}")
+            cited.append(self.cited(f"{_name(over)} ÷ {_name(under)}, transfers per second", alpha, ratio))
+        text = html.escape(sentence).replace("{ratios}", " and ".join(parts))
+        for place, contestant in (("{over}", over), ("{under}", under)):
+            text = text.replace(place, html.escape(self.versioned_label(contestant)))
+        return page.Answer(text, tuple(cited))
+
+    @property
+    def _planned(self) -> set[str]:
+        """Contestants that the run's plan has; a notebook can name others when the run is older."""
+        return {contestant.name for contestant in self.scenario.contestants}
+
+    def cited(self, quantity: str, alpha: float | None, value: Interval) -> page.Cited:
+        """A number as an answer gives it, to be cited just so."""
+        where = "" if alpha is None else f" at α = {alpha:g}"
+        return page.Cited(f"{quantity}{where}", value.as_factor(), value.n)
+
+    # --- what an answer must be read with -----------------------------------------------------
+    def alpha_gloss(self) -> str:
+        """What the exponents of this run mean, computed: how many transfers touch the busiest account."""
+        ends = list(dict.fromkeys((self.alphas[0], self.alphas[-1])))
+        parts = [f"at {alpha:g}, {_share_words(self._hot_share(alpha))}" for alpha in ends]
+        parts[0] += f" touch the busiest of {self.scenario.workload.accounts:,} accounts"
+        parts[1:] = [f"{part} do" for part in parts[1:]]
+        return f"α says how unequal the accounts are: {'; '.join(parts)}."
+
+    def _promises(self, compared: Sequence[Sequence[Contestant]]) -> str:
+        """The durability class of each side of each comparison, and what kills showed of it."""
+        real = [[c for c in group if not c.stack.facts.get("simulated")] for group in compared]
+        classes = [[str(self.scenario.durability_of(c)) for c in group] for group in real if group]
+        if not classes:
+            return ""
+        everybody = [one for group in real for one in group]
+        equal = all(len(set(of_group)) == 1 for of_group in classes)
+        if equal:
+            each = dict.fromkeys(of_group[0] for of_group in classes)
+            both = " for both" if len({self.versioned_label(one) for one in everybody}) == 2 else ""
+            said = f"{', then '.join(each)}{both if len(each) == 1 else ', equal in each comparison'}"
+        else:
+            declared: dict[str, dict[str, None]] = {}
+            for one in everybody:
+                level = declared.setdefault(str(self.scenario.durability_of(one)), {})
+                level[self.versioned_label(one)] = None
+            said = "; ".join(f"{_listed(list(labels))} {level}" for level, labels in declared.items())
+        return f"Declared durability: {said}{self._observed(everybody, equal=equal)}"
+
+    def _observed(self, contestants: Sequence[Contestant], *, equal: bool) -> str:
+        """What kills showed of the declared classes."""
+        checked = {one.name: self.observed_loss(one.name) for one in contestants}
+        unequal = "" if equal else ", which is not the same promise"
+        if not any(loss.kills for loss in checked.values()):
+            return f"{unequal}; this run did not test it by killing servers."
+        classes = {one.name: str(self.scenario.durability_of(one)) for one in contestants}
+        several = len(set(classes.values())) > 1
+        labels = {
+            one.name: f"{self.versioned_label(one)} ({classes[one.name]})"
+            if several
+            else self.versioned_label(one)
+            for one in contestants
+        }
+        lost = {
+            name: f"{labels[name]} lost {_loss_words(loss)}"
+            for name, loss in checked.items()
+            if loss.worst_lost_transfers
+        }
+        if refuted := [lost[name] for name, loss in checked.items() if loss.refutes_declared]:
+            return f", but killed under load {_listed(list(dict.fromkeys(refuted)))}: the promises are not equal."
+        if lost:
+            kept = [
+                f"{level} lost nothing"
+                for level in dict.fromkeys(classes.values())
+                if all(checked[name].kept_all for name, one in classes.items() if one == level)
+            ]
+            return f"{unequal}; killed under load, {_listed([*kept, *dict.fromkeys(lost.values())])}."
+        if open_still := [name for name, loss in checked.items() if not loss.kept_all]:
+            return (
+                f"{unequal}; no kill took anything, but for {_listed(open_still)} kills gave no full answer."
+            )
+        return ", kept in every kill of these contestants." if equal else f"{unequal}."
+
+    def _caveats(self, contestants: Sequence[Contestant]) -> list[str]:
+        ends = [self.alphas[0], self.alphas[-1]]
+        ahead, bound = (
+            list(
+                dict.fromkeys(
+                    self.versioned_label(c) for c in contestants if self.has_label(c.name, label, ends)
+                )
+            )
+            for label in ("not sustained", "client-bound")
+        )
+        sentences = []
+        if ahead:
+            sentences.append(
+                f"{_listed(ahead)} acknowledged transfers faster than {'they' if len(ahead) > 1 else 'it'} "
+                "logged them, so a longer run would show a lower rate."
+            )
+        if bound:
+            sentences.append(
+                f"The client was the bottleneck of {_listed(bound)}, so this does not compare engines."
+            )
+        return [*sentences, self.warmth_caveat(*contestants).strip()]
+
+    # --- who is meant -------------------------------------------------------------------------
+    def versioned_label(self, contestant: Contestant) -> str:
+        """``SpacetimeDB 1.2.0``: the system with the version that its server said.
+
+        An engine that each client embeds has no server to ask, and a simulated one no version.
+        """
+        facts = contestant.stack.facts
+        version = self.version_of(contestant)
+        label = contestant.system_label
+        if facts["in_process"] or facts.get("simulated") or not version or label.endswith(version):
+            return label
+        return f"{label} {version}"
+
+    def version_of(self, contestant: Contestant) -> str:
+        """What the server of a contestant said of its version; empty when the run does not tell."""
+        systems: dict[str, Any] = self.run.manifest["systems"]
+        label = contestant.variant(self.scenario.durability).label(self.scenario.durability)
+        return str(systems.get(label, {}).get("version", ""))
+
+    # --- how to cite --------------------------------------------------------------------------
+    def cite_panel(self, answer: page.Answer) -> page.Html:
+        """The numbers of an answer, just as it gives them."""
+        if not answer.cited:
+            note = page.banner("note", "This run has no number to cite: a needed cell has no valid trial.")
+            return page.Html(f'<div id="cite">{note}</div>')
+        return page.cite_panel(**self.citation(answer.cited))
+
+    def citation(self, cited: Sequence[page.Cited]) -> dict[str, str]:
+        """Numbers to be cited: plain, Markdown and BibTeX, with interval, n, conditions and run."""
+        facts, chapter = self.glue_values(), self.scenario.chapter
+        versions = ", ".join(named_versions(self.run.manifest["systems"]))
+        conditions = (
+            f"{versions}; {facts['accounts']} accounts, {facts['connections']} connections, durability "
+            f"{facts['durability']}, {facts['processor']}, {facts['processors']} cores"
+        )
+        blocks = " and ".join(map(str, sorted({one.n for one in cited})))
+        design = f"95 % CI, n = {blocks} blocks; {conditions}"
+        where = f"The Gap Book, {chapter}, run {self.run.run_id}, {facts['date']}"
+        plain, bold = (
+            "; ".join(f"{one.quantity}: {mark}{one.value}{mark}" for one in cited) for mark in ("", "**")
+        )
+        bibtex = (
+            f"@misc{{gapbook-{chapter}-{self.run.run_id},\n  title = {{The Gap Book: {chapter}}},\n"
+            f"  note = {{Run {self.run.run_id}. {plain} ({design})}},\n  year = {{{facts['date'][:4]}}}\n}}"
+        )
+        return {
+            "plain": f"{plain} ({design}). {where}.",
+            "markdown": f"{bold} ({design}). *{where}*",
+            "bibtex": bibtex.replace("%", "\\%"),
+        }
+
+    def _hot_share(self, alpha: float) -> float:
+        workload = self.scenario.workload
+        return hot_share(AliasTable.zipf_cached(workload.accounts, alpha), workload.redraw)
+
+
+def _name(contestant: Contestant) -> str:
+    return f"{contestant.system_label} ({contestant.detail_label})"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def _loss_words(loss: ObservedLoss) -> str:
+    """``63,490 acknowledged transfers, 2.07 s of work``"""
+    transfers = f"{loss.worst_lost_transfers:,} acknowledged transfers"
+    if loss.worst_loss_s is None:
+        return transfers
+    if loss.worst_loss_s < _LEAST_TOLD_S:
+        return f"{transfers}, less than {_LEAST_TOLD_S:g} s of work"
+    return f"{transfers}, {loss.worst_loss_s:.2f} s of work"
+
+
+def _share_words(share: float) -> str:
+    """``1 in 12 transfers`` for the few, ``58 % of transfers`` for the many."""
+    if share < _FEW_FRAC:
+        return f"1 in {1 / share:,.0f} transfers"
+    return f"{100 * share:.0f} % of transfers"

@@ -1,0 +1,210 @@
+"""Exhibits of calibration: what was measured of plants whose truth is known."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+
+from gapbook.method.coverage import Coverage
+from gapbook.method.factors import Factor, decompose
+from gapbook.method.interval import Interval, format_count, format_factor
+from gapbook.model.plant import counted_bounds_of, true_goodput_of
+from gapbook.pages import page
+from gapbook.pages.provenance import Pictured
+from gapbook.record.histograms import decode_histogram
+from gapbook.trial.scenario import Contestant
+
+__all__ = ["CalibrationExhibits", "coverage_table"]
+
+_TAIL_PERCENTILE = 99.0
+
+
+class CalibrationExhibits(Pictured):
+    """Measured beside true, for contestants of the system ``plant``."""
+
+    def answer_calibration(
+        self,
+        plants: Sequence[Contestant],
+        pairs: Sequence[tuple[str, Contestant, Contestant]],
+        simulated: Sequence[tuple[str, Coverage]],
+    ) -> page.Answer:
+        """How often intervals hold the truth: in simulation, and of live plants, with the farthest miss."""
+        shares = [q.covered / q.tried for _, coverage in simulated for q in coverage.quantities]
+        tried = sum(q.tried for _, coverage in simulated for q in coverage.quantities)
+        alpha = self.alphas[0]
+        live = [(self.goodput(plant.name, alpha), self._truth(plant)) for plant in plants]
+        live += [
+            (self.ratio(over.name, under.name, alpha), self._truth(over) / self._truth(under))
+            for _, over, under in pairs
+        ]
+        known = [(ours, truth) for ours, truth in live if ours is not None and ours.bounded]
+        if not known or not shares:
+            return page.answer(
+                "Not answered by this run: no plant has an interval to hold against its truth."
+            )
+        held = sum(ours.low <= truth <= ours.high for ours, truth in known)
+        off = max(abs(ours.estimate / truth - 1) for ours, truth in known)
+        virtual, real = f"{min(shares):.0%} to {max(shares):.0%}", f"{held} of {len(known)}"
+        text = (
+            f"In simulation {page.estimate(virtual)} of 95 % intervals held the truth, by quantity and design. "
+            f"On live plants {page.estimate(real)} did, and estimates were up to {page.estimate(f'{off:.1%}')} off: "
+            "a client, a network and a busy machine take time that no plant's schedule knows of, and the "
+            "interval of a run holds the noise of that run only."
+        )
+        blocks = max(ours.n for ours, _ in known)
+        least = min(coverage.blocks for _, coverage in simulated)
+        cited = [
+            page.Cited(f"95 % intervals that held the truth, {tried:,} in simulation", virtual, least),
+            page.Cited("95 % intervals that held the truth, live plants", real, blocks),
+            page.Cited("farthest estimate from the truth, live plants", f"{off:.1%}", blocks),
+        ]
+        return page.answer(page.Html(text), cited)
+
+    def truth_table(self, contestants: Sequence[Contestant]) -> page.Html:
+        """Goodput of each plant: the truth, our interval, and whether the interval holds the truth."""
+        rows: list[list[str | page.Html]] = []
+        for contestant in contestants:
+            truth = self._truth(contestant)
+            ours = self.goodput(contestant.name, self.alphas[0])
+            rows.append(
+                [
+                    contestant.name,
+                    f"{format_count(truth)}/s",
+                    f"{ours.as_count()}/s" if ours else "no valid trial",
+                    f"{ours.estimate / truth - 1:+.1%}" if ours else "–",
+                    _holds(ours, truth),
+                ]
+            )
+        return page.values_table(("plant", "truth", "measured", "off by", "interval holds truth"), rows)
+
+    def _truth(self, contestant: Contestant) -> float:
+        """The rate of the plant, which a perfect client counts in the mean of its windows."""
+        return true_goodput_of(contestant, self.scenario.connections)
+
+    def windows_table(self, contestant: Contestant, windows_s: Sequence[float]) -> page.Html:
+        """The least and the most that a perfect client counts of a plant in windows of these lengths, computed."""
+        truth = true_goodput_of(contestant, self.scenario.connections)
+        rows: list[list[str | page.Html]] = []
+        for window_s in windows_s:
+            counted = counted_bounds_of(contestant, self.scenario.connections, window_s)
+            told = [f"{rate:,.1f}/s" for rate in counted]
+            off = [f"{rate / truth - 1:+.0%}" for rate in counted]
+            rows.append([f"{window_s:g} s", *told, " to ".join(dict.fromkeys(off))])
+        return page.values_table(("window", "least", "most", f"off from {format_count(truth)}/s by"), rows)
+
+    def ratios_table(self, pairs: Sequence[tuple[str, Contestant, Contestant]]) -> page.Html:
+        """Planted ratios beside measured ones: pairs of a name, the plant above and the plant beneath."""
+        rows: list[list[str | page.Html]] = []
+        for name, over, under in pairs:
+            truth = self._truth(over) / self._truth(under)
+            ours = self.ratio(over.name, under.name, self.alphas[0])
+            rows.append(
+                [
+                    name,
+                    f"×{format_factor(truth)}",
+                    ours.as_factor() if ours else "no valid trial",
+                    _holds(ours, truth),
+                ]
+            )
+        return page.values_table(("planted", "truth", "recovered", "interval holds truth"), rows)
+
+    def planted_factors_table(self, factors: Sequence[Factor], lattice: Sequence[Contestant]) -> page.Html:
+        """The decomposition of the measured lattice beside that of the true one."""
+        alpha = self.alphas[0]
+        ours = self.decompose(factors, alpha)
+        truth = decompose(
+            factors,
+            {
+                tuple(contestant.levels()[factor.dimension] for factor in factors): {
+                    0: self._truth(contestant)
+                }
+                for contestant in lattice
+            },
+        )
+        if ours is None or truth is None:
+            return page.banner(
+                "note", "A cell of the planted lattice has no valid trial: nothing to compare."
+            )
+        rows: list[list[str | page.Html]] = [
+            [
+                share.factor.name,
+                f"×{format_factor(true.multiplier.estimate)}",
+                share.multiplier.as_factor(),
+                _holds(share.multiplier, true.multiplier.estimate),
+            ]
+            for share, true in zip(ours.shares, truth.shares, strict=True)
+        ]
+        rows.append(
+            [
+                "whole gap",
+                f"×{format_factor(truth.gap.estimate)}",
+                ours.gap.as_factor(),
+                _holds(ours.gap, truth.gap.estimate),
+            ]
+        )
+        rows.append(["closes in log to", "0", f"{ours.closing_error_log:.1e}", "–"])
+        return page.values_table(("factor", "truth", "recovered", "interval holds truth"), rows)
+
+    def omission_table(self, contestants: Sequence[Contestant]) -> page.Html:
+        """The tail of latency as the waiting client sees it and from the intended start."""
+        rows: list[list[str | page.Html]] = []
+        for contestant in contestants:
+            tails: dict[str, list[float]] = {"service": [], "response": []}
+            for row in self.rows(contestant.name, self.alphas[0]):
+                histograms = self.histograms(int(row["trial"]))
+                for kind, values in tails.items():
+                    if histograms.get(kind):
+                        found = decode_histogram(histograms[kind])
+                        values.append(found.get_value_at_percentile(_TAIL_PERCENTILE) / 1e6)
+            cells = [f"{statistics.median(v):,.1f} ms" if v else "no trial" for v in tails.values()]
+            loop = "closed" if contestant.rate_per_s is None else f"open, {contestant.rate_per_s:,.0f}/s"
+            rows.append([contestant.name, loop, *cells])
+        return page.values_table(("plant", "loop", "p99 service time", "p99 response time"), rows)
+
+    def histograms(self, trial: int) -> dict[str, str]:
+        """The encoded histograms of one trial, by what they time."""
+        found = self.run.histograms.filter(self.run.histograms["trial"] == trial).to_dicts()
+        if not found:
+            return {}
+        return {
+            kind: found[0][f"{kind}_time_histogram"]
+            for kind in ("service", "response")
+            if found[0][f"{kind}_time_histogram"]
+        }
+
+    def labels_table(self, contestants: Sequence[Contestant]) -> page.Html:
+        """What trials of each plant were labelled, and why some were refused."""
+        rows: list[list[str | page.Html]] = []
+        for contestant in contestants:
+            seen = self.rows(contestant.name, self.alphas[0])
+            labels = self.labels(contestant.name, self.alphas[0])
+            valid = sum(bool(row["valid"]) for row in seen)
+            rows.append([contestant.name, f"{valid} of {len(seen)}", ", ".join(labels) or "none"])
+        return page.values_table(("plant", "trials valid", "labels"), rows)
+
+
+def coverage_table(found: Sequence[tuple[str, Coverage]]) -> page.Html:
+    """How often intervals held the truth of virtual plants, by design and quantity."""
+    rows: list[list[str | page.Html]] = []
+    for name, coverage in found:
+        for quantity in coverage.quantities:
+            low, high = quantity.wilson
+            rows.append(
+                [
+                    f"{name}: {quantity.name}",
+                    f"{coverage.blocks}",
+                    f"{quantity.tried:,}",
+                    f"{quantity.covered / quantity.tried:.1%} [{low:.1%}–{high:.1%}]",
+                    f"{quantity.bootstrap_covered / quantity.tried:.1%}",
+                ]
+            )
+    return page.values_table(
+        ("design: quantity", "blocks", "plants", "t interval holds truth", "bootstrap holds truth"), rows
+    )
+
+
+def _holds(ours: Interval | None, truth: float) -> str:
+    if ours is None or not ours.bounded or not math.isfinite(truth):
+        return "–"
+    return "yes" if ours.low <= truth <= ours.high else "no"

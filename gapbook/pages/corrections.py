@@ -1,0 +1,214 @@
+"""Corrections: what was printed of a stored run under an earlier rule of goodput, beside what it is now.
+
+Both sides are computed here by the same code from the same run, once with each trial's rate as it was
+printed and once as it is counted today (:mod:`gapbook.record.goodput`); nothing is typed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from itertools import pairwise
+
+import polars as pl
+
+from gapbook.claims.verdicts import judge_all, tests_fixed
+from gapbook.method.factors import Factor
+from gapbook.method.findings import Findings
+from gapbook.method.interval import Interval
+from gapbook.method.labels import CLIENT_BOUND
+from gapbook.pages import page
+from gapbook.paths import CHECKOUT
+from gapbook.record.goodput import PRINTED
+from gapbook.record.run import Run, load_run
+from gapbook.trial.scenario import Contestant
+
+__all__ = [
+    "Correction",
+    "as_printed",
+    "corrected_runs",
+    "corrections",
+    "corrections_table",
+    "fixed_table",
+    "verdicts_table",
+]
+
+_COLUMNS = ("quantity", "printed", "now")
+_COMPARED = ("system", "in flight")
+
+
+@dataclass(frozen=True)
+class Correction:
+    """One printed value that changed: the quantity with its condition, then and now, as printed."""
+
+    quantity: str
+    printed: str
+    now: str
+
+
+def corrected_runs() -> list[Run]:
+    """Of each chapter the newest published run that was counted by the earlier rule, oldest chapter name first."""
+    found: dict[str, Run] = {}
+    for run in _stored_runs():
+        if PRINTED in run.trials.columns:
+            known = found.get(run.manifest["chapter"])
+            if known is None or run.manifest["started_unix_s"] > known.manifest["started_unix_s"]:
+                found[run.manifest["chapter"]] = run
+    return [found[chapter] for chapter in sorted(found)]
+
+
+def _stored_runs() -> Iterator[Run]:
+    for manifest in sorted((CHECKOUT / "results").glob("*/*/manifest.json")):
+        yield load_run(manifest.parent)
+
+
+def fixed_table() -> page.Html:
+    """Each published run with the hour at which it began, beside the hours at which the tests that read its
+    chapter were fixed."""
+    rows: list[list[str | page.Html]] = []
+    for run in sorted(_stored_runs(), key=lambda run: float(run.manifest["started_unix_s"])):
+        began = datetime.fromtimestamp(float(run.manifest["started_unix_s"]), UTC)
+        fixed = tests_fixed(run.manifest["chapter"])
+        name = f"{run.manifest['chapter']}, run {run.run_id}"
+        rows.append(
+            [name, _hour(began), ", ".join(dict.fromkeys(map(_hour, fixed))) or "–", _order(began, fixed)]
+        )
+    return page.values_table(("run", "began", "tests of claims fixed", "the tests are"), rows)
+
+
+def _hour(when: datetime) -> str:
+    """``2026-11-21 15:35 UTC``"""
+    return f"{when.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def _order(began: datetime, fixed: Sequence[datetime]) -> str:
+    later = sum(began < when for when in fixed)
+    if not fixed:
+        return "none"
+    if not later:
+        return "all older than the run"
+    return "all newer than the run" if later == len(fixed) else f"newer than the run, {later} of {len(fixed)}"
+
+
+def as_printed(run: Run) -> Run:
+    """The run with each trial's rate as it was printed."""
+    return replace(run, trials=run.trials.with_columns(pl.col(PRINTED).alias("goodput_per_s")))
+
+
+def corrections(run: Run) -> list[Correction]:
+    """Every goodput, ratio between systems or depths, gap and factor of a run whose printed text changed."""
+    chapter = run.manifest["chapter"]
+    now, then = Findings(run, chapter), Findings(as_printed(run), chapter)
+    told = zip(_quantities(then, labels_decide=True), _quantities(now, labels_decide=False), strict=True)
+    return [
+        Correction(name, printed, current) for (name, printed), (_, current) in told if printed != current
+    ]
+
+
+def corrections_table(run: Run) -> page.Html:
+    """The changed values of a run, old beside new."""
+    rows: list[list[str | page.Html]] = [[one.quantity, one.printed, one.now] for one in corrections(run)]
+    return page.values_table(_COLUMNS, rows)
+
+
+def verdicts_table(prefix: str) -> page.Html:
+    """Verdicts on claims that these runs decided, where the verdict is another with the corrected rates."""
+    runs = {run.manifest["chapter"]: run for run in corrected_runs()}
+
+    def measured(printed: bool, chapter: str) -> Findings | str:
+        run = runs.get(chapter)
+        return (
+            f"No run of {chapter}" if run is None else Findings(as_printed(run) if printed else run, chapter)
+        )
+
+    then = judge_all(prefix, lambda chapter: measured(True, chapter))
+    now = judge_all(prefix, lambda chapter: measured(False, chapter))
+    rows: list[list[str | page.Html]] = [
+        [old.claim.identifier, old.verdict, new.verdict]
+        for old, new in zip(then, now, strict=True)
+        if old.verdict != new.verdict
+    ]
+    if not rows:
+        return page.banner("note", "No verdict is another with the corrected rates.")
+    return page.values_table(("claim", "verdict then", "verdict now"), rows)
+
+
+def _quantities(found: Findings, *, labels_decide: bool) -> Iterator[tuple[str, str]]:
+    contestants = found.scenario.contestants
+    for alpha in found.alphas:
+        for contestant in contestants:
+            goodput = found.goodput(contestant.name, alpha)
+            yield f"{contestant.name}, α = {alpha:g}", f"{goodput.as_count()}/s" if goodput else "–"
+        for over, under in _pairs(contestants):
+            ratio = found.ratio(over.name, under.name, alpha)
+            yield f"{over.name} ÷ {under.name}, α = {alpha:g}", _factor(ratio)
+        for factors in _lattices(contestants):
+            left_out = _left_out(found, factors, alpha) if labels_decide else ()
+            yield from _shares(found, factors, alpha, left_out)
+
+
+def _left_out(found: Findings, factors: Sequence[Factor], alpha: float) -> list[str]:
+    """Contestants that earlier pages left out of a decomposition: beyond the residual, not its end, and
+    labelled client-bound in most of their valid trials."""
+    after = {factor.after for factor in factors if factor.family == "residual"}
+    end = found.end(factors, "after")
+    names = []
+    for contestant in found.scenario.contestants:
+        valid = [row["labels"] for row in found.rows(contestant.name, alpha) if row["valid"]]
+        most = 2 * sum(CLIENT_BOUND in labels for labels in valid) > len(valid)
+        if most and contestant is not end and contestant.levels()["system"] in after:
+            names.append(contestant.name)
+    return names
+
+
+def _shares(
+    found: Findings, factors: Sequence[Factor], alpha: float, left_out: Sequence[str]
+) -> Iterator[tuple[str, str]]:
+    """The whole gap and each factor's part, at the depth of the far end."""
+    where = f"to {factors[-2].after} in flight, α = {alpha:g}"
+    parts = found.decompose(factors, alpha, without=left_out)
+    yield f"whole gap, {where}", _factor(parts.gap if parts else None)
+    for place, factor in enumerate(factors):
+        yield f"{factor.name}, {where}", _factor(parts.shares[place].multiplier if parts else None)
+
+
+def _factor(interval: Interval | None) -> str:
+    return interval.as_factor() if interval else "–"
+
+
+def _pairs(contestants: Sequence[Contestant]) -> list[tuple[Contestant, Contestant]]:
+    """Contestants that differ in their system alone (with what it is called from), or in their depth alone."""
+    found = []
+    for place, under in enumerate(contestants):
+        for over in contestants[place + 1 :]:
+            levels, others = over.levels(), under.levels()
+            differing = {key for key in levels if levels[key] != others[key]}
+            if len(differing) == 1 and differing & set(_COMPARED):
+                found.append((over, under))
+    return found
+
+
+def _lattices(contestants: Sequence[Contestant]) -> list[list[Factor]]:
+    """The factors between the slowest use of Postgres and the deepest of SpacetimeDB, for each depth there is."""
+    levels = [contestant.levels() for contestant in contestants]
+    there = {key: {one[key] for one in levels} for key in ("access", "client", "tier", "system", "in flight")}
+    ends = {
+        "client": ("typescript", "rust"),
+        "tier": ("rpc", "direct"),
+        "system": ("postgres", "spacetimedb"),
+    }
+    if any(not set(pair) <= there[key] for key, pair in ends.items()):
+        return []
+    chain = [level for level in ("Drizzle", "SQL statements", "one call") if level in there["access"]]
+    if len(chain) < 2:
+        return []
+    steps = [Factor(f"{a} → {b}", "access", a, b, "wire") for a, b in pairwise(chain)]
+    client = Factor("Load client", "client", "typescript", "rust", "stack")
+    tier = Factor("RPC tier", "tier", "rpc", "direct", "stack")
+    residual = Factor("Engine residual", "system", "postgres", "spacetimedb", "residual")
+    depths = sorted((depth for depth in there["in flight"] if depth != "1"), key=int)
+    return [
+        [*steps, client, tier, Factor("Pipelining", "in flight", "1", depth, "wire"), residual]
+        for depth in depths
+    ]

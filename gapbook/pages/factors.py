@@ -1,0 +1,218 @@
+"""Exhibits of the factor lattice: shares, effects in every state, interactions, what a core is worth."""
+
+from __future__ import annotations
+
+import html
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+
+from gapbook import charts
+from gapbook.method.effects import Effect, effect_of, interactions, screen
+from gapbook.method.factors import Decomposition, Factor, Share
+from gapbook.method.holm import holm
+from gapbook.method.interval import Interval, format_factor
+from gapbook.pages import page
+from gapbook.pages.answer import AnswerExhibits
+
+__all__ = ["LatticeExhibits", "order_range_words"]
+
+_SHOWN_INTERACTIONS = 8
+
+
+class LatticeExhibits(AnswerExhibits):
+    """What differs, by how much, and in which state of the rest."""
+
+    def answer_factors(self, factors: Sequence[Factor], sentence: str) -> page.Answer:
+        """``{whole}`` and ``{residual}`` become the gap and the share of the residual at both ends of alpha,
+        ``{over}`` and ``{under}`` the two ends of the gap.
+
+        A residual is never told without its range over orders: it may hold one where the interval does not.
+        """
+        whole, residual, cited = [], [], []
+        start, end = self.end(factors, "before"), self.end(factors, "after")
+        for alpha in dict.fromkeys((self.alphas[0], self.alphas[-1])):
+            parts = self.decompose(factors, alpha)
+            if parts is None or start is None or end is None:
+                return page.answer(
+                    f"Not answered by this run: a cell on every path has no valid trial at α = {alpha:g}."
+                )
+            names = f"{self.versioned_label(end)} ÷ {self.versioned_label(start)}"
+            whole.append(f"{page.estimate(parts.gap.as_times())} at α = {alpha:g}")
+            cited.append(self.cited(f"{names}, whole gap", alpha, parts.gap))
+            for share in parts.shares:
+                if share.factor.family == "residual":
+                    ordered = order_range_words(share)
+                    residual.append(
+                        f"{page.estimate(share.multiplier.as_factor())} at α = {alpha:g} ({ordered})"
+                    )
+                    cited.append(self.cited(f"{names}, engine residual ({ordered})", alpha, share.multiplier))
+        text = html.escape(sentence)
+        for name, values in (("whole", whole), ("residual", residual)):
+            text = text.replace(f"{{{name}}}", " and ".join(values))
+        for name, contestant in (("over", end), ("under", start)):
+            if contestant is not None:
+                text = text.replace(f"{{{name}}}", html.escape(self.versioned_label(contestant)))
+        ends = [one for one in (end, start) if one is not None]
+        return self.read_with(page.Html(text), [ends], cited)
+
+    def factors_table(self, factors: Sequence[Factor]) -> page.Html:
+        """Each factor's share at each alpha, the gap they multiply to, and the range over orders."""
+        columns = ["factor", "from → to"]
+        for alpha in self.alphas:
+            columns += [f"α = {alpha:g}", "range over orders"]
+        found = {alpha: self.decompose(factors, alpha) for alpha in self.alphas}
+        rows: list[list[str | page.Html]] = []
+        for index, factor in enumerate(factors):
+            row: list[str | page.Html] = [factor.name, f"{factor.before} → {factor.after}"]
+            for parts in found.values():
+                row += _share_cells(parts, index)
+            rows.append(row)
+        whole: list[str | page.Html] = ["whole gap", "all of them"]
+        for parts in found.values():
+            whole += [
+                parts.gap.as_factor() if parts else "not closed",
+                f"n = {parts.gap.n}" if parts else "–",
+            ]
+        return page.values_table(columns, [*rows, whole])
+
+    def interaction_chart(self, factors: Sequence[Factor], alpha: float) -> charts.Figure:
+        """Each factor in every state of the others in which both its levels were measured."""
+        parts = self.decompose(factors, alpha)
+        if parts is None:
+            return charts.missing(
+                f"Interactions at α = {alpha:g}", "No path was measured whole.", provenance=self.provenance
+            )
+        rows = []
+        for share in parts.shares:
+            effect = self._effect(factors, share.factor, alpha)
+            rows.append(
+                charts.FactorStates(
+                    share.factor.name,
+                    f"{share.factor.before} → {share.factor.after}",
+                    share.factor.family,
+                    share.multiplier,
+                    tuple((_words(state), value) for state, value in effect.states),
+                )
+            )
+        widest = max(rows, key=lambda row: _spread([value for _, value in row.states]))
+        values = [value.estimate for _, value in widest.states]
+        title = (
+            f"{widest.name} is worth ×{format_factor(min(values))} to ×{format_factor(max(values))} "
+            f"at α = {alpha:g}, by the state of the rest"
+        )
+        return charts.interaction(
+            rows,
+            provenance=self.provenance,
+            title=title,
+            subtitle="One dot for each state of the other factors in which both levels were run.",
+        )
+
+    def effects_table(self, factors: Sequence[Factor]) -> page.Html:
+        """Each factor's mean over all states, and whether it may be left out of a larger experiment."""
+        rows: list[list[str | page.Html]] = []
+        for alpha in self.alphas:
+            for factor in factors:
+                effect = self._effect(factors, factor, alpha)
+                rows.append(
+                    [
+                        f"{factor.name}, α = {alpha:g}",
+                        effect.mean.as_factor() if effect.mean else "no state has both levels",
+                        f"{len(effect.states)} of {effect.states_possible}",
+                        screen(effect),
+                    ]
+                )
+        return page.values_table(("factor", "mean over states", "states measured", "screened"), rows)
+
+    def interactions_table(self, factors: Sequence[Factor]) -> page.Html:
+        """Pairs of factors whose product is not what they are worth apart: the largest, at each alpha.
+
+        The p values are adjusted for all pairs at all alphas, for the table shows them together.
+        """
+        rows: list[list[str | page.Html]] = []
+        changes = {factor.name: (factor.dimension, factor.before, factor.after) for factor in factors}
+        found = {
+            alpha: interactions(self._lattice(factors, alpha), _dimensions(factors), changes)
+            for alpha in self.alphas
+        }
+        adjusted = iter(holm([pair.p for pairs in found.values() for pair in pairs]))
+        for alpha, pairs in found.items():
+            told = [(pair, next(adjusted)) for pair in pairs]
+            rows += [
+                [
+                    f"{pair.first} × {pair.second}, α = {alpha:g}",
+                    pair.ratio.as_factor(),
+                    str(pair.states),
+                    f"{p:.2g}" if math.isfinite(p) else "one block",
+                ]
+                for pair, p in told[:_SHOWN_INTERACTIONS]
+            ]
+        if not rows:
+            return page.banner("note", "No pair of factors was measured at all four of its corners.")
+        return page.values_table(("pair", "together ÷ apart", "states", "p, adjusted (Holm)"), rows)
+
+    def residual_by_cores_table(self, pairs: Sequence[tuple[str, str]]) -> page.Html:
+        """The ratio of each pair of contestants beside the processor time that both servers really took.
+
+        Cores are medians over valid trials of server CPU seconds by window seconds. What a server may use
+        says little: allowed the same, the two take different amounts.
+        """
+        rows: list[list[str | page.Html]] = []
+        for alpha in self.alphas:
+            for over, under in pairs:
+                ratio = self.ratio(over, under, alpha)
+                rows.append(
+                    [
+                        f"{over} ÷ {under}, α = {alpha:g}",
+                        self._server_cores(over, alpha),
+                        self._server_cores(under, alpha),
+                        ratio.as_factor() if ratio else "no valid trial",
+                    ]
+                )
+        columns = ("pair", "cores used, first", "cores used, second", "first ÷ second")
+        return page.values_table(columns, rows)
+
+    def _server_cores(self, name: str, alpha: float) -> str:
+        used = [
+            row["server_cpu_s"] / (row.get("window_s") or self.scenario.window_s)
+            for row in self.rows(name, alpha)
+            if row["valid"] and row.get("server_cpu_s") is not None
+        ]
+        return f"{statistics.median(used):.2f}" if used else "not readable"
+
+    def _lattice(self, factors: Sequence[Factor], alpha: float) -> dict[tuple[str, ...], dict[int, float]]:
+        cells = self.cells(_dimensions(factors), alpha, self.end(factors, "before"))
+        return {cell: values for cell, values in cells.items() if values}
+
+    def _effect(self, factors: Sequence[Factor], factor: Factor, alpha: float) -> Effect:
+        return effect_of(
+            self._lattice(factors, alpha), _dimensions(factors), factor.dimension, factor.before, factor.after
+        )
+
+
+def _dimensions(factors: Sequence[Factor]) -> list[str]:
+    return list(dict.fromkeys(factor.dimension for factor in factors))
+
+
+def order_range_words(share: Share) -> str:
+    """``×0.85 to ×2.22 by order``: what a choice of order could have made of a factor."""
+    return f"×{format_factor(share.order_low)} to ×{format_factor(share.order_high)} by order"
+
+
+def _share_cells(parts: Decomposition | None, index: int) -> list[str]:
+    if parts is None:
+        return ["not closed", "–"]
+    share = parts.shares[index]
+    return [
+        share.multiplier.as_factor(),
+        f"×{format_factor(share.order_low)} to ×{format_factor(share.order_high)}",
+    ]
+
+
+def _words(state: Mapping[str, str]) -> str:
+    return " · ".join(f"{dimension} {level}" for dimension, level in state.items())
+
+
+def _spread(values: Sequence[Interval]) -> float:
+    logs = [math.log(value.estimate) for value in values]
+    return max(logs) - min(logs) if logs else 0.0

@@ -1,0 +1,204 @@
+"""Exhibits of flawed counting: what a published benchmark's rule would have printed of our own trials."""
+
+from __future__ import annotations
+
+import html
+import json
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gapbook.method.interval import format_count, format_factor
+from gapbook.pages import page
+from gapbook.pages.provenance import Pictured
+from gapbook.trial.scenario import Contestant
+
+__all__ = ["UNWRITTEN_COLUMNS", "FlawExhibits", "unwritten_cells"]
+
+_COLUMNS = ("flaw", "with it", "without it", "with ÷ without", "our verdict on those trials")
+UNWRITTEN_COLUMNS = (
+    "contestant",
+    "counted by answers",
+    "its files grew by",
+    "balances not as acknowledged",
+    "our verdict on those trials",
+)
+
+
+_COUNTED = {
+    "with": "counted with the flaw",
+    "without": "counted without it",
+    "answered": "counted by answers",
+    "written": "written to its files",
+}
+
+
+class FlawExhibits(Pictured):
+    """Numbers with a defect beside the same trials' numbers without it."""
+
+    def flaws_table(self, alpha: float) -> page.Html:
+        """One row a flaw of each contestant: medians over all its trials, the refused ones included, for a
+        trial that must be refused is often the point."""
+        rows: list[list[str | page.Html]] = []
+        for contestant in self.scenario.contestants:
+            seen = [row for row in self.rows(contestant.name, alpha) if row["goodput_per_s"] is not None]
+            for flaw in (str(flaw["name"]) for flaw in contestant.flaws):
+                pairs = [pair for row in seen if (pair := _numbers(flaw, row)) is not None]
+                if not pairs:
+                    rows.append([f"{contestant.name}: {flaw}", "no trial", "–", "–", _judged(seen)])
+                    continue
+                flawed = statistics.median(pair[0] for pair in pairs)
+                honest = statistics.median(pair[1] for pair in pairs)
+                rows.append(
+                    [
+                        f"{contestant.name}: {flaw}",
+                        _told(flawed, flaw),
+                        _told(honest, flaw),
+                        f"×{format_factor(flawed / honest)}" if honest > 0 and flawed > 0 else "–",
+                        _judged(seen),
+                    ]
+                )
+        return page.values_table(_COLUMNS, rows)
+
+    def answer_counts(self, alpha: float, sentence: str, **counted: tuple[Contestant, str]) -> page.Answer:
+        """A sentence in which ``{name}`` becomes what was counted of a contestant: medians over its trials.
+
+        ``with`` and ``without`` its first flaw, ``answered`` by a count of answers, or ``written`` to its files.
+        """
+        text, cited = html.escape(sentence), []
+        for name, (contestant, what) in counted.items():
+            seen = [r for r in self.rows(contestant.name, alpha) if r["goodput_per_s"] is not None]
+            value = _counted(contestant, what, seen)
+            if value is None:
+                return page.answer(
+                    f"Not answered by this run: {contestant.name} has no trial with that count at α = {alpha:g}."
+                )
+            text = text.replace(f"{{{name}}}", page.estimate(value).html)
+            blocks = len({row["block"] for row in seen})
+            cited.append(page.Cited(f"{contestant.name}, {_COUNTED[what]}", f"{value} (median)", blocks))
+        return page.answer(page.Html(text), cited)
+
+    def metrics_table(self, alpha: float) -> page.Html:
+        """What the server's public metrics counted in whole trials, beside transfers that were committed."""
+        rows: list[list[str | page.Html]] = []
+        for contestant in self.scenario.contestants:
+            for row in self.rows(contestant.name, alpha):
+                if row.get("metric_transactions") is None or row.get("committed") is None:
+                    continue
+                refused = sum(json.loads(row["failed"]).values())
+                rows.append(
+                    [
+                        f"{contestant.name}, block {row['block'] + 1}",
+                        f"{row['metric_transactions']:,}",
+                        f"{row['committed']:,}",
+                        f"{refused:,}",
+                    ]
+                )
+        return page.values_table(
+            ("trial", "by the metrics", "committed transfers", "refused transfers"), rows
+        )
+
+    def batch_table(self, contestant: Contestant, alpha: float) -> page.Html:
+        """How long a round took of a client that reads its clock between rounds, against the window."""
+        rows: list[list[str | page.Html]] = []
+        for row in self.rows(contestant.name, alpha):
+            found = _flawed(row).get("clock-between-batches")
+            if found:
+                rows.append(
+                    [
+                        f"block {row['block'] + 1}",
+                        f"{found['batches']:,} of {found['batch']:,}",
+                        f"{found['mean_batch_latency_s'] or 0:.2f} s",
+                        f"{found['max_batch_latency_s']:.2f} s",
+                        f"{self.scenario.window_s:g} s",
+                    ]
+                )
+        return page.values_table(("trial", "rounds", "mean round", "longest round", "window"), rows)
+
+    def unwritten_table(self, contestants: Sequence[Contestant], alpha: float) -> page.Html:
+        """What was answered beside what was written, refused trials included."""
+        accounts = self.scenario.workload.accounts
+        return page.values_table(
+            UNWRITTEN_COLUMNS,
+            [unwritten_cells(c.name, self.rows(c.name, alpha), accounts) for c in contestants],
+        )
+
+
+def unwritten_cells(contestant: str, rows: Sequence[dict[str, Any]], accounts: int) -> list[str]:
+    """The row of a contestant: medians over all its trials whose server could be read to the end."""
+    seen = [
+        row
+        for row in rows
+        if None not in (row["goodput_per_s"], row["log_bytes"], row["mismatched_accounts"])
+    ]
+    if not seen:
+        return [contestant, "no trial", "–", "–", _judged(seen)]
+    goodput, grown, mismatched = (
+        statistics.median(row[column] for row in seen)
+        for column in ("goodput_per_s", "log_bytes", "mismatched_accounts")
+    )
+    return [
+        contestant,
+        f"{format_count(goodput)}/s",
+        f"{grown:,.0f} bytes",
+        f"{mismatched:,.0f} of {accounts:,}",
+        _judged(seen),
+    ]
+
+
+def _counted(contestant: Contestant, what: str, rows: Sequence[dict[str, Any]]) -> str | None:
+    """One count of a contestant as printed; None where no trial has it."""
+    if what in {"with", "without"}:
+        flaw = str(contestant.flaws[0]["name"])
+        pairs = [pair for row in rows if (pair := _numbers(flaw, row)) is not None]
+        values = [pair[what == "without"] for pair in pairs]
+        return _told(statistics.median(values), flaw) if values else None
+    if not rows:
+        return None
+    if what == "written":
+        return f"{statistics.median(row['log_bytes'] for row in rows):,.0f} bytes"
+    return f"{format_count(statistics.median(row['goodput_per_s'] for row in rows))}/s"
+
+
+def _flawed(row: Mapping[str, Any]) -> dict[str, Any]:
+    return dict(json.loads(row.get("flawed") or "{}"))
+
+
+def _numbers(flaw: str, row: Mapping[str, Any]) -> tuple[float, float] | None:
+    """The number with the flaw and without it, of one trial; None where the trial has none."""
+    found = _flawed(row).get(flaw)
+    if not found:
+        return None
+    if "distinct_pairs" in found:
+        return float(found["transfers"]), float(found["distinct_pairs"])
+    if "per_second_p99_ns" in found:
+        pair = found["median_of_per_second_p99_ns"], found["p99_ns"]
+        return None if None in pair else (pair[0] / 1e6, pair[1] / 1e6)
+    if found["transactions_per_s"] is None:
+        return None
+    return float(found["transactions_per_s"]), float(row["goodput_per_s"])
+
+
+def _told(value: float, flaw: str) -> str:
+    if flaw == "median-of-per-second-p99":
+        return f"p99 {value:,.1f} ms"
+    if flaw == "replayed-pairs":
+        return f"{value:,.0f} pairs"
+    return f"{format_count(value)}/s"
+
+
+def _judged(rows: list[dict[str, Any]]) -> str:
+    """How many trials are valid, and by which gates the others were refused: names, never a server's log."""
+    valid = sum(bool(row["valid"]) for row in rows)
+    failed = sorted(
+        {
+            gate["name"]
+            for row in rows
+            if not row["valid"]
+            for gate in json.loads(row["gates"])
+            if gate["passed"] is False
+        }
+    )
+    broke = any(not row["valid"] and not json.loads(row["gates"]) for row in rows)
+    reasons = [*failed, *(["broke off"] if broke else [])]
+    return f"{valid} of {len(rows)} valid" + (f"; refused by: {', '.join(reasons)}" if reasons else "")

@@ -1,0 +1,110 @@
+"""The table of the kill -9 checks.
+
+Rows are those of :func:`gapbook.trial.kill_check.kill_check`, fresh or read back from a record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from gapbook.record.losses import BROKEN
+from gapbook.trial.kill_check import ALPHA, loss_probability_bound
+
+__all__ = ["KILL_COLUMNS", "kill_caption", "kill_table"]
+
+Rows = Sequence[Mapping[str, Any]]
+
+KILL_COLUMNS = (
+    "contestant",
+    "declared class",
+    "kills",
+    "acknowledged",
+    "gone",
+    "seconds of work",
+    "verdict",
+)
+
+
+def kill_table(rows: Rows, labels: Mapping[str, str] | None = None) -> list[tuple[str, ...]]:
+    """One row of cells under ``KILL_COLUMNS`` for each contestant, in the order of the record.
+
+    Transfers are summed over the kills that were resolved; seconds are the least and the most in a kill.
+    """
+    table: list[tuple[str, ...]] = []
+    for contestant, kills in _by_contestant(rows).items():
+        resolved = [row for row in kills if row["resolved"]]
+        table.append(
+            (
+                (labels or {}).get(contestant, contestant),
+                str(kills[0]["durability"]),
+                str(sum(row["load_s"] is not None for row in kills)),
+                _total(row["acknowledged"] for row in resolved),
+                _total(row["lost"] for row in resolved),
+                _seconds(resolved),
+                _verdict(kills),
+            )
+        )
+    return table
+
+
+def kill_caption(rows: Rows) -> str:
+    """What the check is, and what it is not."""
+    caption = (
+        f"SIGKILL under load (alpha {ALPHA:g}), then a start on the same data; every balance is compared. "
+        "SIGKILL keeps the operating system's page cache: this is no loss of power, which can take more."
+    )
+    serverless = any(row["resolved"] and row["recovered_in_s"] is None for row in rows)
+    return f"{caption} Where there is no server, what holds the engine is killed." if serverless else caption
+
+
+def _by_contestant(rows: Rows) -> dict[str, list[Mapping[str, Any]]]:
+    grouped: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        grouped.setdefault(str(row["contestant"]), []).append(row)
+    return grouped
+
+
+def _total(counts: Iterable[int]) -> str:
+    known = list(counts)
+    return f"{sum(known):,}" if known else "unknown"
+
+
+def _seconds(resolved: Rows) -> str:
+    if not resolved:
+        return "unknown"
+    known = [float(row["lost_s"]) for row in resolved if row["lost_s"] is not None]
+    if not known:
+        return "unknown"
+    least, most = _format_s(min(known)), _format_s(max(known))
+    return f"{least} s" if least == most else f"{least}–{most} s"
+
+
+def _format_s(value: float) -> str:
+    return "0" if value == 0 else f"{value:.2f}" if value >= 0.01 else "<0.01"
+
+
+def _verdict(kills: Rows) -> str:
+    """The worst first; what was seen in no kill may still happen, so its bound is said."""
+    count = sum(row["load_s"] is not None for row in kills)
+    if not count:
+        return f"not checked ({kills[0]['note']})"
+    broken = sum(row["verdict"] == BROKEN for row in kills)
+    unresolved = [row for row in kills if not row["resolved"]]
+    lossy = [row for row in kills if row["resolved"] and row["lost"]]
+    said = []
+    if broken:
+        said.append(f"{BROKEN}, {_of_kills(broken, count)}")
+    if len(lossy) > broken:
+        said.append(f"lost within its class, {_of_kills(len(lossy) - broken, count)}")
+    if unresolved:
+        reasons = "; ".join(dict.fromkeys(str(row["note"]) for row in unresolved))
+        said.append(f"not resolved {_of_kills(len(unresolved), count)} ({reasons})")
+    if not lossy and len(unresolved) < count:
+        bound_percent = 100 * loss_probability_bound(count - len(unresolved))
+        said.append(f"kept; at 95 % confidence, at most {bound_percent:.0f} % of kills lose anything")
+    return "; ".join(said)
+
+
+def _of_kills(some: int, count: int) -> str:
+    return "in the one kill" if count == 1 else f"in {some} of {count} kills"

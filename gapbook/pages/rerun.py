@@ -1,0 +1,90 @@
+"""The command that repeats a run: its parameters as they were given, never as they look from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gapbook.pages import page
+from gapbook.pages.provenance import Pictured
+from gapbook.parameters import PARAMETERS
+from gapbook.record.run import Run
+
+__all__ = ["RerunExhibits", "assigned"]
+
+_LABELS = {
+    "alpha": "α",
+    "end_trials": "trials of both ends",
+    "in_flight": "in flight",
+    "warmup_s": "warm-up, s",
+    "window_s": "window, s",
+}
+
+
+class RerunExhibits(Pictured):
+    """What a reader types to repeat the run of a page."""
+
+    def __init__(self, run: Run, chapter: str, stated: Mapping[str, Any] | None = None) -> None:
+        """``stated`` are parameters of the chapter that are known to make the contestants of this run."""
+        super().__init__(run, chapter)
+        self._stated = dict(stated or {})
+
+    def parameters(self) -> tuple[dict[str, Any], list[str]]:
+        """The parameters of the run, and the names of those that it does not tell.
+
+        A run keeps what it was given. One that was stored before runs did is told from its plan.
+        """
+        kept = self.run.manifest.get("parameters")
+        if kept is not None:
+            return {name: kept[name] for name in PARAMETERS if name in kept}, []
+        scenario, manifest = self.scenario, self.run.manifest
+        known = {
+            "alpha": list(scenario.alphas),
+            "connections": scenario.connections,
+            "window_s": scenario.window_s,
+            "warmup_s": scenario.warmup_s,
+            "blocks": self.blocks,
+            "attempts": manifest.get("attempts", 1),
+            "accounts": scenario.workload.accounts,
+            "seed": scenario.seed,
+            "durability": str(scenario.durability),
+            "kills": manifest.get("kills") or 0,
+            "contestants": [contestant.name for contestant in scenario.contestants],
+            "servers": ",".join(f"{name}={named}" for name, named in manifest.get("servers", {}).items()),
+            **self._stated,
+        }
+        rates = {self.trials_per_block(contestant.name) for contestant in scenario.contestants}
+        needed = ["in_flight", *(["end_trials"] if rates != {1.0} else [])]
+        return {name: known[name] for name in PARAMETERS if name in known}, [
+            name for name in needed if name not in known
+        ]
+
+    def rerun_panel(self) -> page.Html:
+        """The command that repeats this chapter as this run was made, for the reader to change."""
+        given, unknown = self.parameters()
+        inputs = [
+            page.Input(name, _LABELS.get(name, name), assigned(value))
+            for name, value in given.items()
+            if name != "servers" or value
+        ]
+        command = ["gapbook", "run", self.scenario.chapter]
+        note = (
+            f"This run did not record {' and '.join(unknown)}: the chapter's own values of today are used."
+            if unknown
+            else ""
+        )
+        return page.rerun_panel(command, inputs, needs=self._needs(), note=note)
+
+    def _needs(self) -> str:
+        """How long the trials took, and the most memory that a server had."""
+        memory = self.run.trials["server_memory_bytes"].max()
+        took_s = float(self.run.trials["took_s"].sum())
+        parts = [f"about {took_s / 60:.0f} min"]
+        return " · ".join([*parts, f"{memory / 2**30:.1f} GiB"] if isinstance(memory, int) else parts)
+
+
+def assigned(value: Any) -> str:
+    """A parameter's value as the command line takes it: the inverse of ``parse_assignment``."""
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return ",".join(map(assigned, value))
+    return repr(value) if isinstance(value, float) else str(value)

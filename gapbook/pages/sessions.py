@@ -1,0 +1,143 @@
+"""Exhibits of what one figure hides: several comparisons at once, sessions apart, long windows, processor time."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from gapbook import charts
+from gapbook.method.estimate import geometric_interval, paired_ratios
+from gapbook.method.interval import format_factor
+from gapbook.pages import page
+from gapbook.pages.provenance import Pictured
+from gapbook.trial.scenario import Contestant
+
+__all__ = ["SessionExhibits"]
+
+Pair = tuple[str, Contestant, Contestant]
+_NO_TRIAL = "not measured"
+
+
+class SessionExhibits(Pictured):
+    """Tables over pairs of contestants: what is compared, the one above the line, the one below it."""
+
+    def comparisons_table(self, pairs: Sequence[Pair]) -> page.Html:
+        """How many times as many transfers per second, for each pair and each alpha."""
+        rows: list[list[str | page.Html]] = []
+        for name, over, under in pairs:
+            ratios = [self.ratio(over.name, under.name, alpha) for alpha in self.alphas]
+            rows.append([name, *(ratio.as_factor() if ratio else _NO_TRIAL for ratio in ratios)])
+        return page.values_table(("comparison", *(f"α = {alpha:g}" for alpha in self.alphas)), rows)
+
+    def comparisons_chart(
+        self, pairs: Sequence[Pair], published: Mapping[tuple[str, float], float] | None = None
+    ) -> charts.Figure:
+        """The same as a picture, with what each block says; ``published`` is what somebody else printed,
+        by name of the pair and alpha."""
+        printed = published or {}
+        rows = [
+            charts.Comparison(
+                name,
+                over.system,
+                tuple(
+                    charts.Condition(
+                        f"α = {alpha:g}",
+                        self.ratio(over.name, under.name, alpha),
+                        tuple(self._by_block(over, under, alpha).values()),
+                        printed.get((name, alpha)),
+                    )
+                    for alpha in self.alphas
+                ),
+            )
+            for name, over, under in pairs
+        ]
+        known = [c.ratio.estimate for row in rows for c in row.conditions if c.ratio is not None]
+        if not known:
+            return charts.missing(
+                "No comparison was measured", "No pair has a block with both.", provenance=self.provenance
+            )
+        return charts.comparisons(
+            rows,
+            provenance=self.provenance,
+            title=f"From ×{format_factor(min(known))} to ×{format_factor(max(known))}, by what both sides promise "
+            "and how many want the same account",
+            subtitle="Transfers per second of the first divided by those of the second. Right of ×1 the first is faster.",
+        )
+
+    def _by_block(self, over: Contestant, under: Contestant, alpha: float) -> dict[int, float]:
+        return paired_ratios(self.values(over.name, alpha), self.values(under.name, alpha))
+
+    def sessions_table(self, pairs: Sequence[Pair]) -> page.Html:
+        """Each pair's ratio in each session, and how far the highest is above the lowest."""
+        sessions = self._blocks_by_session()
+        rows: list[list[str | page.Html]] = []
+        for name, over, under in pairs:
+            for alpha in self.alphas:
+                ratios = self._by_block(over, under, alpha)
+                found = [
+                    geometric_interval(inside).estimate if inside else None
+                    for blocks in sessions.values()
+                    for inside in [[ratios[block] for block in blocks if block in ratios]]
+                ]
+                known = [ratio for ratio in found if ratio is not None]
+                apart = f"{max(known) / min(known) - 1:.0%}" if len(known) > 1 else "–"
+                cells = [f"×{format_factor(ratio)}" if ratio else _NO_TRIAL for ratio in found]
+                rows.append([f"{name}, α = {alpha:g}", *cells, apart])
+        columns = ("comparison", *(f"session {number + 1}" for number in sessions), "apart")
+        return page.values_table(columns, rows)
+
+    def _blocks_by_session(self) -> dict[int, list[int]]:
+        trials = self.run.trials
+        if "session" not in trials.columns:
+            return {0: sorted(trials["block"].unique())}
+        grouped = trials.group_by("session").agg(pl.col("block").unique().sort()).sort("session")
+        return dict(grouped.iter_rows())
+
+    def long_windows_table(self, pairs: Sequence[tuple[Contestant, Contestant]]) -> page.Html:
+        """Whether a short window speaks for a long one: pairs of a contestant and the same with a long window."""
+        rows: list[list[str | page.Html]] = []
+        for short, long in pairs:
+            for alpha in self.alphas:
+                rates = [self.goodput(contestant.name, alpha) for contestant in (short, long)]
+                if rates[0] is None or rates[1] is None:
+                    rows.append([f"{short.name}, α = {alpha:g}", _NO_TRIAL, _NO_TRIAL, "–"])
+                    continue
+                kept = f"{rates[1].estimate / rates[0].estimate:.0%}"
+                rows.append(
+                    [
+                        f"{short.name}, α = {alpha:g}",
+                        *(f"{rate.as_count()}/s" for rate in rates if rate),
+                        kept,
+                    ]
+                )
+        windows = {f"{self.scenario.window_of(long):g} s" for _, long in pairs}
+        columns = ("contestant", f"{self.scenario.window_s:g} s", ", ".join(sorted(windows)), "kept")
+        return page.values_table(columns, rows)
+
+    def processor_table(self) -> page.Html:
+        """Microseconds of processor time that one transfer took in client, tier and server: medians over
+        valid trials."""
+        rows: list[list[str | page.Html]] = []
+        for contestant in self.scenario.contestants:
+            for alpha in self.alphas:
+                valid = [row for row in self.rows(contestant.name, alpha) if row["valid"]]
+                goodput = self.goodput(contestant.name, alpha)
+                if goodput is not None:
+                    parts = [_microseconds(valid, f"{part}_cpu_s") for part in ("client", "tier", "server")]
+                    rows.append([f"{contestant.name}, α = {alpha:g}", f"{goodput.as_count()}/s", *parts])
+        return page.values_table(
+            ("contestant", "transfers per second", "client, µs", "tier, µs", "server, µs"), rows
+        )
+
+
+def _microseconds(rows: Sequence[Mapping[str, Any]], column: str) -> str:
+    """Median of the processor time in a column for each transfer that ended in the window."""
+    spent = [
+        1e6 * row[column] / row["completed_in_window"]
+        for row in rows
+        if row.get(column) is not None and row["completed_in_window"]
+    ]
+    return f"{statistics.median(spent):,.1f}" if spent else "not readable"

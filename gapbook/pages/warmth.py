@@ -1,0 +1,39 @@
+"""Exhibits of warm-up: how each contestant came to the rate that was measured."""
+
+from __future__ import annotations
+
+from gapbook.method.interval import format_factor
+from gapbook.method.warmth import Warmth
+from gapbook.pages import page
+from gapbook.pages.provenance import Pictured
+
+__all__ = ["WarmthExhibits"]
+
+_COLUMNS = (
+    "contestant",
+    "seconds of warm-up, of the rate measured",
+    "window's second half ÷ first",
+    "reading",
+)
+
+
+class WarmthExhibits(Pictured):
+    """What a reader needs to see that no window was opened on something cold."""
+
+    def warmth_table(self) -> page.Html:
+        """Each contestant's way to its rate, over all valid trials, and all of them together."""
+        scenario, together = self.scenario, self.warmth()
+        if together == Warmth((), None):
+            return page.banner(
+                "note",
+                f"Whether contestants were warm is not told by this run: {scenario.warmup_s:g} s of warm-up and "
+                f"windows of {scenario.window_s:g} s hold too few whole seconds. What runs in Node takes seconds "
+                "to reach its rate, and may be understated here.",
+            )
+        rows: list[list[str | page.Html]] = []
+        named = [(contestant.name, self.warmth(contestant.name)) for contestant in scenario.contestants]
+        for name, warmth in [*named, ("all together", together)]:
+            approach = " · ".join(format_factor(rate) for rate in warmth.approach if rate > 0)
+            rise = warmth.rise.as_factor() if warmth.rise else "–"
+            rows.append([name, approach or "–", rise, warmth.reading])
+        return page.values_table(_COLUMNS, rows)

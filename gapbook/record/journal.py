@@ -1,0 +1,235 @@
+"""The journal of a run under way: written trial by trial, so that whatever was measured can be resumed.
+
+``FOLDER/incomplete-<plan key>/`` holds ``plan.json`` and a file for each trial. Each file carries the
+sha256 of what it holds, together with the plan's key: what was edited, cut or brought from elsewhere is
+told from what was measured here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from gapbook.errors import RecordError
+from gapbook.model.plan import PlannedTrial
+from gapbook.record.run import MANIFEST, STAGED, Run, canonical, load_run, read_bytes, read_run, run_id_of
+from gapbook.record.schema import FILES, FORMAT_VERSION, HISTOGRAMS, TRIALS, one_line
+from gapbook.record.tables import make_tables
+
+__all__ = ["Journal"]
+
+_PLAN = "plan.json"
+_TRIALS = "trial-*.json"
+_Result = TypeVar("_Result")
+
+
+class Journal:
+    """A run under way. One process at a time may write it (``flock``, released by the kernel).
+
+    ``plan`` are the trials of which it holds some; a later attempt of a trial has the number of the plan's
+    trial, increased by the length of the plan for each attempt before.
+    """
+
+    def __init__(self, folder: Path, plan_key: str, plan: Sequence[PlannedTrial]) -> None:
+        self.folder = folder
+        self.plan_key = plan_key
+        self.plan = plan
+        self.directory = folder / f"incomplete-{plan_key}"
+
+    @contextmanager
+    def locked(self, *, resume: bool) -> Iterator[None]:
+        """Hold the journal; raises RecordError when another process does, or when there is none to resume."""
+        if resume and not self._trial_files():
+            others = sorted(path.name for path in self.folder.glob("incomplete-*"))
+            raise RecordError(
+                f"source: no interrupted run with these parameters in {self.folder}; "
+                f"there are: {', '.join(others) or 'none'}; use source=live to start one"
+            )
+        if not resume and self._trial_files():
+            raise RecordError(
+                f"source: an interrupted run with these parameters is kept in {self.directory}; "
+                "use source=resume to finish it, or remove that folder to start again"
+            )
+        self._write_guarded(lambda: self.directory.mkdir(parents=True, exist_ok=True))
+        with self._lock():
+            try:
+                yield
+            finally:
+                if not self._trial_files():
+                    self._remove()
+
+    @contextmanager
+    def _lock(self) -> Iterator[None]:
+        try:
+            lock = os.open(self.directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        except OSError as error:
+            raise RecordError(
+                f"source: {self.directory} is no folder of its own ({error.strerror}); remove it, or use "
+                "source=live after you moved it away"
+            ) from error
+        try:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise RecordError(
+                    f"source: another process is writing {self.directory}; wait for it"
+                ) from None
+            yield
+        finally:
+            os.close(lock)
+
+    # --- what it holds ------------------------------------------------------------------------
+    def trials(self) -> dict[int, dict[str, Any]]:
+        """Trials measured so far, by number; what does not fit is left out."""
+        return self._read_trials()[0]
+
+    def left_out(self) -> list[str]:
+        """What lies among the trials and is none of this run, a line each with the reason."""
+        return self._read_trials()[1]
+
+    def facts(self) -> dict[str, Any]:
+        """What was written down of a run to resume besides its trials; raises RecordError."""
+        try:
+            facts = self._unseal(self.directory / _PLAN).get("facts")
+            if not isinstance(facts, dict) or "started_unix_s" not in facts:
+                raise ValueError("holds no facts of the run")
+        except ValueError as error:
+            raise RecordError(
+                f"source: {self.directory / _PLAN} {error}; the run cannot be resumed: remove that folder and "
+                "use source=live"
+            ) from error
+        return facts
+
+    def _trial_files(self) -> list[Path]:
+        return sorted(self.directory.glob(_TRIALS))
+
+    def _read_trials(self) -> tuple[dict[int, dict[str, Any]], list[str]]:
+        found: dict[int, dict[str, Any]] = {}
+        left_out = []
+        for path in self._trial_files():
+            try:
+                row = self._unseal(path)
+                self._require_planned(path, row, found)
+                make_tables([row])
+            except ValueError as error:
+                left_out.append(f"{path.name} {one_line(error)}: left out, to be measured again")
+            else:
+                found[row["trial"]] = row
+        return found, left_out
+
+    def _require_planned(self, path: Path, row: Mapping[str, Any], before: Mapping[int, Any]) -> None:
+        """Raises ValueError unless the row is the trial of the plan that its file is named after."""
+        number = row.get("trial")
+        if type(number) is not int or number < 0 or path.name != _file_name(number):
+            raise ValueError(f"holds trial {one_line(repr(number))}")
+        attempt, place = divmod(number, len(self.plan))
+        planned = self.plan[place]
+        stated = [row.get(name) for name in ("block", "contestant", "alpha", "work_seed")]
+        if stated != [planned.block, planned.contestant, planned.alpha, planned.work_seed]:
+            raise ValueError(f"is not trial {number} of the plan")
+        earlier = before.get(number - len(self.plan))
+        if attempt and (earlier is None or earlier["valid"]):
+            raise ValueError("is a second attempt at a trial that was not refused")
+
+    # --- writing ------------------------------------------------------------------------------
+    def write_plan(self, plan: Mapping[str, Any]) -> None:
+        self._write(self.directory / _PLAN, self._seal(plan))
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        """Keep a trial; raises RecordError for one that is no row of the record, or cannot be written."""
+        try:
+            make_tables([row])
+        except ValueError as error:
+            raise RecordError(f"run: {error}; trials before it are kept") from error
+        self._write(self.directory / _file_name(row["trial"]), self._seal(row))
+
+    def finish(self, manifest: Mapping[str, Any]) -> Run:
+        """Turn the journal into a finished run, atomically, and return it as read back."""
+        tables = dict(zip((TRIALS, HISTOGRAMS), make_tables(self._in_order()), strict=True))
+        staged = self.folder / f"{STAGED}{self.plan_key}"
+
+        def stage() -> str:
+            shutil.rmtree(staged, ignore_errors=True)
+            staged.mkdir(parents=True)
+            for name in FILES:
+                tables[name].write_parquet(staged / name)
+            hashes = {name: hashlib.sha256((staged / name).read_bytes()).hexdigest() for name in FILES}
+            content = {**manifest, "format": FORMAT_VERSION, "files": hashes}
+            run_id = run_id_of(content)
+            (staged / MANIFEST).write_bytes(canonical({**content, "run_id": run_id}))
+            return run_id
+
+        run_id = self._write_guarded(stage)
+        read_run(staged, run_id)
+        final = self.folder / run_id
+        shutil.rmtree(final, ignore_errors=True)
+        staged.rename(final)
+        self._remove()
+        return load_run(final)
+
+    def _in_order(self) -> list[dict[str, Any]]:
+        return [row for _, row in sorted(self.trials().items())]
+
+    def _remove(self) -> None:
+        """Remove what the journal wrote, and its folder unless somebody else keeps a file there."""
+        for path in (
+            *self._trial_files(),
+            *self.directory.glob(f"{_PLAN}"),
+            *self.directory.glob("*.partial"),
+        ):
+            with contextlib.suppress(OSError):
+                path.unlink()
+        with contextlib.suppress(OSError):
+            self.directory.rmdir()
+
+    def _seal(self, content: Mapping[str, Any]) -> bytes:
+        return canonical({"sha256": self._hash(content), "content": content})
+
+    def _unseal(self, path: Path) -> dict[str, Any]:
+        """What a file of the journal holds; raises ValueError saying why it is not what was written."""
+        data = read_bytes(path)
+        try:
+            sealed = json.loads(data)
+            intact = sealed["sha256"] == self._hash(sealed["content"]) and isinstance(sealed["content"], dict)
+        except (KeyError, TypeError, RecursionError, ValueError):
+            raise ValueError("was cut or changed: it holds no hash of its content") from None
+        if not intact:
+            raise ValueError("was changed since it was written")
+        return dict(sealed["content"])
+
+    def _hash(self, content: Any) -> str:
+        return hashlib.sha256(canonical({"plan_key": self.plan_key, "content": content})).hexdigest()
+
+    def _write(self, path: Path, data: bytes) -> None:
+        """Write a file whole or not at all, and onto the disk."""
+
+        def write() -> None:
+            partial = path.with_suffix(".partial")
+            with partial.open("wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            partial.replace(path)
+
+        self._write_guarded(write)
+
+    def _write_guarded(self, action: Callable[[], _Result]) -> _Result:
+        try:
+            return action()
+        except OSError as error:
+            raise RecordError(
+                f"run: {error.filename or self.directory} cannot be written ({error.strerror}); "
+                "trials finished so far are kept; make room or remove what is in the way, then use source=resume"
+            ) from error
+
+
+def _file_name(number: int) -> str:
+    return f"trial-{number:05d}.json"

@@ -1,0 +1,227 @@
+"""The record of finished runs: hashed, checked against a schema, never trusted unread.
+
+A finished run is ``FOLDER/<run id>/`` with ``manifest.json``, ``trials.parquet`` and
+``histograms.parquet``; the manifest holds the sha256 of the other two, and the run id is derived
+from the sha256 of the manifest. A run under way is kept by :mod:`gapbook.record.journal`.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import io
+import json
+import os
+import re
+import stat
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import polars as pl
+
+from gapbook.errors import RecordError
+from gapbook.paths import CHECKOUT
+from gapbook.record.goodput import recount
+from gapbook.record.schema import FILES, FORMAT_VERSION, HISTOGRAMS, TRIALS, checked_manifest, one_line
+from gapbook.record.tables import checked_histograms, checked_trials
+
+__all__ = [
+    "MANIFEST",
+    "STAGED",
+    "Run",
+    "canonical",
+    "find_finished",
+    "find_run",
+    "latest_published",
+    "live_folder",
+    "load_run",
+    "published_folder",
+    "read_bytes",
+    "read_run",
+    "run_id_of",
+]
+
+MANIFEST = "manifest.json"
+STAGED = "finishing-"
+"""What the name of a folder begins with in which a run is put together."""
+_ID_LENGTH = 12
+_RUN_ID = re.compile(f"[0-9a-f]{{{_ID_LENGTH}}}")
+_MOST_ROWS = 1_000_000
+_WHAT_TO_DO = "; take a fresh copy of the run, or name another with source="
+
+_Content: TypeAlias = tuple[dict[str, Any], pl.DataFrame]
+
+
+def published_folder(chapter: str) -> Path:
+    return CHECKOUT / "results" / chapter
+
+
+def live_folder(chapter: str) -> Path:
+    """Where a reader's own runs are kept: ``GAPBOOK_RUNS``, else ``runs/`` in the checkout."""
+    return Path(os.environ.get("GAPBOOK_RUNS", CHECKOUT / "runs")) / chapter
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run whose every byte was checked against its id."""
+
+    run_id: str
+    folder: Path
+    manifest: Mapping[str, Any]
+    trials: pl.DataFrame
+    histograms: pl.DataFrame
+
+    @property
+    def published(self) -> bool:
+        return self.folder.parent.parent == CHECKOUT / "results"
+
+
+def load_run(folder: Path) -> Run:
+    """Read a finished run: every file against the manifest, the manifest against the id, all against the
+    schema of the record.
+
+    Raises RecordError in one line that names the run, the file and what is wrong with it.
+    """
+    return read_run(folder, folder.name)
+
+
+def read_run(folder: Path, run_id: str) -> Run:
+    """The run of that id, wherever its folder lies; raises RecordError."""
+    try:
+        manifest = _read_manifest(folder, run_id)
+        facts = checked_manifest(manifest)
+        tables = {name: _read_table(folder / name, facts["files"][name]) for name in FILES}
+        trials = checked_trials(tables[TRIALS], facts)
+        histograms = checked_histograms(tables[HISTOGRAMS], trials)
+    except ValueError as error:
+        raise RecordError(f"run {run_id}: {error}{_WHAT_TO_DO}") from error
+    for written in range(facts["format"], FORMAT_VERSION):
+        facts, trials = _UPGRADES[written](facts, trials)
+    return Run(run_id, folder, facts, trials, histograms)
+
+
+def _read_manifest(folder: Path, run_id: str) -> dict[str, Any]:
+    """The manifest as it was written; raises ValueError for one that is not that of ``run_id``."""
+    written = _read_named(folder / MANIFEST)
+    try:
+        manifest = json.loads(written, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{MANIFEST} was changed (not JSON: {one_line(error)})") from error
+    if not isinstance(manifest, dict):
+        raise ValueError(f"{MANIFEST} was changed (it holds no object)")
+    stated = manifest.pop("run_id", None)
+    found = run_id_of(manifest)
+    if stated != found or written != canonical({**manifest, "run_id": stated}):
+        raise ValueError(f"{MANIFEST} was changed; its hash gives {found}")
+    if stated != run_id:
+        raise ValueError(f"the folder was renamed; {MANIFEST} is that of run {stated}")
+    written_as = manifest.get("format")
+    if type(written_as) is not int or not 1 <= written_as <= FORMAT_VERSION:
+        raise ValueError(f"format is {one_line(repr(written_as))}; this version reads 1 to {FORMAT_VERSION}")
+    return manifest
+
+
+def _refuse_constant(text: str) -> float:
+    raise ValueError(f"{text} is no number")
+
+
+def _read_table(path: Path, sha256: str) -> pl.DataFrame:
+    """A table whose bytes have the hash; raises ValueError."""
+    data = _read_named(path)
+    actual = hashlib.sha256(data).hexdigest()
+    if actual != sha256:
+        raise ValueError(f"{path.name} was changed; sha256 {actual[:12]}, recorded {sha256[:12]}")
+    try:
+        rows = pl.scan_parquet(io.BytesIO(data)).select(pl.len()).collect().item()
+        if rows > _MOST_ROWS:
+            raise ValueError(f"{path.name} has {rows:,} rows; allowed: up to {_MOST_ROWS:,}")
+        return pl.read_parquet(io.BytesIO(data))
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise ValueError(f"{path.name} cannot be read as a table ({one_line(error)})") from error
+
+
+def read_bytes(path: Path) -> bytes:
+    """The bytes of a regular file that lies where it is named; raises ValueError saying what else it is."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        raise ValueError("is missing") from None
+    except OSError as error:
+        reason = "it is a link" if error.errno == errno.ELOOP else error.strerror
+        raise ValueError(f"cannot be read ({reason})") from error
+    try:
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            raise ValueError("is no regular file")
+        with os.fdopen(file, "rb", closefd=False) as reader:
+            return reader.read()
+    finally:
+        os.close(file)
+
+
+def _read_named(path: Path) -> bytes:
+    try:
+        return read_bytes(path)
+    except ValueError as error:
+        raise ValueError(f"{path.name} {error}") from error
+
+
+def _upgrade_1_to_2(facts: dict[str, Any], trials: pl.DataFrame) -> _Content:
+    """Format 1 had one window for all, one session, and kept no parameters; the schema's defaults say the rest.
+
+    Goodput was counted by another rule, and is counted again from what was stored.
+    """
+    window_s = facts["scenario"]["window_s"]
+    return facts, recount(trials.with_columns(pl.col("window_s").fill_null(window_s)), window_s)
+
+
+_UPGRADES: Mapping[int, Callable[[dict[str, Any], pl.DataFrame], _Content]] = {1: _upgrade_1_to_2}
+"""From each earlier format to the next: what was stored, checked, becomes what is read today."""
+
+
+def find_run(chapter: str, run_id: str) -> Run:
+    """A stored run by its id (published runs first); raises RecordError listing what there is."""
+    for folder in (published_folder(chapter) / run_id, live_folder(chapter) / run_id):
+        if _RUN_ID.fullmatch(run_id) and folder.is_dir():
+            return load_run(folder)
+    there_are = [
+        path.name
+        for parent in (published_folder(chapter), live_folder(chapter))
+        for path in _finished(parent)
+    ]
+    raise RecordError(
+        f"source: no run {one_line(repr(run_id))} of {chapter}; allowed: live, resume, published"
+        + "".join(f", {name}" for name in there_are)
+    )
+
+
+def find_finished(chapter: str, plan_key: str) -> Run | None:
+    """The newest finished live run of exactly this plan; None when there is none."""
+    runs = [load_run(path) for path in _finished(live_folder(chapter))]
+    same = [run for run in runs if run.manifest.get("plan_key") == plan_key]
+    return max(same, key=lambda run: float(run.manifest["started_unix_s"]), default=None)
+
+
+def latest_published(chapter: str) -> Run:
+    """The newest published run of a chapter; raises RecordError when there is none."""
+    runs = [load_run(path) for path in _finished(published_folder(chapter))]
+    if not runs:
+        raise RecordError(f"source: {chapter} has no published run yet; use source=live")
+    return max(runs, key=lambda run: float(run.manifest["started_unix_s"]))
+
+
+def _finished(parent: Path) -> Sequence[Path]:
+    return sorted(
+        path.parent for path in parent.glob(f"*/{MANIFEST}") if not path.parent.name.startswith(STAGED)
+    )
+
+
+def canonical(content: Mapping[str, Any]) -> bytes:
+    """The one way in which an object is written; raises ValueError for text that is no UTF-8."""
+    return json.dumps(content, sort_keys=True, indent=1, ensure_ascii=False).encode() + b"\n"
+
+
+def run_id_of(manifest: Mapping[str, Any]) -> str:
+    """The id that follows from a manifest without its id; raises ValueError."""
+    return hashlib.sha256(canonical(manifest)).hexdigest()[:_ID_LENGTH]

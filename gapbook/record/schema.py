@@ -1,0 +1,235 @@
+"""What the manifest of a stored run may hold: its keys, their types and ranges.
+
+It is checked once, where a run is read, so that no reader of a run meets a key that is not there or a
+value of another type. Text stays text: pages escape it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, TypeAlias
+
+import msgspec
+
+from gapbook.errors import ParameterError
+from gapbook.record.durability import Durability
+
+__all__ = [
+    "FILES",
+    "FORMAT_VERSION",
+    "HISTOGRAMS",
+    "TRIALS",
+    "Amount",
+    "Count",
+    "Flawed",
+    "checked_manifest",
+    "one_line",
+]
+
+FORMAT_VERSION = 2
+TRIALS, HISTOGRAMS = "trials.parquet", "histograms.parquet"
+FILES = (TRIALS, HISTOGRAMS)
+_MOST_CHARACTERS = 200
+
+Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+Positive: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
+Amount: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=1e18)]
+Seconds: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
+Window: TypeAlias = Annotated[float, msgspec.Meta(gt=0, le=1e6)]
+UnixSeconds: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=253_402_300_799)]
+Alpha: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=100)]
+Name: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+Sha256: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}$")]
+
+
+class Machine(msgspec.Struct):
+    processor: str
+    processors: Positive
+    memory_bytes: Count
+    kernel: str
+    file_system: str
+    virtual: bool
+
+
+class System(msgspec.Struct):
+    version: str
+    sha256: str
+    settings: dict[str, str]
+    built: str | None = None
+    """How the binary was built otherwise than its vendor builds it."""
+
+
+class Code(msgspec.Struct):
+    revision: str
+    changed: bool
+
+
+class KillCheck(msgspec.Struct):
+    contestant: str
+    durability: str
+    resolved: bool
+    verdict: str
+    acknowledged: Count | None
+    lost: Count | None
+    lost_s: Amount | None
+    load_s: Seconds | None
+    recovered_in_s: Seconds | None
+    note: str | None
+    oldest_lost_s: Amount | None = None
+
+    def __post_init__(self) -> None:
+        if self.resolved and None in (self.acknowledged, self.lost):
+            raise ValueError("a resolved kill check lacks its counts")
+        _require_durability(self.durability)
+
+
+class Deployed(msgspec.Struct):
+    session: Count
+    started_unix_s: UnixSeconds
+
+
+class CeilingOfBlock(msgspec.Struct):
+    block: Count
+    key: str
+    rate_per_s: Amount | None
+
+
+class ContestantFacts(msgspec.Struct):
+    """The numbers of a contestant; its levels are read by :mod:`gapbook.trial.scenario`."""
+
+    name: Name
+    in_flight: Positive
+    server_cores: Positive | None = None
+    round_trip_ms: Amount | None = None
+    max_retries: Count = 0
+    initial_balance: Count | None = None
+    rate_per_s: Amount | None = None
+    window_s: Window | None = None
+
+
+class WorkloadFacts(msgspec.Struct):
+    accounts: Annotated[int, msgspec.Meta(ge=2, le=2**21)]
+    initial_balance: Count = 0
+    amount_max: Positive = 1
+
+
+class ScenarioFacts(msgspec.Struct):
+    chapter: Name
+    contestants: Annotated[list[ContestantFacts], msgspec.Meta(min_length=1)]
+    workload: WorkloadFacts
+    alphas: Annotated[list[Alpha], msgspec.Meta(min_length=1)]
+    connections: Positive
+    window_s: Window
+    warmup_s: Annotated[float, msgspec.Meta(ge=0, le=1e6)]
+    durability: str
+    seed: Count
+    drain_s: Amount = 0.0
+    request_timeout_s: Amount = 0.0
+    varies: list[str] = msgspec.field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        names = [contestant.name for contestant in self.contestants]
+        if len(set(names)) != len(names):
+            raise ValueError("two contestants have one name")
+        if len(set(self.alphas)) != len(self.alphas):
+            raise ValueError("an alpha stands twice")
+        _require_durability(self.durability)
+
+
+class Files(msgspec.Struct, forbid_unknown_fields=True):
+    """sha256 of each file of a run. The names are these and no others, so that none leads elsewhere."""
+
+    trials: Sha256 = msgspec.field(name=TRIALS)
+    histograms: Sha256 = msgspec.field(name=HISTOGRAMS)
+
+
+class Manifest(msgspec.Struct):
+    """Keys that are not named here are kept and read by nobody."""
+
+    format: int
+    files: Files
+    chapter: Name
+    scenario: ScenarioFacts
+    blocks: Annotated[int, msgspec.Meta(ge=1, le=100_000)]
+    machine: Machine
+    systems: dict[str, System]
+    code: Code
+    started_unix_s: UnixSeconds
+    trials: list[tuple[Count, Count, str, Alpha, Count]]
+    attempts: Annotated[int, msgspec.Meta(ge=1, le=1_000)] = 1
+    kills: Count = 0
+    kill_checks: list[KillCheck] = msgspec.field(default_factory=list)
+    plan_key: str | None = None
+    finished_unix_s: UnixSeconds | None = None
+    resumed_unix_s: list[UnixSeconds] = msgspec.field(default_factory=list)
+    modules: dict[str, str] = msgspec.field(default_factory=dict)
+    servers: dict[str, str] = msgspec.field(default_factory=dict)
+    ceilings_per_s: dict[str, Amount | None] = msgspec.field(default_factory=dict)
+    parameters: dict[str, Any] | None = None
+    """The parameters of the chapter as they were given; None for a run that did not keep them."""
+    sessions: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 1
+    deployments: list[Deployed] = msgspec.field(default_factory=list)
+    ceilings: list[CeilingOfBlock] = msgspec.field(default_factory=list)
+    absent: dict[str, str] = msgspec.field(default_factory=dict)
+    """Contestants that could not be measured, each with the reason."""
+
+
+class _Replayed(msgspec.Struct):
+    transfers: Count
+    distinct_pairs: Count
+
+
+class _Batches(msgspec.Struct):
+    batch: Count
+    batches: Count
+    transactions_per_s: Amount | None
+    mean_batch_latency_s: Amount | None
+    max_batch_latency_s: Amount
+
+
+class _Transactions(msgspec.Struct):
+    transactions_per_s: Amount | None
+
+
+class _Percentiles(msgspec.Struct):
+    p99_ns: Amount | None
+    median_of_per_second_p99_ns: Amount | None
+    per_second_p99_ns: list[Amount | None]
+
+
+class Flawed(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):
+    """What a client counted by the rule of each flaw that it was asked for (clients/CONTRACT.md)."""
+
+    replayed_pairs: _Replayed | None = None
+    clock_between_batches: _Batches | None = None
+    status_unread: _Transactions | None = None
+    counts_finished_tasks: _Transactions | None = None
+    median_of_per_second_p99: _Percentiles | None = None
+
+    def names(self) -> list[str]:
+        """The flaws that it holds."""
+        stored = zip(self.__struct_fields__, self.__struct_encode_fields__, strict=True)
+        return [name for field, name in stored if getattr(self, field) is not None]
+
+
+def checked_manifest(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """The manifest with every key that may be left out at its default; raises ValueError in one line."""
+    try:
+        typed = msgspec.convert(manifest, Manifest)
+    except (msgspec.ValidationError, OverflowError, RecursionError) as error:
+        raise ValueError(f"manifest.json: {one_line(error)}") from error
+    defaults = {key: value for key, value in msgspec.structs.asdict(typed).items() if key not in manifest}
+    return {**manifest, **defaults}
+
+
+def _require_durability(text: str) -> None:
+    try:
+        Durability.parse(text)
+    except ParameterError as error:
+        raise ValueError(str(error)) from error
+
+
+def one_line(error: BaseException | str) -> str:
+    """The first line of an error, cut where it is long."""
+    text = " ".join(str(error).split("\n", 1)[0].split())
+    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]} …"

@@ -1,0 +1,56 @@
+"""The backlog of a trial: what the server still does after the last acknowledgement."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass
+
+from gapbook.deploy.stack import Stack
+from gapbook.deploy.usage import cpu_s
+from gapbook.errors import StackError
+
+__all__ = ["Backlog", "wait_until_idle"]
+
+_POLL_S = 0.1
+_CPU_FRAC = 0.05
+_QUIET_POLLS = 3
+_TIMEOUT_S = 60.0
+
+
+@dataclass(frozen=True)
+class Backlog:
+    """How long, how much CPU and how many bytes of log until the server was idle."""
+
+    catch_up_s: float
+    catch_up_cpu_s: float
+    catch_up_log_bytes: int
+
+    def as_dict(self) -> dict[str, float]:
+        return asdict(self)
+
+
+def wait_until_idle(stack: Stack, flush_timer_s: float) -> Backlog:
+    """Wait until the log stopped growing and the server uses no CPU.
+
+    An acknowledgement can run ahead of the log: where commits are flushed by a timer, quiet must last
+    longer than the timer. Raises StackError after a bound, for a server that never gets idle makes the
+    next trial its victim.
+    """
+    roots = [process.pid for process in stack.processes()]
+    for process in stack.processes():
+        process.require_running()
+    started = last_active = time.monotonic()
+    cpu_start = cpu_last = cpu_s(roots)
+    log_start = log_last = stack.log_bytes()
+    quiet = 0
+    while quiet < _QUIET_POLLS or time.monotonic() - last_active < flush_timer_s + _POLL_S:
+        time.sleep(_POLL_S)
+        cpu_now, log_now, now = cpu_s(roots), stack.log_bytes(), time.monotonic()
+        if log_now == log_last and cpu_now - cpu_last <= _CPU_FRAC * _POLL_S:
+            quiet += 1
+        else:
+            quiet, last_active = 0, now
+        cpu_last, log_last = cpu_now, log_now
+        if now - started > _TIMEOUT_S:
+            raise StackError(f"{stack.name}: not idle {_TIMEOUT_S:.0f} s after the last acknowledgement")
+    return Backlog(last_active - started, cpu_last - cpu_start, log_last - log_start)

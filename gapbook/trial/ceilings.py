@@ -1,0 +1,94 @@
+"""Ceilings: what each load client does against a server that does nothing, measured in every block.
+
+A ceiling is loaded like a trial: the same connections, depth and warm-up, in the same block, so that a
+slow hour of the machine, or code that is not compiled yet, lowers both alike.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.stack import Stack
+from gapbook.errors import ClientError
+from gapbook.load.null_server import measure_ceiling
+from gapbook.trial.scenario import Contestant, Scenario
+
+__all__ = ["Ceilings", "ceiling_key", "median_ceilings"]
+
+
+class Ceilings:
+    """The ceilings of a run: ``kept`` holds those measured so far, and ``keep`` writes them down.
+
+    A row of ``kept`` has ``block``, ``key`` (client, protocol, what it is told, depth) and
+    ``rate_per_s``: requests a second, or None where no such server can stand in: for an engine inside
+    the client, or for an access level whose statements the null server does not know.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        deployment: Deployment,
+        kept: list[dict[str, Any]],
+        *,
+        keep: Callable[[], None],
+        say: Callable[[str], None],
+    ) -> None:
+        self.scenario = scenario
+        self.deployment = deployment
+        self.kept = kept
+        self.keep = keep
+        self.say = say
+
+    def of(self, contestant: Contestant, stack: Stack, block: int) -> float | None:
+        """The ceiling of a contestant's client in one block, measured now unless it is kept already.
+
+        ``stack`` is the server that the contestant calls: its protocol is the null server's.
+        """
+        told = _told(contestant, stack)
+        key = ceiling_key(contestant, told)
+        for row in self.kept:
+            if (row["block"], row["key"]) == (block, key):
+                return None if row["rate_per_s"] is None else float(row["rate_per_s"])
+        rate_per_s = self._measured(contestant, told, key)
+        self.kept.append({"block": block, "key": key, "rate_per_s": rate_per_s})
+        self.keep()
+        return rate_per_s
+
+    def _measured(self, contestant: Contestant, told: Mapping[str, Any], key: str) -> float | None:
+        try:
+            return measure_ceiling(
+                self.deployment,
+                contestant.load_client,
+                contestant.protocol,
+                endpoint=told,
+                connections=self.scenario.connections,
+                in_flight=contestant.in_flight,
+                warmup_s=self.scenario.warmup_s,
+            )
+        except ClientError as error:
+            self.say(f"no ceiling of {key}: {error}")
+            return None
+
+
+def median_ceilings(kept: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
+    """The median over blocks of each ceiling; None where no block has one."""
+    rates: dict[str, list[float]] = {}
+    for row in kept:
+        rates.setdefault(row["key"], []).extend([] if row["rate_per_s"] is None else [row["rate_per_s"]])
+    return {key: statistics.median(found) if found else None for key, found in rates.items()}
+
+
+def ceiling_key(contestant: Contestant, told: Mapping[str, Any]) -> str:
+    """``rust/postgres/mode=procedure/64``: contestants of one key have one ceiling."""
+    words = "".join(f"/{key}={value}" for key, value in sorted(told.items()))
+    return f"{contestant.client}/{contestant.protocol}{words}/{contestant.in_flight}"
+
+
+def _told(contestant: Contestant, stack: Stack) -> dict[str, Any]:
+    """What the client is told besides the address: nothing where it calls a tier."""
+    if contestant.module.is_process(contestant.tier):
+        return {}
+    return contestant.module.client_endpoint(contestant.access, stack.spoken())

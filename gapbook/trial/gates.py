@@ -1,0 +1,160 @@
+"""Gates: rules that refuse a trial. A refused trial is kept and shown, and each trial keeps the gates that judged it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from gapbook.trial.audit import Audit
+from gapbook.trial.trend import bins_inside, trend
+
+__all__ = [
+    "LIMITS",
+    "Gate",
+    "Limits",
+    "depth",
+    "quiet",
+    "reconciled",
+    "settings_as_declared",
+    "steady",
+    "steal",
+    "within_failures",
+]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The limits of all gates, each with its unit in its name."""
+
+    depth_frac: float = 0.10
+    failures_frac: float = 0.001
+    trend_frac: float = 0.20
+    trend_p: float = 0.01
+    trend_min_window_s: float = 2.0
+    steal_frac: float = 0.01
+    other_cpu_frac: float = 0.10
+
+
+LIMITS = Limits()
+
+
+@dataclass(frozen=True)
+class Gate:
+    """One gate of one trial. ``value`` is against ``limit`` in the same unit, NaN where there is none.
+
+    ``passed`` is None for a gate that could not be assessed: it refuses nothing, and has passed nothing.
+    """
+
+    name: str
+    passed: bool | None
+    value: float
+    limit: float
+    text: str
+
+    def as_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "value": self.value if math.isfinite(self.value) else None}
+
+
+def reconciled(audit: Audit) -> Gate:
+    """Acknowledged, committed and balance-derived counts agree to the unit."""
+    uncounted = 0 if audit.committed is None else abs(audit.acknowledged - audit.committed)
+    unlisted = abs(audit.acknowledged - audit.replayed)
+    off = uncounted + unlisted + audit.mismatched_accounts + audit.in_doubt
+    return Gate("reconciled", audit.agrees, float(off), 0.0, audit.explain())
+
+
+def depth(mean_in_flight: float, expected: float | None) -> Gate:
+    """The client kept as many requests out as the contestant says: connections × in flight, within 10 %.
+
+    ``expected`` is None in an open loop, where how many are out follows from the load.
+    """
+    if expected is None:
+        return Gate("depth", None, math.nan, LIMITS.depth_frac, "not assessed: an open loop keeps no depth")
+    off = abs(mean_in_flight / expected - 1)
+    text = f"{mean_in_flight:,.1f} in flight in the mean, {expected:,.0f} declared"
+    return Gate("depth", off <= LIMITS.depth_frac, off, LIMITS.depth_frac, text)
+
+
+def settings_as_declared(
+    declared: Mapping[str, str], read_back: Mapping[str, str], durability_ok: bool, durability_text: str
+) -> Gate:
+    """Every declared setting reads back as declared, and the durability class is proven."""
+    off = [
+        f"{key} is {read_back[key]}, declared {value}"
+        for key, value in declared.items()
+        if key in read_back and read_back[key] != value
+    ]
+    hidden = [key for key in declared if key not in read_back]
+    problems = off + ([] if durability_ok else [durability_text])
+    shown = len(declared) - len(hidden) - len(off)
+    text = "; ".join(problems) or f"{shown} of {len(declared)} settings as declared; {durability_text}"
+    return Gate("settings", not problems, float(len(problems)), 0.0, text)
+
+
+def within_failures(report: Mapping[str, Any]) -> Gate:
+    """Failures of all classes stay under the allowance, no connection was lost, and something was
+    acknowledged."""
+    failed = sum(report["failed"].values())
+    frac = failed / report["attempted"] if report["attempted"] else math.inf
+    lost = int(report["lost_connections"])
+    text = ", ".join(f"{count} {name}" for name, count in report["failed"].items() if count) or "no failure"
+    if report.get("first_error"):
+        text += f" (first: {report['first_error']})"
+    if lost:
+        text += f"; {lost} connections lost"
+    acknowledged = int(report["window"]["acknowledged"])
+    if not acknowledged:
+        text += "; nothing acknowledged within the window"
+    passed = frac <= LIMITS.failures_frac and lost == 0 and acknowledged > 0
+    return Gate("failures", passed, frac, LIMITS.failures_frac, text)
+
+
+def steady(per_100ms: Sequence[int], warmup_s: float, window_s: float) -> Gate:
+    """The window has no trend: its fitted change is small, or not significant (:mod:`gapbook.trial.trend`).
+
+    Not assessed in windows shorter than two seconds.
+    """
+    series = np.asarray(per_100ms[bins_inside(warmup_s, window_s)], dtype=np.float64)
+    if window_s < LIMITS.trend_min_window_s or not series.any():
+        text = (
+            f"not assessed: a window of {window_s:g} s" if series.any() else "not assessed: nothing counted"
+        )
+        return Gate("steady", None, math.nan, LIMITS.trend_frac, text)
+    found = trend(series)
+    refused = abs(found.change_frac) > LIMITS.trend_frac and found.p_value < LIMITS.trend_p
+    return Gate(
+        "steady",
+        not refused,
+        abs(found.change_frac),
+        LIMITS.trend_frac,
+        f"{found.change_frac:+.1%} fitted over the window (p = {found.p_value:.2g})",
+    )
+
+
+def quiet(other_cpu_s: float, window_s: float, processors: int) -> Gate:
+    """Other processes took little of the machine inside the window.
+
+    NaN for a server that is not ours to watch. A little below 0 is the grain of the kernel's counters.
+    """
+    other = other_cpu_s / (window_s * processors)
+    limit = LIMITS.other_cpu_frac
+    if math.isnan(other):
+        return Gate("quiet machine", None, math.nan, limit, "other processes not assessed")
+    return Gate(
+        "quiet machine", other <= limit, other, limit, f"other processes {other:.1%} (limit {limit:.0%})"
+    )
+
+
+def steal(steal_s: float, window_s: float, processors: int) -> Gate:
+    """The hypervisor gave little of the machine to others inside the window; NaN where it says nothing."""
+    stolen = steal_s / (window_s * processors)
+    limit = LIMITS.steal_frac
+    if math.isnan(stolen):
+        return Gate("steal", None, math.nan, limit, "not assessed")
+    return Gate(
+        "steal", stolen <= limit, stolen, limit, f"{stolen:.1%} taken by the hypervisor (limit {limit:.0%})"
+    )

@@ -1,0 +1,328 @@
+"""The kill -9 check: a declared durability class is not trusted.
+
+Seed, load, SIGKILL inside the window, start again on the same data, and count to the unit which
+acknowledged transfers are gone. SIGKILL keeps the operating system's page cache, so that this shows
+what a server has not handed to the kernel; it is not the loss of power.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import psutil
+from numpy.typing import NDArray
+from scipy import stats
+
+from gapbook.deploy import warden
+from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.stack import Durability, Stack
+from gapbook.errors import ClientError, StackError
+from gapbook.load.client import ClientRun, configure_load
+from gapbook.model.work import AliasTable
+from gapbook.record.losses import verdict_of
+from gapbook.trial.lost_writes import IssuedWork, issued_work, surviving_prefixes
+from gapbook.trial.scenario import Contestant, Scenario
+from gapbook.trial.target import reached
+
+__all__ = ["ALPHA", "kill_check", "loss_probability_bound", "oldest_age_s"]
+
+ALPHA = 0.0
+"""Transfers spread evenly over all accounts, whatever the scenario does: only then can what survived
+be told from the balances."""
+_WARMUP_S = 1.0
+_JITTER_S = 1.0
+"""Kills are spread over at least one period of every known flush timer, or they could all hit one phase."""
+_AFTER_KILL_S = 0.5
+_DRAIN_S = 5.0
+_REQUEST_TIMEOUT_S = 5.0
+_KILLED_WITHIN_S = 20.0
+_CONFIDENCE = 0.95
+_MARGIN_OF_WORK = 1000
+_WIDENINGS = 3
+
+
+def kill_check(
+    contestant: Contestant,
+    scenario: Scenario,
+    stack: Stack,
+    deployment: Deployment,
+    *,
+    rounds: int = 3,
+    load_s: float = 3.0,
+    seed: int | None = None,
+) -> list[dict[str, Any]]:
+    """Kill the contestant's engine ``rounds`` times under load; one row for the record for each.
+
+    The window is that of this check (``load_s`` until the kill and up to a second more), the load that of
+    the contestant without added round trip and without flaws. A check that broke is a row that is not
+    resolved. For a server that the reader named there is one row, without a kill.
+    Raises StackError only when the stack cannot be brought back.
+    """
+    durability, work_seed = stack.context.durability, scenario.seed if seed is None else seed
+    named = {"contestant": contestant.name, "durability": str(durability)}
+    if stack.context.choice.endpoint:
+        unkilled = _Outcome(note="a server that the reader named is not killed")
+        return [{**named, "round": 0, **unkilled.as_dict(durability)}]
+    rows = []
+    for number in range(rounds):
+        kill_after_s = load_s + _JITTER_S * float(np.random.default_rng([work_seed, number]).random())
+        check = _Check(contestant, scenario, stack, deployment, work_seed + number, kill_after_s)
+        try:
+            outcome = check.run()
+        except (StackError, ClientError, OSError) as error:
+            outcome = _Outcome(load_s=kill_after_s, note=str(error))
+            stack.stop()
+            stack.start()
+        rows.append({**named, "round": number, **outcome.as_dict(durability)})
+    return rows
+
+
+def loss_probability_bound(kills: int, losses: int = 0) -> float:
+    """One-sided 95 % upper bound (Clopper and Pearson) on the probability that a kill loses something."""
+    return 1.0 if losses >= kills else float(stats.beta.ppf(_CONFIDENCE, losses + 1, kills - losses))
+
+
+@dataclass
+class _Outcome:
+    """What one kill showed; ``lost`` None while there is no exact answer."""
+
+    acknowledged: int | None = None
+    lost: int | None = None
+    in_doubt_committed: int | None = None
+    load_s: float | None = None
+    goodput_per_s: float | None = None
+    oldest_lost_s: float | None = None
+    """Age of the oldest lost acknowledgement when the server was killed, from the counts by second."""
+    recovered_in_s: float | None = None
+    note: str | None = None
+
+    def as_dict(self, durability: Durability) -> dict[str, Any]:
+        lost_s = None
+        if self.lost is not None and (self.lost == 0 or self.goodput_per_s):
+            lost_s = self.lost / self.goodput_per_s if self.goodput_per_s else 0.0
+        return {
+            **vars(self),
+            "resolved": self.lost is not None,
+            "lost_s": lost_s,
+            "verdict": verdict_of(durability, self.lost, lost_s, self.oldest_lost_s),
+        }
+
+
+@dataclass
+class _Check:
+    """One kill of one contestant."""
+
+    contestant: Contestant
+    scenario: Scenario
+    stack: Stack
+    deployment: Deployment
+    seed: int
+    kill_after_s: float
+    table: AliasTable = field(init=False)
+    progress: list[tuple[float, int]] = field(default_factory=list)
+    """Seconds since the load began and acknowledgements so far, as the client said once a second."""
+
+    def __post_init__(self) -> None:
+        self.table = AliasTable.zipf_cached(self.scenario.workload.accounts, ALPHA)
+
+    def run(self) -> _Outcome:
+        self.stack.seed(self.scenario.workload.accounts, self.scenario.workload.initial_balance)
+        report = self._load_until_killed()
+        started = time.monotonic()
+        self.stack.recover()
+        recovered_in_s = time.monotonic() - started
+        balances = self.stack.balances()
+        outcome = self._of_dead_client(balances) if report is None else self._of_report(report, balances)
+        outcome.load_s = self.kill_after_s
+        outcome.recovered_in_s = recovered_in_s if self.stack.processes() else None
+        outcome.goodput_per_s = self._goodput_per_s()
+        return outcome
+
+    # --- load and kill ------------------------------------------------------------------------
+    def _load_until_killed(self) -> dict[str, Any] | None:
+        """The client's report; None when it was the client that had to be killed."""
+        with reached(
+            self.contestant, self.stack.endpoint(), self.deployment, pool_size=self.scenario.connections
+        ) as way:
+            configuration = self._configuration(way.endpoint)
+            if self.stack.processes():
+                return self._loaded(configuration, self.stack.kill)
+            if way.processes:
+                return self._loaded(configuration, lambda: _kill_tree(way.processes[0].pid))
+            self._kill_with_client(configuration)
+            return None
+
+    def _configuration(self, endpoint: Mapping[str, Any]) -> dict[str, Any]:
+        contestant = self.contestant
+        return configure_load(
+            endpoint,
+            self.table,
+            self.deployment.directory,
+            seed=self.seed,
+            alpha=ALPHA,
+            amount_max=self.scenario.workload.amount_max,
+            connections=self.scenario.connections,
+            in_flight=contestant.in_flight,
+            warmup_s=_WARMUP_S,
+            window_s=self.kill_after_s + _AFTER_KILL_S,
+            drain_s=_DRAIN_S,
+            request_timeout_s=_REQUEST_TIMEOUT_S,
+            max_retries=contestant.client_retries,
+        )
+
+    def _loaded(self, configuration: Mapping[str, Any], kill: Callable[[], None]) -> dict[str, Any]:
+        """Run the client to its end and kill what it calls on the way; raises StackError when that failed."""
+        failures: list[Exception] = []
+        killed = threading.Event()
+
+        def strike() -> None:
+            try:
+                kill()
+            except (StackError, OSError) as error:
+                failures.append(error)
+            killed.set()
+
+        timer = threading.Timer(self.kill_after_s, strike)
+
+        def on_event(event: dict[str, Any]) -> None:
+            if event.get("event") == "window_start":
+                timer.start()
+            if not killed.is_set():
+                self._note_progress(event)
+
+        try:
+            report = ClientRun(self.contestant.load_client, configuration, on_event).run(self.deployment)
+            if not killed.wait(_KILLED_WITHIN_S):
+                raise StackError(f"{self.stack.name}: the load ended before the server was killed")
+        finally:
+            timer.cancel()
+        if failures:
+            raise StackError(f"{self.stack.name}: kill: {failures[0]}")
+        return report
+
+    def _kill_with_client(self, configuration: Mapping[str, Any]) -> None:
+        """Kill the client, and the engine inside it, the moment it has said how much was acknowledged."""
+        others = {child.pid for child in psutil.Process().children()}
+        killed = False
+
+        def on_event(event: dict[str, Any]) -> None:
+            nonlocal killed
+            if killed:
+                return
+            self._note_progress(event)
+            if event.get("event") == "progress" and self.progress[-1][0] >= _WARMUP_S + self.kill_after_s:
+                killed = True
+                for child in psutil.Process().children():
+                    if child.pid not in others:
+                        _kill_tree(child.pid)
+
+        # The last progress line comes with the next whole second after the kill is due.
+        longer = {**configuration, "window_s": self.kill_after_s + 2.0}
+        try:
+            ClientRun(self.contestant.load_client, longer, on_event).run(self.deployment)
+        except ClientError:
+            if not killed:
+                raise
+        if not killed:
+            raise StackError(f"{self.stack.name}: the load ended before its client was killed")
+
+    def _note_progress(self, event: Mapping[str, Any]) -> None:
+        if event.get("event") == "progress":
+            self.progress.append((float(event["elapsed_s"]), int(event["acknowledged"])))
+
+    def _goodput_per_s(self) -> float | None:
+        """Acknowledgements a second between the end of the warm-up and the last progress before the kill."""
+        counted = [row for row in self.progress if row[0] >= _WARMUP_S]
+        if len(counted) < 2:
+            return None
+        (begin_s, before), (end_s, after) = counted[0], counted[-1]
+        return (after - before) / (end_s - begin_s)
+
+    # --- what is gone -------------------------------------------------------------------------
+    def _of_report(self, report: Mapping[str, Any], balances: NDArray[np.int64]) -> _Outcome:
+        outcome = _Outcome(acknowledged=int(report["acknowledged"]))
+        if not int(report["in_doubt"]) and not int(report["failed"]["error"]):
+            outcome.note = "no request was cut off, so the server was not killed under this load"
+            return outcome
+        if len(balances) == 0:
+            outcome.lost, outcome.in_doubt_committed = outcome.acknowledged, 0
+            outcome.note = "nothing is left, not even the accounts"
+            return outcome
+        work = [issued_work(row, self.contestant.in_flight) for row in report["connections"]]
+        prefixes = self._prefixes(work, balances)
+        if prefixes is None:
+            outcome.note = "no prefixes of the connections' transfers explain all balances"
+            return outcome
+        survived = list(zip(work, prefixes, strict=True))
+        outcome.lost = sum(one.lost(prefix) for one, prefix in survived)
+        outcome.oldest_lost_s = oldest_age_s(
+            report["per_second"], _WARMUP_S + self.kill_after_s, outcome.lost
+        )
+        outcome.in_doubt_committed = sum(one.committed_in_doubt(prefix) for one, prefix in survived)
+        return outcome
+
+    def _of_dead_client(self, balances: NDArray[np.int64]) -> _Outcome:
+        """Without a report: what survived is counted, and held against the client's last progress line."""
+        acknowledged = self.progress[-1][1]
+        outcome = _Outcome(acknowledged=acknowledged)
+        outcome.note = (
+            "the engine ran inside the client: acknowledged is the client's last word before both were "
+            "killed, and a loss of what came after it does not show"
+        )
+        survived = self._count_survived(acknowledged, balances)
+        if survived is None:
+            outcome.note = "no prefixes of the connections' transfers explain all balances"
+            return outcome
+        outcome.lost = max(0, acknowledged - survived)
+        outcome.in_doubt_committed = max(0, survived - acknowledged)
+        return outcome
+
+    def _count_survived(self, acknowledged: int, balances: NDArray[np.int64]) -> int | None:
+        """How many transfers are in the balances, where nobody knows how many each connection issued."""
+        connections = self.scenario.connections
+        most = 2 * acknowledged // connections + _MARGIN_OF_WORK
+        for _ in range(_WIDENINGS):
+            every = np.arange(most, dtype=np.uint64)
+            work = [
+                IssuedWork(number, every, np.zeros(most, dtype=np.bool_)) for number in range(connections)
+            ]
+            prefixes = self._prefixes(work, balances)
+            if prefixes is not None:
+                return sum(prefixes)
+            most *= 2
+        return None
+
+    def _prefixes(self, work: list[IssuedWork], balances: NDArray[np.int64]) -> list[int] | None:
+        workload = self.scenario.workload
+        if len(balances) != workload.accounts:
+            return None
+        return surviving_prefixes(
+            work,
+            balances,
+            self.table,
+            seed=self.seed,
+            amount_max=workload.amount_max,
+            initial_balance=workload.initial_balance,
+        )
+
+
+def oldest_age_s(per_second: Sequence[int], killed_at_s: float, last: int) -> float:
+    """How long before the kill the first of the ``last`` acknowledgements came, taking the rate as even
+    within a second."""
+    if last == 0:
+        return 0.0
+    edges_s = np.minimum(np.arange(len(per_second) + 1, dtype=np.float64), killed_at_s)
+    counted = np.concatenate([[0], np.cumsum(per_second)])
+    return killed_at_s - float(np.interp(counted[-1] - last, counted, edges_s))
+
+
+def _kill_tree(root: int) -> None:
+    ticks = warden.process_start_ticks(root)
+    alive = {} if ticks is None else {root: ticks}
+    warden.end_processes(alive | warden.descendants(alive), signal.SIGKILL)

@@ -1,0 +1,97 @@
+"""Which server each contestant gets: the one that the reader named for its system and version, or our own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from gapbook.deploy.stack import Durability, ServerChoice
+from gapbook.errors import ParameterError, SetupError, cut
+from gapbook.trial.scenario import Contestant
+
+__all__ = ["absent_versions", "choice_of", "parse_choices", "require_servers", "require_used"]
+
+
+def parse_choices(text: str) -> dict[str, ServerChoice]:
+    """``STACK=BINARY``, ``STACK=URL`` or ``STACK@VERSION=...``, separated by commas; by what stands before
+    the equals sign. Raises ParameterError."""
+    chosen: dict[str, ServerChoice] = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        name, equals, named = (word.strip() for word in part.partition("="))
+        system, at, version = name.partition("@")
+        if not equals or not system or bool(at) != bool(version):
+            raise ParameterError(
+                f"servers: {cut(repr(part))} is not of the form STACK=BINARY, STACK=URL or STACK@VERSION=BINARY"
+            )
+        if name in chosen:
+            raise ParameterError(f"servers: {name} is named twice; name one server for it")
+        chosen[name] = replace(ServerChoice.parse(named), version=version or None)
+    return chosen
+
+
+def choice_of(choices: Mapping[str, ServerChoice], contestant: Contestant) -> ServerChoice:
+    """What was named for a contestant, with the version that it asks for; nothing named is our own server.
+
+    What is named for a stack without a version stands for the version that the stack has by itself.
+    """
+    name = _name_of(choices, contestant)
+    named = ServerChoice() if name is None else choices[name]
+    return replace(named, version=contestant.version)
+
+
+def _name_of(choices: Mapping[str, ServerChoice], contestant: Contestant) -> str | None:
+    named = [f"{contestant.system}@{contestant.version}"]
+    if contestant.version in (None, contestant.stack.own_version()):
+        named.append(contestant.system)
+    return next((name for name in named if name in choices), None)
+
+
+def require_used(
+    choices: Mapping[str, ServerChoice], contestants: Sequence[Contestant], durability: Durability
+) -> None:
+    """Raise ParameterError for a server that no contestant gets, or that would have to be two at once."""
+    for name, choice in choices.items():
+        theirs = [contestant for contestant in contestants if _name_of(choices, contestant) == name]
+        if not theirs:
+            system, at, version = name.partition("@")
+            kind = f"version {version} of {system}" if at else f"system {system!r}"
+            raise ParameterError(
+                f"servers: {cut(repr(name))} is for the {kind}, which no contestant has; leave it out"
+            )
+        if choice.endpoint and len({contestant.variant(durability) for contestant in theirs}) > 1:
+            raise ParameterError(
+                f"servers: {name} runs with several settings here, which one running server cannot "
+                "have; name a binary, or select contestants of one setting"
+            )
+
+
+def require_servers(
+    choices: Mapping[str, ServerChoice], contestants: Sequence[Contestant], durability: Durability
+) -> None:
+    """Find the server of each contestant, before any is started; raises SetupError, ParameterError or StackError
+    where there is none, where it is another version, or where it cannot run the access level or keep the
+    durability class."""
+    found = {}
+    for contestant in contestants:
+        choice = choice_of(choices, contestant)
+        asked = Durability.parse(contestant.durability) if contestant.durability else durability
+        where = (contestant.system, choice)
+        if where not in found:
+            found[where] = contestant.stack.located(choice)
+        contestant.module.require_version(contestant.access, found[where].version)
+        contestant.stack.require_durability(found[where], asked)
+
+
+def absent_versions(choices: Mapping[str, ServerChoice], contestants: Sequence[Contestant]) -> dict[str, str]:
+    """Contestants whose server is optional and not here, each with the reason: those of a version that is
+    not the stack's own and that nobody named."""
+    absent = {}
+    for contestant in contestants:
+        choice = choice_of(choices, contestant)
+        if choice.named or contestant.version in (None, contestant.stack.own_version()):
+            continue
+        try:
+            contestant.stack.located(choice)
+        except SetupError as error:
+            absent[contestant.name] = str(error)
+    return absent

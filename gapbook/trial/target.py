@@ -1,0 +1,47 @@
+"""The way from a load client to a system: the client calls the system itself, or a tier in front of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from gapbook.deploy.deployment import Deployment, Process
+from gapbook.trial.scenario import Contestant
+
+__all__ = ["Way", "reached"]
+
+
+@dataclass(frozen=True)
+class Way:
+    """What the client calls, the processes of the tier, and what the tier says of itself."""
+
+    endpoint: dict[str, Any]
+    processes: tuple[Process, ...] = ()
+    settings: dict[str, str] = field(default_factory=dict)
+
+
+@contextmanager
+def reached(
+    contestant: Contestant, stack_endpoint: Mapping[str, Any], deployment: Deployment, *, pool_size: int
+) -> Iterator[Way]:
+    """Start the tier of a contestant, if it has one, in front of the stack's endpoint; end it afterwards."""
+    module = contestant.module
+    tier = module.start_tier(
+        deployment,
+        tier=contestant.tier,
+        access=contestant.access,
+        endpoint=stack_endpoint,
+        pool_size=pool_size,
+        max_retries=contestant.max_retries,
+    )
+    if tier is None:
+        yield Way(module.client_endpoint(contestant.access, stack_endpoint))
+        return
+    try:
+        yield Way(
+            tier.endpoint, (tier.process,), {f"tier: {key}": value for key, value in tier.settings.items()}
+        )
+    finally:
+        deployment.stop(tier.process)

@@ -1,0 +1,316 @@
+"""One trial: reset, load, drain, wait until the server is idle, audit, judge."""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gapbook.deploy.delay import delay_proxy
+from gapbook.deploy.deployment import Deployment, Process
+from gapbook.deploy.stack import Durability, Stack
+from gapbook.deploy.usage import proportional_memory_bytes
+from gapbook.errors import ClientError, StackError
+from gapbook.load.client import ClientRun, configure_load
+from gapbook.method.labels import labels_of
+from gapbook.model.plan import PlannedTrial
+from gapbook.model.work import AliasTable
+from gapbook.record.histograms import decode_histogram
+from gapbook.trial import gates
+from gapbook.trial.audit import Audit, reconcile
+from gapbook.trial.backlog import Backlog, wait_until_idle
+from gapbook.trial.scenario import Contestant, Scenario
+from gapbook.trial.target import reached
+from gapbook.trial.window_cpu import Edges, WindowCpu
+
+__all__ = ["PERCENTILES", "run_trial"]
+
+_REPLAYED = "replayed-pairs"
+PERCENTILES = (50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99)
+
+
+@dataclass(frozen=True)
+class _Loaded:
+    """What a trial saw of server and client, before anybody judged it."""
+
+    settings: dict[str, str]
+    proven: Durability
+    report: dict[str, Any]
+    cpu: WindowCpu
+    backlog: Backlog
+    server_memory_bytes: int
+    log_bytes: int
+    audit: Audit
+    metric_transactions: int | None
+
+    @property
+    def client_cpu_s(self) -> float:
+        window = self.report["window"]
+        return float(window["cpu_user_s"] + window["cpu_system_s"])
+
+
+def run_trial(
+    planned: PlannedTrial,
+    scenario: Scenario,
+    stack: Stack,
+    *,
+    deployment: Deployment,
+    tables: Path,
+    ceiling_per_s: float | None,
+) -> dict[str, Any]:
+    """Run one trial and return its record row; a trial that broke is a refused row, not an exception.
+
+    Raises StackError only when the stack cannot be brought back for the next trial.
+    """
+    contestant = scenario.contestant(planned.contestant)
+    row: dict[str, Any] = {
+        "trial": planned.number,
+        "block": planned.block,
+        "contestant": contestant.name,
+        "alpha": planned.alpha,
+        "work_seed": planned.work_seed,
+        "started_unix_s": time.time(),
+    }
+    started = time.monotonic()
+    reported: dict[str, Any] = {}
+    try:
+        loaded = _load(planned, scenario, contestant, stack, deployment, tables, reported.update)
+        row |= _judge(loaded, scenario, contestant, stack, ceiling_per_s) | _describe(loaded)
+        row["labels"] = labels_of(row, loaded.report["warmup_s"], loaded.report["window_s"])
+    except (StackError, ClientError, OSError) as error:
+        row |= {"valid": False, "refused_because": str(error), "labels": [], "gates": []}
+        row |= _counts(reported) if reported else {}
+        stack.stop()
+        stack.start()
+    row["took_s"] = time.monotonic() - started
+    return row
+
+
+def _load(
+    planned: PlannedTrial,
+    scenario: Scenario,
+    contestant: Contestant,
+    stack: Stack,
+    deployment: Deployment,
+    tables: Path,
+    on_report: Callable[[dict[str, Any]], None],
+) -> _Loaded:
+    """Reset, read settings back, load, wait until idle, audit.
+
+    ``on_report`` gets the client's report as soon as it is there: it is told in the record also when
+    the server cannot be read any more.
+    """
+    workload = scenario.workload
+    table = AliasTable.zipf_cached(workload.accounts, planned.alpha)
+    initial_balance = scenario.initial_balance_of(contestant)
+    stack.seed(workload.accounts, initial_balance)
+    settings, proven = stack.settings(), stack.durability()
+    committed_before, log_before = stack.committed_transfers(), stack.log_bytes()
+    metric_before = stack.metric_transactions()
+    with (
+        _delayed(contestant, stack, deployment) as (stack_endpoint, proxies),
+        reached(contestant, stack_endpoint, deployment, pool_size=scenario.connections) as way,
+    ):
+        between = [process.pid for process in (*proxies, *way.processes)]
+        server_roots = [process.pid for process in stack.processes()]
+        edges = Edges(None if stack.context.choice.endpoint else server_roots, between)
+        configuration = _configuration(planned, scenario, contestant, way.endpoint, table, tables)
+        with _killer(stack, contestant, scenario.window_of(contestant), edges.on_event) as on_event:
+            report = ClientRun(contestant.load_client, configuration, on_event).run(deployment)
+        on_report(report)
+        backlog = wait_until_idle(stack, (proven.max_ms or 0.0) / 1000)
+        memory_bytes = proportional_memory_bytes([*server_roots, *between])
+    committed = stack.committed_transfers()
+    audit = reconcile(
+        report,
+        committed=None if committed is None or committed_before is None else committed - committed_before,
+        counts_commits=stack.counts_commits,
+        balances=stack.balances(),
+        table=table,
+        seed=planned.work_seed,
+        amount_max=workload.amount_max,
+        redraw=workload.redraw,
+        initial_balance=initial_balance,
+        replayed_batch=next((f["batch"] for f in contestant.flaws if f["name"] == _REPLAYED), None),
+    )
+    settings |= way.settings
+    for what in ("engine", "agreed"):
+        settings |= {f"{what}: {key}": str(value) for key, value in report.get(what, {}).items()}
+    metric = stack.metric_transactions()
+    grown = stack.log_bytes() - log_before
+    counted = None if metric is None or metric_before is None else metric - metric_before
+    return _Loaded(settings, proven, report, edges.window_cpu(), backlog, memory_bytes, grown, audit, counted)
+
+
+def _configuration(
+    planned: PlannedTrial,
+    scenario: Scenario,
+    contestant: Contestant,
+    endpoint: dict[str, Any],
+    table: AliasTable,
+    tables: Path,
+) -> dict[str, Any]:
+    """What the client is told; see clients/CONTRACT.md."""
+    return configure_load(
+        endpoint,
+        table,
+        tables,
+        seed=planned.work_seed,
+        alpha=planned.alpha,
+        amount_max=scenario.workload.amount_max,
+        redraw=scenario.workload.redraw,
+        connections=scenario.connections,
+        in_flight=contestant.in_flight,
+        warmup_s=scenario.warmup_s,
+        window_s=scenario.window_of(contestant),
+        drain_s=scenario.drain_s,
+        request_timeout_s=scenario.request_timeout_s,
+        max_retries=contestant.client_retries,
+        flaws=contestant.flaws,
+        rate_per_s=contestant.rate_per_s,
+    )
+
+
+@contextmanager
+def _delayed(
+    contestant: Contestant, stack: Stack, deployment: Deployment
+) -> Iterator[tuple[dict[str, Any], list[Process]]]:
+    if contestant.round_trip_ms is None:
+        yield stack.endpoint(), []
+        return
+    with delay_proxy(deployment, stack.endpoint(), contestant.round_trip_ms) as (proxy, endpoint):
+        yield endpoint, [proxy]
+
+
+@contextmanager
+def _killer(
+    stack: Stack,
+    contestant: Contestant,
+    window_s: float,
+    pass_on: Callable[[dict[str, Any]], None],
+) -> Iterator[Callable[[dict[str, Any]], None]]:
+    """Where the contestant asks for it: ends the server without warning in the middle of the window.
+
+    Yields what is to be called with each event of the client; all are passed on.
+    """
+    timer = threading.Timer(window_s / 2, stack.kill)
+
+    def on_event(event: dict[str, Any]) -> None:
+        pass_on(event)
+        if contestant.server_killed and event.get("event") == "window_start":
+            timer.start()
+
+    try:
+        yield on_event
+    finally:
+        timer.cancel()
+
+
+def _judge(
+    loaded: _Loaded, scenario: Scenario, contestant: Contestant, stack: Stack, ceiling_per_s: float | None
+) -> dict[str, Any]:
+    """The gates, in the words of the record."""
+    report, proven = loaded.report, loaded.proven
+    declared = scenario.durability_of(contestant)
+    processors = os.cpu_count() or 1
+    window = report["window"]
+    judged = [
+        gates.reconciled(loaded.audit),
+        gates.depth(window["mean_in_flight"], _expected_depth(report, scenario, contestant)),
+        gates.settings_as_declared(
+            stack.declared_settings(),
+            loaded.settings,
+            proven.satisfies(declared),
+            f"durability {proven}, declared {declared}",
+        ),
+        gates.within_failures(report),
+        gates.steady(report["per_100ms"], report["warmup_s"], report["window_s"]),
+        gates.quiet(loaded.cpu.other_s(loaded.client_cpu_s), report["window_s"], processors),
+        gates.steal(loaded.cpu.steal_s, report["window_s"], processors),
+    ]
+    refused = [f"{gate.name}: {gate.text}" for gate in judged if gate.passed is False]
+    return {
+        "valid": not refused,
+        "refused_because": "; ".join(refused) or None,
+        "gates": [gate.as_dict() for gate in judged],
+        "ceiling_per_s": ceiling_per_s,
+    }
+
+
+def _expected_depth(report: dict[str, Any], scenario: Scenario, contestant: Contestant) -> float | None:
+    """How many requests should be out: connections × in flight, one where the engine is inside the client."""
+    if contestant.rate_per_s is not None:
+        return None
+    return 1.0 if "engine" in report else float(scenario.connections * contestant.in_flight)
+
+
+def _describe(loaded: _Loaded) -> dict[str, Any]:
+    """What was measured, flat, for the record."""
+    report, cpu = loaded.report, loaded.cpu
+    return {
+        **_counts(report),
+        "committed": loaded.audit.committed,
+        "metric_transactions": loaded.metric_transactions,
+        "mismatched_accounts": loaded.audit.mismatched_accounts,
+        "latency_ms": _percentiles(report["service_time_ns"]),
+        "service_time_histogram": report["service_time_ns"],
+        "response_time_histogram": report["response_time_ns"],
+        "client_cpu_s": loaded.client_cpu_s,
+        "client_peak_memory_bytes": report["peak_memory_bytes"],
+        "client_build_id": report["client"]["build_id"],
+        "server_cpu_s": _readable(cpu.server_s),
+        "tier_cpu_s": _readable(cpu.tier_s),
+        "steal_s": _readable(cpu.steal_s),
+        "other_cpu_s": _readable(cpu.other_s(loaded.client_cpu_s)),
+        "server_memory_bytes": loaded.server_memory_bytes,
+        "log_bytes": loaded.log_bytes,
+        **loaded.backlog.as_dict(),
+        "settings": loaded.settings,
+        "durability": str(loaded.proven),
+    }
+
+
+def _counts(report: dict[str, Any]) -> dict[str, Any]:
+    """What the client counted: by our rule, and by each rule of its flaws."""
+    window = report["window"]
+    return {
+        "window_s": report["window_s"],
+        "goodput_per_s": window["acknowledged"] / report["window_s"],
+        "acknowledged_in_window": window["acknowledged"],
+        "completed_in_window": window["completed"],
+        "mean_in_flight": window["mean_in_flight"],
+        "mean_service_time_s": window["mean_service_time_s"],
+        "attempted": report["attempted"],
+        "acknowledged": report["acknowledged"],
+        "failed": report["failed"],
+        "retried": report["retried"],
+        "in_doubt": report["in_doubt"],
+        "lost_connections": report["lost_connections"],
+        "per_second": report["per_second"],
+        "per_100ms": report["per_100ms"],
+        "flawed": report.get("flawed", {}),
+    }
+
+
+def _readable(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _percentiles(encoded: str) -> list[dict[str, float]]:
+    """Latency in ms at fixed percentiles, with how many operations lie above each."""
+    histogram = decode_histogram(encoded)
+    total = histogram.get_total_count()
+    return [
+        {
+            "percentile": percentile,
+            "latency_ms": histogram.get_value_at_percentile(percentile) / 1e6,
+            "operations_above": round(total * (1 - percentile / 100)),
+        }
+        for percentile in PERCENTILES
+    ]

@@ -1,0 +1,241 @@
+"""An answer says who, how much and under which promise; what is cited is what is answered."""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gapbook.book.build import chapters
+from gapbook.charts import Gate
+from gapbook.pages import page
+from gapbook.pages.results import Exhibits, _gate_cell
+from gapbook.record.run import published_folder
+from tests.unit import stored_runs as runs
+from tests.unit.stored_runs import DRIZZLE, PROCEDURE, SPACETIMEDB, SQL
+from tests.unit.test_rerun import execute
+from tests.unit.test_results import EXHIBITS, FACTORS
+
+_NUMBER = re.compile(r'<strong class="gb-number">([^<]*)</strong>')
+
+
+def digits(text: str) -> list[str]:
+    return re.findall(r"\d[\d,.]*", text)
+
+
+def answered(answer: str) -> list[list[str]]:
+    """The numbers of an answer, each with its interval, in their order."""
+    return [digits(html.unescape(number)) for number in _NUMBER.findall(answer)]
+
+
+@pytest.fixture(name="whole", scope="module")
+def _whole(tmp_path_factory: pytest.TempPathFactory) -> Exhibits:
+    folder = tmp_path_factory.mktemp("runs") / runs.CHAPTER
+    # No label: beyond a residual, cells of which a client is the limit are left out.
+    rows = [runs.valid(planned, labels=[]) for planned in runs.planned_trials(3)]
+    return Exhibits(runs.store(folder, rows), runs.CHAPTER)
+
+
+@pytest.mark.parametrize("name", sorted(name for name in EXHIBITS if name.startswith("answer")))
+def test_what_is_cited_is_what_is_answered(whole: Exhibits, name: str) -> None:
+    answer = EXHIBITS[name](whole)
+    assert answer.cited
+    assert sorted(answered(answer.html)) == sorted(digits(one.value) for one in answer.cited)
+    panel = html.unescape(whole.cite_panel(answer).html)
+    for one in answer.cited:
+        assert panel.count(one.value) >= 2
+
+
+@pytest.mark.parametrize("chapter", chapters())
+def test_each_page_cites_what_its_first_screen_answers(
+    chapter: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    if not any(published_folder(chapter).glob("*/manifest.json")):
+        pytest.skip(f"{chapter} has no published run")
+    monkeypatch.setattr(Exhibits, "glue", lambda self, **more: None)
+    monkeypatch.setattr("gapbook.pages.results.pictures_folder", lambda run_id: tmp_path)
+    screens: list[dict[str, Any]] = []
+    first_screen = Exhibits.first_screen
+
+    def shown(self: Exhibits, **parts: Any) -> page.Html:
+        screens.append(parts | {"html": first_screen(self, **parts).html})
+        return page.Html("")
+
+    monkeypatch.setattr(Exhibits, "first_screen", shown)
+    execute(chapter, {"source": "published"}, until="found.first_screen(")
+    (screen,) = screens
+    cited = [digits(one.value) for one in screen["answer"].cited]
+    assert cited
+    assert sorted(answered(screen["answer"].html)) == sorted(cited)
+    for one in screen["answer"].cited:
+        assert one.value in html.unescape(screen["html"].split('id="cite"')[1])
+
+
+def test_an_answer_names_systems_with_versions_and_what_an_exponent_means(whole: Exhibits) -> None:
+    text = html.unescape(whole.answer_ratio(SPACETIMEDB, DRIZZLE).html)
+    assert "SpacetimeDB 1.0 committed" in text
+    assert "times [" in text
+    assert "as many transfers per second as Postgres 1.0." in text
+    assert "at 0, 1 in 50 transfers touch the busiest of 100 accounts; at 1.5," in text
+    assert "delayed(500 ms) for both" in text
+    assert "did not test it by killing" in text
+
+
+def kills(contestant: str, lost: int, verdict: str) -> dict[str, Any]:
+    return {
+        "contestant": contestant,
+        "durability": "delayed(500 ms)",
+        "acknowledged": 9000,
+        "lost": lost,
+        "lost_s": lost / 1000,
+        "load_s": 2.0,
+        "recovered_in_s": 0.3,
+        "resolved": True,
+        "note": None,
+        "verdict": verdict,
+    }
+
+
+def test_a_refuted_class_is_told_in_the_answer_and_not_called_equal(tmp_path: Path) -> None:
+    checks = [kills("drizzle", 0, "kept"), kills("spacetimedb", 2071, "lost more than its class allows")]
+    run = runs.store(tmp_path / runs.CHAPTER, runs.whole(), kill_checks=checks)
+    text = html.unescape(Exhibits(run, runs.CHAPTER).answer_ratio(SPACETIMEDB, DRIZZLE).html)
+    assert "SpacetimeDB 1.0 lost 2,071 acknowledged transfers, 2.07 s of work" in text
+    assert "the promises are not equal" in text
+
+
+def test_kept_is_said_only_where_every_kill_of_both_was_resolved_and_took_nothing(tmp_path: Path) -> None:
+    kept = [kills(name, 0, "kept") for name in ("drizzle", "procedure")]
+    # A kill of a contestant that is not compared says nothing of those that are.
+    other = kills("procedure-rust", 900, "lost 900 (within its class)")
+    unresolved = kills("procedure", 0, "not resolved") | {"lost": None, "lost_s": None, "resolved": False}
+    told = {}
+    for name, checks in {
+        "kept": [*kept, other],
+        "one not killed": [kept[0], other],
+        "one unresolved": [*kept, unresolved],
+        "one lost": [*kept, kills("procedure", 3, "lost 3 (within its class)")],
+    }.items():
+        run = runs.store(tmp_path / name / runs.CHAPTER, runs.whole(), kill_checks=checks)
+        answer = Exhibits(run, runs.CHAPTER).answer_ratio(PROCEDURE, DRIZZLE).html
+        told[name] = html.unescape(answer)
+        assert ("kept in every kill" in told[name]) is (name == "kept")
+    for name in ("one not killed", "one unresolved"):
+        assert "no kill took anything, but for procedure kills gave no full answer" in told[name]
+    assert (
+        "killed under load, Postgres 1.0 lost 3 acknowledged transfers, less than 0.01 s of work"
+        in told["one lost"]
+    )
+
+
+def test_a_loss_is_told_with_its_class_where_the_classes_differ(tmp_path: Path) -> None:
+    waits = "fsync-per-commit"
+    procedure_waits, drizzle_waits = (
+        replace(one, name=f"{one.name}-waits", durability=waits) for one in (PROCEDURE, DRIZZLE)
+    )
+    scenario = replace(
+        runs.SCENARIO,
+        contestants=(PROCEDURE, DRIZZLE, procedure_waits, drizzle_waits),
+        varies=("durability",),
+    )
+    rows = [runs.valid(planned, goodput_per_s=1e3) for planned in runs.planned_trials(3, scenario)]
+    checks = [
+        kills("procedure", 300, "lost 300 (within its class)"),
+        *(kills(f"{name}-waits", 0, "kept") | {"durability": waits} for name in ("procedure", "drizzle")),
+    ]
+    run = runs.store(tmp_path / runs.CHAPTER, rows, scenario=scenario, kill_checks=checks)
+    answer = Exhibits(run, runs.CHAPTER).answer(
+        ("{over} did {ratios} of {under}.", procedure_waits, drizzle_waits),
+        ("{over} did {ratios} of {under}.", PROCEDURE, DRIZZLE),
+    )
+    assert (
+        "killed under load, fsync-per-commit lost nothing and Postgres 1.0 (delayed(500 ms)) lost 300 "
+        "acknowledged transfers, 0.30 s of work." in html.unescape(answer.html)
+    )
+
+
+def test_an_answer_without_a_number_says_so_and_cites_nothing(tmp_path: Path) -> None:
+    found = Exhibits(runs.store(tmp_path / runs.CHAPTER, runs.nothing_valid()), runs.CHAPTER)
+    for name in ("answer_ratio", "answer_contention", "answer_factors"):
+        answer = EXHIBITS[name](found)
+        assert "Not answered by this run" in answer.html
+        assert answer.cited == ()
+        assert answered(answer.html) == []
+
+
+def test_what_a_run_never_planned_is_said_last_and_once(whole: Exhibits) -> None:
+    newer = replace(SPACETIMEDB, name="newer", version="2.8.3")
+    sentence = "{over} committed {ratios} as many as {under}."
+    answer = whole.answer(
+        (sentence, newer, DRIZZLE), (sentence, newer, SQL), (sentence, SPACETIMEDB, DRIZZLE)
+    )
+    text = html.unescape(answer.html)
+    assert text.count("Not in this run: SpacetimeDB 2.8.3 (delayed(500 ms)).") == 1
+    assert text.index("SpacetimeDB 1.0 committed") < text.index("Not in this run")
+    assert len(answer.cited) == 2
+
+
+def test_a_residual_is_never_told_without_its_range_over_orders(whole: Exhibits) -> None:
+    text = whole.answer_factors(FACTORS, "{residual}").html
+    assert len(re.findall(r"\(×[\d.]+ to ×[\d.]+ by order\)", text)) == len(answered(text)) > 0
+    titles = [whole.waterfall(FACTORS, alpha).title for alpha in whole.alphas]
+    assert all(re.search(r"the engines for ×[\d.]+ \(×[\d.]+ to ×[\d.]+ by order\)", one) for one in titles)
+
+
+def test_a_gap_that_is_not_the_ratio_of_tables_says_why(tmp_path: Path) -> None:
+    rows = [runs.valid(one, labels=[]) for one in runs.planned_trials(4)]
+    for row in rows:
+        # The last block is three times as fast, and SQL far more: without its end it tells the fit else.
+        row["goodput_per_s"] *= (1 + row["block"]) * (1 + row["block"] * (row["contestant"] == "sql"))
+        if (row["contestant"], row["block"]) == ("drizzle", 3):
+            row |= {"valid": False, "refused_because": "quiet machine: 40 % by others"}
+    found = Exhibits(runs.store(tmp_path / runs.CHAPTER, rows), runs.CHAPTER)
+    parts = found.decompose(FACTORS, 1.5)
+    start, end = found.end(FACTORS, "before"), found.end(FACTORS, "after")
+    assert parts is not None
+    assert start is not None
+    assert end is not None
+    paired = found.ratio(end.name, start.name, 1.5)
+    assert paired is not None
+    assert f"{paired.estimate:.3g}" != f"{parts.gap.estimate:.3g}"
+    assert "Fitted to every valid trial" in found.waterfall(FACTORS, 1.5).html.replace("\u00a0", " ")
+
+
+# --- gates and servers --------------------------------------------------------------------------
+def gate(passed: bool | None, value: float | None) -> dict[str, Any]:
+    return {"name": "steady", "passed": passed, "value": value, "limit": 0.2, "text": ""}
+
+
+def test_a_gate_that_was_not_assessed_is_never_drawn_as_passed() -> None:
+    # Records from before gates had three states hold True with no value.
+    for passed in (None, True):
+        cell = _gate_cell("steady", [gate(passed, None)] * 3)
+        assert (cell.state, cell.passed, cell.unassessed, cell.worst) == ("unassessed", 0, 3, "not assessed")
+    some = _gate_cell("steady", [gate(True, 0.1), gate(None, None)])
+    assert (some.state, some.passed, some.unassessed, some.count) == ("passed", 1, 1, "1 of 1")
+    assert _gate_cell("steady", [gate(False, 0.4), gate(None, None)]).state == "failed"
+    assert _gate_cell("reconciled", [gate(False, None)]).state == "failed"
+
+
+@pytest.mark.parametrize(("state", "passed"), [("passed", 0), ("unassessed", 1)])
+def test_a_gate_cannot_be_stated_otherwise(state: Any, passed: int) -> None:
+    with pytest.raises(ValueError, match=r"not assessed|cannot have passed"):
+        Gate("steady", "", "", (), 0.2, passed, 3, state, 3)
+
+
+def test_servers_say_how_they_were_built_and_who_is_absent(tmp_path: Path) -> None:
+    system = {"version": "2.8.3", "sha256": "b" * 64, "settings": {"fsync": "16384"}, "built": "cargo build"}
+    run = runs.store(
+        tmp_path / runs.CHAPTER,
+        runs.whole(),
+        systems={"spacetimedb 2.8.3": system},
+        absent={"spacetimedb-3": "no binary <of it>"},
+    )
+    table = Exhibits(run, runs.CHAPTER).systems_table().html
+    for text in ("cargo build", "spacetimedb-3", "not measured here", "no binary &lt;of it&gt;", "16384"):
+        assert text in table
+    assert "gb-num" not in table

@@ -1,0 +1,330 @@
+"""Every exhibit of a run with holes says what is missing, and none of them fails."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from myst_nb.core.variables import format_plain_text
+
+from gapbook.charts import Figure
+from gapbook.method.factors import Factor
+from gapbook.pages import results as results_module
+from gapbook.pages.results import Exhibits
+from gapbook.record.run import Run
+from gapbook.trial.scenario import Contestant
+from tests.unit import stored_runs as runs
+from tests.unit.stored_runs import DRIZZLE, PROCEDURE, PROCEDURE_RUST, REPLAYED, SPACETIMEDB, SPACETIMEDB_RUST
+
+FACTORS = (
+    Factor("ORM", "access", "Drizzle", "SQL statements", "wire"),
+    Factor("Round trips", "access", "SQL statements", "one call", "wire"),
+    Factor("Load client", "client", "typescript", "rust", "stack"),
+    Factor("Engine residual", "system", "postgres", "spacetimedb", "residual"),
+)
+CLAIM = "keynote-headline-14x"
+SHAPES: dict[str, Callable[[], list[dict[str, Any]]]] = {
+    "whole": runs.whole,
+    "one block": lambda: runs.whole(1),
+    "holes": runs.patchy,
+    "all refused by a gate": runs.nothing_valid,
+    "all broken": runs.nothing_came_through,
+}
+EXHIBITS: dict[str, Callable[[Exhibits], Any]] = {
+    "answer_contention": lambda e: e.answer_contention(
+        SPACETIMEDB, PROCEDURE, "grows by {factor}: {over} {kept_over}, {under} {kept_under}"
+    ),
+    "answer_factors": lambda e: e.answer_factors(FACTORS, "{over} {whole} {under}, {residual}"),
+    "answer": lambda e: e.answer(
+        ("{over} {ratios}.", SPACETIMEDB, DRIZZLE), ("{ratios}", DRIZZLE, PROCEDURE)
+    ),
+    "answer_counts": lambda e: e.answer_counts(
+        1.5, "{answers} and {bytes}", answers=(SPACETIMEDB, "answered"), bytes=(DRIZZLE, "written")
+    ),
+    "answer_ratio": lambda e: e.answer_ratio(SPACETIMEDB, DRIZZLE, "It is {ratios}."),
+    "audited": lambda e: e.audited(),
+    "banner": lambda e: e.banner(),
+    "batch_table": lambda e: e.batch_table(REPLAYED, 0.0),
+    "best_table": lambda e: e.best_table([SPACETIMEDB, SPACETIMEDB_RUST], [PROCEDURE, PROCEDURE_RUST]),
+    "buttons": lambda e: e.buttons(),
+    "catch_up_table": lambda e: e.catch_up_table(),
+    "cite_panel": lambda e: e.cite_panel(e.answer_ratio(SPACETIMEDB, DRIZZLE)),
+    "claim_line": lambda e: e.claim_line(CLAIM),
+    "no_claim": lambda e: e.no_claim("Does it hold?"),
+    "alpha_gloss": lambda e: e.alpha_gloss(),
+    "depth_chart": lambda e: e.depth_chart([PROCEDURE, PROCEDURE_RUST], [SPACETIMEDB, SPACETIMEDB_RUST]),
+    "contention_chart": lambda e: e.contention_chart([DRIZZLE, PROCEDURE, SPACETIMEDB], PROCEDURE),
+    "contestants_chart": lambda e: e.contestants_chart({("drizzle", 1.5): CLAIM}),
+    "edge_loss": lambda e: e.edge_loss(),
+    "effects_table": lambda e: e.effects_table(FACTORS),
+    "factors_table": lambda e: e.factors_table(FACTORS),
+    "flaws_table": lambda e: e.flaws_table(0.0),
+    "gates_chart": lambda e: e.gates_chart(),
+    "glue_values": lambda e: e.glue_values(),
+    "goodput_table": lambda e: e.goodput_table("drizzle", "procedure", "spacetimedb"),
+    "hot_key_table": lambda e: e.hot_key_table(["drizzle", "procedure"]),
+    "infeasible_table": lambda e: e.infeasible_table([("cell", "reason")]),
+    "interaction_chart": lambda e: [e.interaction_chart(FACTORS, alpha) for alpha in e.alphas],
+    "interactions_table": lambda e: e.interactions_table(FACTORS),
+    "kill_table": lambda e: e.kill_table(),
+    "labels_table": lambda e: e.labels_table([DRIZZLE, PROCEDURE]),
+    "ladder_table": lambda e: e.ladder_table(
+        [("engine", "spacetimedb", "procedure", {("spacetimedb", 0.0): CLAIM, ("procedure", 0.0): CLAIM})]
+    ),
+    "latency_chart": lambda e: [e.latency_chart(alpha) for alpha in e.alphas],
+    "lines_chart": lambda e: [
+        e.lines_chart(
+            {"Drizzle": [(0.0, "drizzle"), (1.0, "procedure")], "engine": [(1.0, "spacetimedb")]},
+            x_label="added round trip, ms",
+            title="Distance",
+            alpha=alpha,
+            log_x=True,
+        )
+        for alpha in e.alphas
+    ],
+    "metrics_table": lambda e: e.metrics_table(0.0),
+    "omission_table": lambda e: e.omission_table([DRIZZLE, PROCEDURE]),
+    "provenance_line": lambda e: e.provenance_line(),
+    "redraw_table": lambda e: e.redraw_table(),
+    "refused_table": lambda e: e.refused_table(),
+    "rerun_panel": lambda e: e.rerun_panel(),
+    "residual_by_cores_table": lambda e: e.residual_by_cores_table(
+        [("spacetimedb", "procedure"), ("spacetimedb-rust", "procedure-rust")]
+    ),
+    "long_windows_table": lambda e: e.long_windows_table([(PROCEDURE, PROCEDURE_RUST)]),
+    "processor_table": lambda e: e.processor_table(),
+    "comparisons_chart": lambda e: e.comparisons_chart([("engine", SPACETIMEDB, PROCEDURE)]),
+    "comparisons_table": lambda e: e.comparisons_table([("engine", SPACETIMEDB, PROCEDURE)]),
+    "sessions_table": lambda e: e.sessions_table([("engine", SPACETIMEDB, PROCEDURE)]),
+    "retries_table": lambda e: e.retries_table(),
+    "systems_table": lambda e: e.systems_table(),
+    "unwritten_table": lambda e: e.unwritten_table([DRIZZLE, PROCEDURE], 1.5),
+    "warmth_table": lambda e: e.warmth_table(),
+    "waterfall": lambda e: [e.waterfall(FACTORS, alpha) for alpha in e.alphas],
+}
+
+
+# Those that need a plant, a notebook or a folder to write to.
+ELSEWHERE = {
+    "export_picture",
+    "first_screen",
+    "glue",
+    "answer_calibration",
+    "citation",
+    "cited",
+    "read_with",
+    "version_of",
+    "versioned_label",
+    "histograms",
+    "parameters",
+    "planted_factors_table",
+    "ratios_table",
+    "truth_table",
+    "windows_table",
+}
+
+
+def test_no_exhibit_is_left_out() -> None:
+    public = {
+        name
+        for one in Exhibits.__mro__
+        if one.__module__.startswith("gapbook.pages")
+        for name, member in vars(one).items()
+        if inspect.isfunction(member) and not name.startswith("_")
+    }
+    assert public - ELSEWHERE <= EXHIBITS.keys()
+
+
+@pytest.fixture(name="stored", scope="module")
+def _stored(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
+    return {
+        shape: runs.store(tmp_path_factory.mktemp("runs") / runs.CHAPTER, make())
+        for shape, make in SHAPES.items()
+    }
+
+
+def shown(stored: dict[str, Run], shape: str) -> Exhibits:
+    return Exhibits(stored[shape], runs.CHAPTER)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("name", EXHIBITS)
+def test_no_exhibit_fails(stored: dict[str, Run], name: str, shape: str) -> None:
+    result = EXHIBITS[name](shown(stored, shape))
+    for one in result if isinstance(result, list) else [result]:
+        if isinstance(one, Figure):
+            assert (one.wide.problems(), one.phone.problems()) == ([], [])
+        text = one.html if isinstance(one, Figure) else str(one)
+        assert ">nan" not in text
+        assert "None" not in text or one is None
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_first_screen_stands_whatever_is_missing(
+    stored: dict[str, Run], shape: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(results_module, "CHECKOUT", tmp_path)
+    found = shown(stored, shape)
+    screen = found.first_screen(
+        claim_line=found.claim_line(CLAIM),
+        answer=found.answer_ratio(SPACETIMEDB, DRIZZLE, "It is {ratios}."),
+        picture=found.waterfall(FACTORS, 1.5),
+    )
+    assert found.run.run_id in screen.html
+    assert {path.name for path in tmp_path.rglob("gap.*")} == {"gap.svg", "gap.png"}
+
+
+def cells(html: str, first: str) -> str:
+    """The row of a table that begins with this text."""
+    return next(row for row in html.split("<tr")[1:] if f">{first}" in row)
+
+
+def test_a_cell_without_a_valid_trial_is_named_and_the_others_are_told(stored: dict[str, Run]) -> None:
+    found = shown(stored, "holes")
+    table = found.goodput_table("drizzle", "procedure").html
+    for missing in ("drizzle, α = 1.5", "procedure, α = 1.5"):
+        assert "no valid trial" in cells(table, missing)
+    for there in ("drizzle, α = 0", "procedure, α = 0"):
+        assert "no valid trial" not in cells(table, there)
+    assert "1,0" in cells(table, "drizzle, α = 0")
+    assert "no valid trial" in cells(found.hot_key_table(["procedure"]).html, "1.5")
+
+
+def test_an_answer_without_its_cells_says_so_and_names_the_place(stored: dict[str, Run]) -> None:
+    found = shown(stored, "holes")
+    assert "no valid trial at α = 1.5" in EXHIBITS["answer_ratio"](found).html
+    assert "Not answered by this run" in EXHIBITS["answer_contention"](found).html
+    assert "no valid trial at α = 1.5" in EXHIBITS["answer_factors"](found).html
+    assert "not closed" in cells(EXHIBITS["factors_table"](found).html, "whole gap")
+    assert "no number to cite" in EXHIBITS["cite_panel"](found).html
+    assert "cannot be taken apart" in found.waterfall(FACTORS, 1.5).title
+
+
+def test_every_refused_trial_is_listed_with_its_reason(stored: dict[str, Run]) -> None:
+    found = shown(stored, "holes")
+    invalid = [row for row in runs.patchy() if not row["valid"]]
+    assert len(found.refused) == len(invalid) > 0
+    assert {reason for _, _, reason in found.refused} == {row["refused_because"] for row in invalid}
+    assert found.refused_table().html.count("ended with code 4") == sum(
+        row["goodput_per_s"] is None if "goodput_per_s" in row else True for row in invalid
+    )
+
+
+# --- what is there is told --------------------------------------------------------------------
+def test_answers_of_a_whole_run_are_those_that_were_planted(stored: dict[str, Run]) -> None:
+    found = shown(stored, "whole")
+    assert "16.0 times" in EXHIBITS["answer_ratio"](found).html
+    ratio = found.ratio("spacetimedb-rust", "drizzle", 0.0)
+    assert ratio is not None
+    assert ratio.estimate == pytest.approx(48.0)
+    growth = found.ratio_of_ratios("spacetimedb", "drizzle", 1.5, 0.0)
+    assert growth is not None
+    assert growth.estimate == pytest.approx(1.0)
+
+
+def test_retries_are_told_of_who_had_them(stored: dict[str, Run]) -> None:
+    table = EXHIBITS["retries_table"](shown(stored, "whole")).html
+    assert "procedure-rust" in table
+    assert "drizzle" not in table
+    assert "sent again" in table
+    assert "No transfer" in EXHIBITS["retries_table"](shown(stored, "all broken")).html
+
+
+def test_no_contestant_with_a_defect_is_named_the_fastest(tmp_path: Path) -> None:
+    unexecuted = Contestant("unexecuted", "sqlite", "drizzle-unexecuted", "rpc", "typescript", 1)
+    killed = replace(PROCEDURE_RUST, name="killed", server_killed=True)
+    defects = (REPLAYED, killed, unexecuted)
+    scenario = replace(runs.SCENARIO, contestants=(DRIZZLE, PROCEDURE, *defects))
+    speed = {one.name: 9e5 for one in defects} | {"drizzle": 1e3, "procedure": 2e3}
+    rows = [runs.valid(one, speed[one.contestant]) for one in runs.planned_trials(2, scenario)]
+    run = runs.store(tmp_path / runs.CHAPTER, rows, scenario=scenario)
+    title = Exhibits(run, runs.CHAPTER).contestants_chart({}).title
+    assert title.count("procedure") == 2
+    assert "2,000/s" in title
+
+
+def test_where_only_defects_have_trials_nobody_is_the_fastest(tmp_path: Path) -> None:
+    found = flawed_run(tmp_path, [runs.valid] * 2)
+    assert found.contestants_chart({}).title == "No contestant without a defect has a valid trial"
+
+
+def test_best_is_chosen_by_goodput_of_each_alpha(stored: dict[str, Run]) -> None:
+    found = shown(stored, "whole")
+    row = cells(EXHIBITS["best_table"](found).html, "0<")
+    assert "×3.00" in row
+
+
+def test_a_ladder_of_which_nothing_was_published_shows_ours_alone(stored: dict[str, Run]) -> None:
+    found = shown(stored, "whole")
+    assert "published" in EXHIBITS["ladder_table"](found).html
+    assert "published" not in found.ladder_table([("engine", "spacetimedb", "procedure", {})]).html
+
+
+def test_the_depth_chart_is_called_by_the_best_depth_of_each(stored: dict[str, Run]) -> None:
+    assert EXHIBITS["depth_chart"](shown(stored, "whole")).title == (
+        "Highest goodput: Postgres with 1 in flight, SpacetimeDB with 1 in flight"
+    )
+    assert "No depth has a valid trial" in EXHIBITS["depth_chart"](shown(stored, "all broken")).title
+
+
+@pytest.mark.parametrize("text", ["16,384", "0.10", "1e5", "None", "it's", '"quoted"', "×1.72 [1.63–1.82]"])
+def test_what_is_glued_is_shown_as_it_is(
+    stored: dict[str, Run], monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    glued: dict[str, str] = {}
+    monkeypatch.setattr(Exhibits, "trial_noise", lambda self: None)
+    monkeypatch.setattr("myst_nb.glue", lambda key, value, display: glued.setdefault(key, value))
+    shown(stored, "whole").glue(number=text)
+    assert format_plain_text(repr(glued["number"]), "s") == text
+
+
+# --- flaws ------------------------------------------------------------------------------------
+def flawed_run(folder: Path, make: Sequence[Callable[..., dict[str, Any]]]) -> Exhibits:
+    flawed = {
+        "replayed-pairs": {"transfers": 1000, "distinct_pairs": 100},
+        "clock-between-batches": {
+            "transactions_per_s": 180_000.0,
+            "batches": 4,
+            "batch": 100,
+            "mean_batch_latency_s": 0.51,
+            "max_batch_latency_s": 0.75,
+        },
+    }
+    rows = [
+        make[planned.block](planned) | {"goodput_per_s": 90_000.0, "flawed": flawed}
+        for planned in runs.planned_trials(len(make))
+        if (planned.contestant, planned.alpha) == ("replayed", 0.0)
+    ]
+    return Exhibits(runs.store(folder / runs.CHAPTER, rows), runs.CHAPTER)
+
+
+def test_each_flaw_stands_beside_the_number_without_it(tmp_path: Path) -> None:
+    found = flawed_run(tmp_path, [runs.valid, runs.refused, runs.valid])
+    table = found.flaws_table(0.0).html
+    pairs, clock = (cells(table, f"replayed: {name}") for name in ("replayed-pairs", "clock-between"))
+    for text in ("1,000 pairs", "100 pairs", "×10.0", "2 of 3 valid; refused by: quiet machine"):
+        assert text in pairs
+    for text in ("180,000/s", "90,000/s", "×2.00"):
+        assert text in clock
+    rounds = found.batch_table(REPLAYED, 0.0).html
+    for text in ("4 of 100", "0.51 s", "0.75 s", "2 s"):
+        assert text in rounds
+
+
+def test_a_flaw_without_a_number_is_told_as_such(stored: dict[str, Run]) -> None:
+    row = cells(shown(stored, "whole").flaws_table(0.0).html, "replayed: replayed-pairs")
+    assert "no trial" in row
+    assert "3 of 3 valid" in row
+
+
+def test_metrics_stand_beside_what_was_committed(tmp_path: Path) -> None:
+    (planned,) = [p for p in runs.planned_trials(1) if (p.contestant, p.alpha) == ("spacetimedb", 0.0)]
+    row = runs.valid(planned, 1000.0, metric_transactions=2507, failed={"insufficient": 7})
+    found = Exhibits(runs.store(tmp_path / runs.CHAPTER, [row]), runs.CHAPTER)
+    line = cells(found.metrics_table(0.0).html, "spacetimedb, block 1")
+    for text in ("2,507", "2,500", ">7<"):
+        assert text in line

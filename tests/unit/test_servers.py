@@ -1,0 +1,183 @@
+"""Which server each contestant gets: by its system and version, named or our own, or none on this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gapbook.deploy.stack import Durability, ServerChoice, stack_class
+from gapbook.errors import ParameterError, SetupError, StackError
+from gapbook.trial.scenario import Contestant
+from gapbook.trial.servers import absent_versions, choice_of, parse_choices, require_servers, require_used
+from tests.unit.test_scenario import DELAYED, postgres, scenario, spacetimedb
+
+NEW = "2.8.3"
+
+
+@pytest.fixture
+def binaries(tmp_path: Path) -> dict[str, Path]:
+    """Programs that say that they are a SpacetimeDB server of a version, and nothing else."""
+    made = {}
+    for version in ("1.2.0", "2.0.1", NEW, "2.9.0", "1.1.0"):
+        path = tmp_path / f"server-{version}"
+        path.write_text(
+            f"#!/bin/sh\necho 'spacetimedb tool version {version}; spacetimedb-lib version {version};'\n"
+        )
+        path.chmod(0o755)
+        made[version] = path
+    return made
+
+
+@pytest.fixture
+def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("GAPBOOK_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def test_several_servers_are_named_by_system_and_version(binaries: dict[str, Path]) -> None:
+    chosen = parse_choices(f"spacetimedb@{NEW}={binaries[NEW]}, spacetimedb={binaries['1.2.0']},")
+    assert chosen == {
+        f"spacetimedb@{NEW}": ServerChoice(binary=binaries[NEW], version=NEW),
+        "spacetimedb": ServerChoice(binary=binaries["1.2.0"]),
+    }
+    url = parse_choices("spacetimedb@2.8.3=http://127.0.0.1:3000")["spacetimedb@2.8.3"]
+    assert url.endpoint == "http://127.0.0.1:3000"
+
+
+@pytest.mark.parametrize("text", ["spacetimedb", "spacetimedb@=/bin/sh", "@2.8.3=/bin/sh", "=/bin/sh"])
+def test_what_is_not_of_the_form_is_refused_in_one_line(text: str) -> None:
+    with pytest.raises(ParameterError, match=r"is not of the form STACK=BINARY, STACK=URL or STACK@VERSION"):
+        parse_choices(text)
+
+
+def test_one_server_named_twice_is_refused() -> None:
+    with pytest.raises(ParameterError, match="spacetimedb is named twice"):
+        parse_choices("spacetimedb=/bin/sh,spacetimedb=/bin/sh")
+
+
+def test_each_contestant_gets_the_server_of_its_version(binaries: dict[str, Path]) -> None:
+    chosen = parse_choices(f"spacetimedb@{NEW}={binaries[NEW]},spacetimedb={binaries['1.2.0']}")
+    assert choice_of(chosen, spacetimedb(version=NEW)).binary == binaries[NEW]
+    assert choice_of(chosen, spacetimedb()).binary == binaries["1.2.0"]
+    own = spacetimedb(version=stack_class("spacetimedb").own_version())
+    assert choice_of(chosen, own).binary == binaries["1.2.0"]
+    assert not choice_of(chosen, spacetimedb(version="2.0.1")).named
+    assert not choice_of(chosen, postgres()).named
+
+
+def test_a_server_for_nobody_is_refused(binaries: dict[str, Path]) -> None:
+    chosen = parse_choices(f"spacetimedb@{NEW}={binaries[NEW]}")
+    require_used(chosen, [spacetimedb(version=NEW)], DELAYED)
+    with pytest.raises(ParameterError, match=rf"'spacetimedb@{NEW}' is for the version {NEW} of spacetimedb"):
+        require_used(chosen, [spacetimedb()], DELAYED)
+    with pytest.raises(ParameterError, match="is for the system 'postgres', which no contestant has"):
+        require_used(parse_choices("postgres=/bin/sh"), [spacetimedb()], DELAYED)
+
+
+def test_one_running_server_cannot_have_two_settings() -> None:
+    chosen = parse_choices("spacetimedb=http://127.0.0.1:3000")
+    both = [spacetimedb(), spacetimedb("flushed", durability="none")]
+    with pytest.raises(ParameterError, match="several settings here, which one running server cannot"):
+        require_used(chosen, both, DELAYED)
+    require_used(chosen, [both[0], spacetimedb("deep")], DELAYED)
+
+
+def test_a_binary_of_another_version_is_refused_in_one_line(binaries: dict[str, Path]) -> None:
+    chosen = parse_choices(f"spacetimedb@{NEW}={binaries['2.0.1']}")
+    with pytest.raises(SetupError, match=rf"is version 2\.0\.1, not {NEW}; name one that is: servers="):
+        require_servers(chosen, [spacetimedb(version=NEW)], Durability("delayed"))
+    with pytest.raises(SetupError, match="--version names no version"):
+        require_servers(parse_choices("spacetimedb=/bin/true"), [spacetimedb()], DELAYED)
+
+
+@pytest.mark.usefixtures("empty_cache")
+def test_a_version_that_nobody_has_is_absent_and_says_how_to_get_it() -> None:
+    contestants = [spacetimedb("old", version="1.2.0"), spacetimedb("new", version=NEW), postgres()]
+    absent = absent_versions({}, contestants)
+    assert list(absent) == ["new"]
+    assert f"servers=spacetimedb@{NEW}=" in absent["new"]
+    assert f"clockworklabs/spacetime:v{NEW}" in absent["new"]
+    assert "\n" not in absent["new"]
+
+
+def test_a_version_in_the_cache_is_found_and_one_that_was_named_is_never_absent(
+    empty_cache: Path, binaries: dict[str, Path]
+) -> None:
+    place = empty_cache / "build" / f"spacetimedb-{NEW}" / "bin" / "spacetimedb-standalone"
+    place.parent.mkdir(parents=True)
+    place.symlink_to(binaries[NEW])
+    place.with_name(f"{place.name}.built").write_text("built by hand\nand more\n")
+    newer = spacetimedb(version=NEW)
+    assert absent_versions({}, [newer]) == {}
+    found = newer.stack.located(choice_of({}, newer))
+    assert (found.version, found.built) == (NEW, "built by hand")
+    wrong = parse_choices(f"spacetimedb@2.0.1={binaries[NEW]}")
+    assert absent_versions(wrong, [spacetimedb(version="2.0.1")]) == {}
+    with pytest.raises(SetupError, match=r"is version 2\.8\.3, not 2\.0\.1"):
+        require_servers(wrong, [spacetimedb(version="2.0.1")], Durability("delayed"))
+
+
+@pytest.mark.parametrize(
+    ("version", "kept", "refused"),
+    [
+        (
+            "1.2.0",
+            ["none", "delayed", "delayed(500 ms)", "delayed(2000 ms)"],
+            ["fsync-per-commit", "delayed(499 ms)"],
+        ),
+        ("2.0.1", ["none", "delayed", "delayed(500 ms)", "fsync-per-commit"], ["delayed(10 ms)"]),
+        (NEW, ["none", "delayed", "fsync-per-commit"], ["delayed(500 ms)"]),
+        ("2.9.0", ["none", "delayed"], ["delayed(500 ms)", "fsync-per-commit"]),
+    ],
+)
+def test_a_class_that_a_version_cannot_keep_is_refused_before_it_starts(
+    version: str, kept: list[str], refused: list[str], binaries: dict[str, Path]
+) -> None:
+    chosen = parse_choices(f"spacetimedb@{version}={binaries[version]}")
+    contestant: Contestant = spacetimedb(version=version)
+    for text in kept:
+        require_servers(chosen, [contestant], Durability.parse(text))
+    for text in refused:
+        with pytest.raises(StackError) as caught:
+            require_servers(chosen, [contestant], Durability.parse(text))
+        assert str(caught.value).startswith(f"spacetimedb: {version} cannot keep {text}: ")
+        assert "allowed: none, delayed" in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+
+def test_a_version_whose_timer_nobody_knows_is_refused_in_one_line(binaries: dict[str, Path]) -> None:
+    chosen = parse_choices(f"spacetimedb={binaries['1.1.0']}")
+    with pytest.raises(
+        StackError, match=r"the fsync timer of version 1\.1\.0 is not known; name a server from"
+    ):
+        require_servers(chosen, [spacetimedb()], DELAYED)
+
+
+def test_an_access_level_that_needs_a_newer_server_is_refused_before_it_starts(
+    binaries: dict[str, Path],
+) -> None:
+    contestant = Contestant("hash", "spacetimedb", "reducer-hash", "direct", "rust", 1)
+    old = parse_choices(f"spacetimedb={binaries['1.2.0']}")
+    with pytest.raises(ParameterError, match=r"'reducer-hash' needs a server of spacetimedb from 2\.0\.0 on"):
+        require_servers(old, [contestant], DELAYED)
+    new = parse_choices(f"spacetimedb={binaries[NEW]}")
+    require_servers(new, [contestant], Durability("delayed"))
+    assert contestant.variant(DELAYED) != spacetimedb().variant(DELAYED)
+    assert contestant.variant(DELAYED).label(DELAYED) == "spacetimedb (hash)"
+
+
+def test_where_a_system_runs_in_two_versions_each_contestant_names_its_own() -> None:
+    both = scenario(spacetimedb("old", version="1.2.0"), spacetimedb("new", version=NEW), postgres())
+    assert [c.system_label for c in both.contestants] == [
+        "SpacetimeDB 1.2.0",
+        f"SpacetimeDB {NEW}",
+        "Postgres",
+    ]
+    assert {c.variant(DELAYED).label(DELAYED) for c in both.contestants} == {
+        "spacetimedb 1.2.0",
+        f"spacetimedb {NEW}",
+        "postgres",
+    }
+    with pytest.raises(ParameterError, match=rf"version: old names none, while others run spacetimedb {NEW}"):
+        scenario(spacetimedb("old"), spacetimedb("new", version=NEW))

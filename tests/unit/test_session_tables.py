@@ -1,0 +1,78 @@
+"""Tables over sessions, long windows and processor time say what the rows hold."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gapbook.pages.results import Exhibits
+from tests.unit import stored_runs as runs
+from tests.unit.stored_runs import PROCEDURE, SPACETIMEDB
+
+PAIR = ("SpacetimeDB ÷ procedure", SPACETIMEDB, PROCEDURE)
+
+
+def _row(planned: Any) -> dict[str, Any]:
+    """SpacetimeDB does twice the procedure in the first session and three times in the second."""
+    session = planned.block // 2
+    rate = 1000.0 * (2 + session if planned.contestant == "spacetimedb" else 1)
+    spent = {"client_cpu_s": 0.5, "tier_cpu_s": 0.0, "server_cpu_s": 1.0, "completed_in_window": 1000}
+    return runs.valid(planned, rate, session=session, **spent)
+
+
+@pytest.fixture(name="shown")
+def _shown(tmp_path: Path) -> Exhibits:
+    rows = [_row(planned) for planned in runs.planned_trials(4)]
+    return Exhibits(runs.store(tmp_path, rows), runs.CHAPTER)
+
+
+def test_each_session_has_its_ratio_and_their_distance(shown: Exhibits) -> None:
+    text = shown.sessions_table([PAIR]).html
+    assert "session 1" in text
+    assert "×2.00" in text
+    assert "×3.00" in text
+    assert "50%" in text
+
+
+def test_a_run_without_sessions_is_one_session(tmp_path: Path) -> None:
+    text = Exhibits(runs.store(tmp_path, runs.whole(2)), runs.CHAPTER).sessions_table([PAIR]).html
+    assert "session 1" in text
+    assert "session 2" not in text
+
+
+def test_processor_time_is_for_each_transfer_of_the_window(shown: Exhibits) -> None:
+    row = shown.processor_table().html.split("procedure, α = 0")[1].split("</tr>")[0]
+    assert "500.0" in row
+    assert "1,000.0" in row
+
+
+def test_a_ratio_without_a_cell_is_not_measured(tmp_path: Path) -> None:
+    found = Exhibits(runs.store(tmp_path, runs.nothing_came_through()), runs.CHAPTER)
+    assert found.comparisons_table([PAIR]).html.count("not measured") == 2
+
+
+def test_a_residual_stands_beside_the_cores_that_both_servers_used(tmp_path: Path) -> None:
+    used_s = {"spacetimedb": 3.0, "procedure": 1.0}
+    rows = [
+        runs.valid(planned, server_cpu_s=used_s.get(planned.contestant)) for planned in runs.planned_trials(3)
+    ]
+    shown = Exhibits(runs.store(tmp_path, rows), runs.CHAPTER)
+    text = shown.residual_by_cores_table(
+        [("spacetimedb", "procedure"), ("spacetimedb-rust", "procedure")]
+    ).html
+    first, second = (line for line in text.split("<tr>") if "α = 1.5" in line)
+    # Windows are two seconds long.
+    assert ">1.50<" in first
+    assert ">0.50<" in first
+    assert "not readable" in second
+
+
+@pytest.mark.parametrize(("sessions", "words"), [(1, "in one session;"), (3, "in 3 sessions;")])
+def test_a_picture_says_what_its_intervals_do_not_hold(tmp_path: Path, sessions: int, words: str) -> None:
+    run = runs.store(tmp_path, runs.whole(2))
+    method = Exhibits(replace(run, manifest={**run.manifest, "sessions": sessions}), runs.CHAPTER).method
+    assert words in method
+    assert "do not hold what changes between sessions" in method
