@@ -12,8 +12,9 @@ from bench.load import ACCOUNTS, BOUND_S, INITIAL_BALANCE, WINDOW_S, our_load
 from bench.pairs import Bars, Case, Load, Ratio, compare
 from bench.programs import run_program
 from gapbook.deploy.deployment import Deployment
-from gapbook.deploy.stack import Durability, StackContext, stack_class
+from gapbook.deploy.stack import StackContext, stack_class
 from gapbook.errors import ClientError
+from gapbook.record.durability import Durability
 
 __all__ = ["ratios"]
 

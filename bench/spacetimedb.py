@@ -16,8 +16,9 @@ from bench.load import EndpointLoader, held_against, our_load
 from bench.pairs import Bars, Case, NotRun, Ratio, compare
 from bench.peers import built_peers, peer_load
 from gapbook.deploy.deployment import Deployment
-from gapbook.deploy.stack import Durability, ServerChoice, Stack, StackContext, stack_class
+from gapbook.deploy.stack import ServerChoice, Stack, StackContext, stack_class
 from gapbook.errors import SetupError
+from gapbook.record.durability import Durability
 
 __all__ = ["ratios"]
 

@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from gapbook.deploy.stack import Durability, ServerChoice
+from gapbook.deploy.stack import ServerChoice
 from gapbook.errors import GapbookError, ParameterError, SetupError
 from gapbook.method.findings import scenario_of
 from gapbook.model.plan import make_plan
 from gapbook.pages.results import Exhibits
 from gapbook.parameters import PARAMETERS, check_parameters
+from gapbook.record.durability import Durability
 from gapbook.record.run import Run
 from gapbook.trial.campaign import obtain_run
 from gapbook.trial.scenario import Contestant, Scenario, Workload

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gapbook.deploy.stack import Durability
 from gapbook.errors import ParameterError, cut
+from gapbook.record.durability import Durability
 
 __all__ = ["PARAMETERS", "Parameter", "check_parameters", "parse_assignment"]
 

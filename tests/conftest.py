@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from gapbook.deploy.deployment import Deployment
-from gapbook.deploy.stack import Durability, Stack, StackContext, stack_class
+from gapbook.deploy.stack import Stack, StackContext, stack_class
+from gapbook.record.durability import Durability
 
 DELAYED = Durability("delayed", 500.0)
 

@@ -30,7 +30,6 @@ from gapbook.paths import CHECKOUT
 from gapbook.record.durability import Durability
 
 __all__ = [
-    "Durability",
     "Server",
     "ServerChoice",
     "Stack",

@@ -21,10 +21,11 @@ from scipy import stats
 
 from gapbook.deploy import warden
 from gapbook.deploy.deployment import Deployment
-from gapbook.deploy.stack import Durability, Stack
+from gapbook.deploy.stack import Stack
 from gapbook.errors import ClientError, StackError
 from gapbook.load.client import ClientRun, configure_load
 from gapbook.model.work import AliasTable
+from gapbook.record.durability import Durability
 from gapbook.record.losses import verdict_of
 from gapbook.trial.lost_writes import IssuedWork, issued_work, surviving_prefixes
 from gapbook.trial.scenario import Contestant, Scenario

@@ -9,10 +9,11 @@ from typing import Any, TypeVar
 import msgspec
 
 from gapbook.deploy.module import Module, load_module_facts
-from gapbook.deploy.stack import Durability, Stack, stack_class
+from gapbook.deploy.stack import Stack, stack_class
 from gapbook.errors import ParameterError, cut
 from gapbook.load.client import Client, find_client
 from gapbook.model.work import REDRAW_BOTH, REDRAWS
+from gapbook.record.durability import Durability
 
 __all__ = ["Contestant", "Scenario", "Variant", "Workload"]
 

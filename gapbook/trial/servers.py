@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from gapbook.deploy.stack import Durability, ServerChoice
+from gapbook.deploy.stack import ServerChoice
 from gapbook.errors import ParameterError, SetupError, cut
+from gapbook.record.durability import Durability
 from gapbook.trial.scenario import Contestant
 
 __all__ = ["absent_versions", "choice_of", "parse_choices", "require_servers", "require_used"]

@@ -14,13 +14,14 @@ from typing import Any
 
 from gapbook.deploy.delay import delay_proxy
 from gapbook.deploy.deployment import Deployment, Process
-from gapbook.deploy.stack import Durability, Stack
+from gapbook.deploy.stack import Stack
 from gapbook.deploy.usage import proportional_memory_bytes
 from gapbook.errors import ClientError, StackError
 from gapbook.load.client import ClientRun, configure_load
 from gapbook.method.labels import labels_of
 from gapbook.model.plan import PlannedTrial
 from gapbook.model.work import AliasTable
+from gapbook.record.durability import Durability
 from gapbook.record.histograms import decode_histogram
 from gapbook.trial import gates
 from gapbook.trial.audit import Audit, reconcile

@@ -26,8 +26,9 @@ from psycopg import sql
 from gapbook.deploy import stack
 from gapbook.deploy.deployment import Process, Undo, free_port, require_port_free
 from gapbook.deploy.module import load_module_facts
-from gapbook.deploy.stack import Durability, Server, ServerChoice
+from gapbook.deploy.stack import Server, ServerChoice
 from gapbook.errors import SetupError, StackError
+from gapbook.record.durability import Durability
 
 _MODULE = load_module_facts("postgres")
 _ROLE = "bank"

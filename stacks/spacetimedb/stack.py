@@ -27,10 +27,11 @@ from numpy.typing import NDArray
 
 from gapbook.deploy import stack
 from gapbook.deploy.deployment import Process, Undo, free_port, log_tail, require_port_free
-from gapbook.deploy.stack import Durability, Server, ServerChoice
+from gapbook.deploy.stack import Server, ServerChoice
 from gapbook.deploy.toolchain import require_tool, run_step
 from gapbook.errors import SetupError, StackError
 from gapbook.paths import CHECKOUT, cache_directory
+from gapbook.record.durability import Durability
 
 _MODULE = CHECKOUT / "modules" / "spacetimedb"
 _READY_TIMEOUT_S = 30.0

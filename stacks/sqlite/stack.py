@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from gapbook.deploy import stack
 from gapbook.deploy.deployment import Process
-from gapbook.deploy.stack import Durability, Server, ServerChoice
+from gapbook.deploy.stack import Server, ServerChoice
 from gapbook.errors import SetupError, StackError
 from gapbook.paths import CHECKOUT
+from gapbook.record.durability import Durability
 
 _MODULE = CHECKOUT / "modules" / "sqlite"
 _ISOLATION = "serializable"

@@ -11,9 +11,9 @@ from typing import Any
 import psutil
 import pytest
 
-from gapbook.deploy.stack import Durability
 from gapbook.errors import RecordError
 from gapbook.model.plan import make_plan
+from gapbook.record.durability import Durability
 from gapbook.record.histograms import decode_histogram
 from gapbook.record.journal import Journal
 from gapbook.record.run import Run

@@ -22,11 +22,12 @@ from gapbook.book.build import execute_chapter
 from gapbook.chapter import Chapter
 from gapbook.deploy import warden
 from gapbook.deploy.deployment import Deployment
-from gapbook.deploy.stack import Durability, ServerChoice, Stack, StackContext, stack_class
+from gapbook.deploy.stack import ServerChoice, Stack, StackContext, stack_class
 from gapbook.errors import ParameterError, RecordError, StackError
 from gapbook.load.client import Client
 from gapbook.model.plan import PlannedTrial
 from gapbook.paths import CHECKOUT
+from gapbook.record.durability import Durability
 from gapbook.record.run import find_run
 from gapbook.trial.campaign import obtain_run
 from gapbook.trial.scenario import Contestant, Scenario, Workload

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from gapbook.deploy.deployment import Deployment
-from gapbook.deploy.stack import Durability, ServerChoice, Stack, StackContext, stack_class
+from gapbook.deploy.stack import ServerChoice, Stack, StackContext, stack_class
 from gapbook.errors import StackError
+from gapbook.record.durability import Durability
 from gapbook.record.losses import verdict_of
 from gapbook.trial.kill_check import kill_check, loss_probability_bound, oldest_age_s
 from gapbook.trial.scenario import Contestant, Scenario, Workload

@@ -15,8 +15,9 @@ import pytest
 
 from gapbook.deploy import warden
 from gapbook.deploy.deployment import Deployment
-from gapbook.deploy.stack import Durability, ServerChoice, Stack, StackContext, stack_class
+from gapbook.deploy.stack import ServerChoice, Stack, StackContext, stack_class
 from gapbook.errors import StackError
+from gapbook.record.durability import Durability
 from gapbook.record.run import find_run
 from tests.integration.running import CHAPTER, Running, eventually, loading
 

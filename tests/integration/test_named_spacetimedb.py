@@ -17,8 +17,9 @@ import pytest
 
 from gapbook.deploy import warden
 from gapbook.deploy.deployment import Deployment
-from gapbook.deploy.stack import Durability, ServerChoice, Stack, StackContext, stack_class
+from gapbook.deploy.stack import ServerChoice, Stack, StackContext, stack_class
 from gapbook.errors import SetupError
+from gapbook.record.durability import Durability
 from tests.integration.running import environment_with, eventually
 
 _RUN = """
@@ -26,7 +27,7 @@ import json, sys
 from gapbook.trial.campaign import obtain_run
 from gapbook.trial.servers import parse_choices
 from gapbook.trial.scenario import Contestant, Scenario, Workload
-from gapbook.deploy.stack import Durability
+from gapbook.record.durability import Durability
 
 if __name__ == "__main__":
     servers, window_s = sys.argv[1:]

@@ -10,10 +10,11 @@ import psycopg
 import pytest
 
 from gapbook.deploy.deployment import Deployment, free_port
-from gapbook.deploy.stack import Durability, Stack, StackContext, stack_class
+from gapbook.deploy.stack import Stack, StackContext, stack_class
 from gapbook.errors import ClientError
 from gapbook.load.client import ClientRun, configure_load, find_client
 from gapbook.model.work import AliasTable
+from gapbook.record.durability import Durability
 from gapbook.trial.audit import Audit, reconcile
 
 _ACCOUNTS = 200

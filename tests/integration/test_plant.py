@@ -16,13 +16,14 @@ from psycopg import pq
 
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.module import load_module_facts
-from gapbook.deploy.stack import Durability, ServerChoice, Stack, StackContext, stack_class
+from gapbook.deploy.stack import ServerChoice, Stack, StackContext, stack_class
 from gapbook.errors import ClientError, ParameterError, SetupError, StackError
 from gapbook.load.client import ClientRun, configure_load, find_client
 from gapbook.model.plan import make_plan
 from gapbook.model.plant import Knobs, counted_bounds_of, hot_share, true_goodput_of, true_goodput_per_s
 from gapbook.model.work import AliasTable, draw_transfers
 from gapbook.paths import CHECKOUT
+from gapbook.record.durability import Durability
 from gapbook.trial.scenario import Contestant, Scenario, Workload
 from gapbook.trial.trial import run_trial
 

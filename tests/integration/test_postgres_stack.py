@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gapbook.deploy.deployment import Deployment
-from gapbook.deploy.stack import Durability, StackContext, stack_class
+from gapbook.deploy.stack import StackContext, stack_class
+from gapbook.record.durability import Durability
 
 
 @pytest.mark.parametrize("asked", ["none", "delayed", "delayed(500 ms)", "fsync-per-commit"])

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gapbook.deploy.stack import Durability
 from gapbook.errors import ParameterError
+from gapbook.record.durability import Durability
 from gapbook.record.run import Run
 from gapbook.trial.campaign import obtain_run
 from gapbook.trial.ceilings import median_ceilings

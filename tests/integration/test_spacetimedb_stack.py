@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 from gapbook.deploy.deployment import Deployment, free_port
-from gapbook.deploy.stack import Durability, ServerChoice, Stack, StackContext, sha256_of, stack_class
+from gapbook.deploy.stack import ServerChoice, Stack, StackContext, sha256_of, stack_class
 from gapbook.errors import SetupError, StackError
+from gapbook.record.durability import Durability
 
 _ACCOUNTS = 100
 _INITIAL = 1_000

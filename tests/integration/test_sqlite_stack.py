@@ -17,11 +17,12 @@ import pytest
 
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.module import RunningTier, load_module_facts
-from gapbook.deploy.stack import Durability, ServerChoice, Stack, StackContext, stack_class
+from gapbook.deploy.stack import ServerChoice, Stack, StackContext, stack_class
 from gapbook.deploy.toolchain import node_path
 from gapbook.errors import ClientError, ParameterError, SetupError, StackError
 from gapbook.load.client import ClientRun, configure_load, find_client
 from gapbook.model.work import AliasTable
+from gapbook.record.durability import Durability
 from gapbook.trial.audit import reconcile
 
 _ACCOUNTS = 100

@@ -8,8 +8,8 @@ from typing import Any
 
 from hdrh.histogram import HdrHistogram
 
-from gapbook.deploy.stack import Durability
 from gapbook.model.plan import PlannedTrial, make_plan
+from gapbook.record.durability import Durability
 from gapbook.record.journal import Journal
 from gapbook.record.run import Run
 from gapbook.trial.scenario import Contestant, Scenario, Workload

@@ -9,8 +9,8 @@ import pytest
 
 from gapbook.chapter import Chapter
 from gapbook.deploy.module import Module
-from gapbook.deploy.stack import Durability
 from gapbook.errors import ParameterError
+from gapbook.record.durability import Durability
 from gapbook.trial.scenario import Contestant, Scenario, Variant, Workload
 from tests.unit.test_parameters import GOOD
 

@@ -2,8 +2,9 @@
 
 import pytest
 
-from gapbook.deploy.stack import Durability, ServerChoice, discover_stacks, stack_class
+from gapbook.deploy.stack import ServerChoice, discover_stacks, stack_class
 from gapbook.errors import ParameterError
+from gapbook.record.durability import Durability
 
 
 def test_a_named_endpoint_is_recorded_without_its_password() -> None:
