@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from gapbook.deploy.deployment import Deployment, Process
-from gapbook.load.client import rust_binary
+from gapbook.deploy.rust import rust_binary
 
 __all__ = ["delay_proxy"]
 

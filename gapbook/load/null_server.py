@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.rust import rust_binary
 from gapbook.errors import ParameterError
-from gapbook.load.client import Client, ClientRun, configure_load, rust_binary
+from gapbook.load.client import Client, ClientRun, configure_load
 from gapbook.model.work import AliasTable
 from gapbook.paths import CHECKOUT
 

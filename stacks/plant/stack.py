@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from gapbook.deploy import stack
 from gapbook.deploy.deployment import Process, log_tail, require_port_free
+from gapbook.deploy.rust import rust_binary
 from gapbook.deploy.stack import Server, ServerChoice
 from gapbook.errors import SetupError, StackError
-from gapbook.load.client import rust_binary
 from gapbook.record.durability import Durability
 
 _PROGRAM = "gap-plant"
