@@ -17,9 +17,9 @@ import jupytext
 from gapbook.errors import GapbookError
 from gapbook.method.estimate import CONFIDENCE
 from gapbook.method.findings import VERDICT_BAND_FRAC
-from gapbook.method.labels import CEILING_FRAC, CORE_FRAC
 from gapbook.method.warmth import RISE_FRAC
-from gapbook.trial.gates import LIMITS
+from gapbook.record.gates import LIMITS
+from gapbook.record.labels import CEILING_FRAC, CORE_FRAC
 
 __all__ = ["printed_limits", "require_no_typed_numbers"]
 

@@ -18,12 +18,13 @@ from gapbook.errors import ParameterError, RecordError
 from gapbook.method.estimate import cell_values, geometric_interval, ratio_interval
 from gapbook.method.factors import Decomposition, Factor, decompose
 from gapbook.method.interval import Interval
-from gapbook.method.labels import CLIENT_BOUND, LIMIT_FRAC, carried
+from gapbook.method.labels import carried
 from gapbook.method.warmth import Warmth, as_one_family, warmth_of
+from gapbook.record.gates import why_uncounted
+from gapbook.record.labels import CLIENT_BOUND, LIMIT_FRAC
 from gapbook.record.losses import ObservedLoss, observed_loss
 from gapbook.record.run import Run
 from gapbook.record.schema import one_line
-from gapbook.trial.audit import why_uncounted
 from gapbook.trial.scenario import Contestant, Scenario
 
 __all__ = ["VERDICT_BAND_FRAC", "Findings", "Verdict", "named_versions", "scenario_of"]

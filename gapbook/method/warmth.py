@@ -20,7 +20,7 @@ from scipy import stats
 from gapbook.method.estimate import CONFIDENCE, geometric_interval
 from gapbook.method.holm import holm
 from gapbook.method.interval import Interval
-from gapbook.trial.trend import BIN_S, bins_inside
+from gapbook.record.series import BIN_S, bins_inside
 
 __all__ = ["RISE_FRAC", "Reading", "Warmth", "as_one_family", "warmth_of"]
 

@@ -17,10 +17,10 @@ from gapbook.claims.verdicts import judge_all, tests_fixed
 from gapbook.method.factors import Factor
 from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval
-from gapbook.method.labels import CLIENT_BOUND
 from gapbook.pages import page
 from gapbook.paths import CHECKOUT
 from gapbook.record.goodput import PRINTED
+from gapbook.record.labels import CLIENT_BOUND
 from gapbook.record.run import Run, load_run
 from gapbook.trial.scenario import Contestant
 

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gapbook.model.work import REDRAW_BOTH, AliasTable, draw_transfers
+from gapbook.record.gates import why_uncounted
 
-__all__ = ["Audit", "expected_balances", "reconcile", "why_uncounted"]
+__all__ = ["Audit", "expected_balances", "reconcile"]
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Audit:
 
     ``acknowledged`` is what the client says it was told, ``replayed`` what it lists of its connections:
     these operations are in the balances that are expected. ``committed`` is None where the trial has no
-    count of transfers alone, and ``uncounted`` says why (:func:`why_uncounted`).
+    count of transfers alone, and ``uncounted`` says why (:func:`gapbook.record.gates.why_uncounted`).
     """
 
     acknowledged: int
@@ -107,13 +108,6 @@ def expected_balances(
         moved -= np.bincount(drawn.source, weights=amounts, minlength=table.accounts)
         moved += np.bincount(drawn.destination, weights=amounts, minlength=table.accounts)
     return moved.astype(np.int64) + initial_balance
-
-
-def why_uncounted(*, counts_commits: bool) -> str:
-    """Why a trial has no count of commits, in words, for an engine that keeps such a count and one that does not."""
-    if counts_commits:
-        return "because transactions of the trial were rolled back, whose updates the engine counts too"
-    return "because the engine keeps no commit count"
 
 
 def reconcile(

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
+from gapbook.record.gates import LIMITS, Gate
+from gapbook.record.series import bins_inside
 from gapbook.trial.audit import Audit
-from gapbook.trial.trend import bins_inside, trend
+from gapbook.trial.trend import trend
 
 __all__ = [
-    "LIMITS",
-    "Gate",
-    "Limits",
     "depth",
     "quiet",
     "reconciled",
@@ -24,39 +22,6 @@ __all__ = [
     "steal",
     "within_failures",
 ]
-
-
-@dataclass(frozen=True)
-class Limits:
-    """The limits of all gates, each with its unit in its name."""
-
-    depth_frac: float = 0.10
-    failures_frac: float = 0.001
-    trend_frac: float = 0.20
-    trend_p: float = 0.01
-    trend_min_window_s: float = 2.0
-    steal_frac: float = 0.01
-    other_cpu_frac: float = 0.10
-
-
-LIMITS = Limits()
-
-
-@dataclass(frozen=True)
-class Gate:
-    """One gate of one trial. ``value`` is against ``limit`` in the same unit, NaN where there is none.
-
-    ``passed`` is None for a gate that could not be assessed: it refuses nothing, and has passed nothing.
-    """
-
-    name: str
-    passed: bool | None
-    value: float
-    limit: float
-    text: str
-
-    def as_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "value": self.value if math.isfinite(self.value) else None}
 
 
 def reconciled(audit: Audit) -> Gate:

@@ -15,10 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-__all__ = ["BIN_S", "Trend", "bins_inside", "trend"]
+__all__ = ["Trend", "trend"]
 
-BIN_S = 0.1
-_DIGITS = 6
 _SIGNIFICANT_Z = 1.96
 _Floats = NDArray[np.float64]
 
@@ -29,12 +27,6 @@ class Trend:
 
     change_frac: float
     p_value: float
-
-
-def bins_inside(warmup_s: float, window_s: float, bin_s: float = BIN_S) -> slice:
-    """Where the whole bins inside the window are in a count by bins since the load began."""
-    first, last = warmup_s / bin_s, (warmup_s + window_s) / bin_s
-    return slice(math.ceil(round(first, _DIGITS)), math.floor(round(last, _DIGITS)))
 
 
 def trend(series: _Floats) -> Trend:

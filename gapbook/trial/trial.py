@@ -18,11 +18,11 @@ from gapbook.deploy.stack import Stack
 from gapbook.deploy.usage import proportional_memory_bytes
 from gapbook.errors import ClientError, StackError
 from gapbook.load.client import ClientRun, configure_load
-from gapbook.method.labels import labels_of
 from gapbook.model.plan import PlannedTrial
 from gapbook.model.work import AliasTable
 from gapbook.record.durability import Durability
 from gapbook.record.histograms import decode_histogram
+from gapbook.record.labels import labels_of
 from gapbook.trial import gates
 from gapbook.trial.audit import Audit, reconcile
 from gapbook.trial.backlog import Backlog, wait_until_idle

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from gapbook.method.labels import CLIENT_BOUND, NOT_SUSTAINED, carried, label_shares, labels_of
+from gapbook.method.labels import carried
+from gapbook.record.labels import CLIENT_BOUND, NOT_SUSTAINED, label_shares, labels_of
 
 _WARMUP_S, _WINDOW_S = 2.0, 10.0
 

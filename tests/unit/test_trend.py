@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from gapbook.record.series import bins_inside
 from gapbook.trial.gates import steady
-from gapbook.trial.trend import bins_inside, trend
+from gapbook.trial.trend import trend
 
 
 @pytest.mark.parametrize(

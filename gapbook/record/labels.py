@@ -1,0 +1,67 @@
+"""Labels: what a valid number must be read with. They refuse nothing, and change nothing that is counted.
+
+How near a trial is to each is a share; of a contestant a label is said by :mod:`gapbook.method.labels`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = [
+    "CEILING_FRAC",
+    "CLIENT_BOUND",
+    "CORE_FRAC",
+    "LIMIT_FRAC",
+    "NOT_SUSTAINED",
+    "label_shares",
+    "labels_of",
+]
+
+CLIENT_BOUND, NOT_SUSTAINED = "client-bound", "not sustained"
+CEILING_FRAC, CORE_FRAC = 0.80, 0.90
+LIMIT_FRAC: Mapping[str, float] = {CLIENT_BOUND: 1.0, NOT_SUSTAINED: 0.10}
+_CLIENT_THREADS = 1
+_DELAY = re.compile(r"^delayed\((\d+(?:\.\d+)?) ms\)$")
+
+
+def label_shares(row: Mapping[str, Any], warmup_s: float, window_s: float) -> dict[str, float]:
+    """How near a trial is to each label, as a share to be held against :data:`LIMIT_FRAC`.
+
+    *Client-bound*: the client's rate against 80 % of its ceiling, or the CPU of its thread against 90 %
+    of a core, whichever is nearer. *Not sustained*: of the log or of the server's CPU, the part of what
+    the load took (warm-up included) that came after the last acknowledgement; waiting for an
+    idle server is no work. Log that the proven durability class lets lag is not counted.
+    """
+    return {
+        CLIENT_BOUND: _client_share(row, window_s),
+        NOT_SUSTAINED: _backlog_share(row, warmup_s + window_s, window_s),
+    }
+
+
+def _client_share(row: Mapping[str, Any], window_s: float) -> float:
+    ceiling_per_s = row.get("ceiling_per_s")
+    at_ceiling = row["goodput_per_s"] / (CEILING_FRAC * ceiling_per_s) if ceiling_per_s else 0.0
+    busy = row["client_cpu_s"] / (CORE_FRAC * _CLIENT_THREADS * window_s)
+    return float(max(at_ceiling, busy))
+
+
+def _backlog_share(row: Mapping[str, Any], loaded_s: float, window_s: float) -> float:
+    log_bytes, left_bytes = row.get("log_bytes") or 0, row.get("catch_up_log_bytes") or 0
+    log_share = left_bytes / log_bytes - _delay_s(row) / loaded_s if log_bytes > 0 else 0.0
+    load_cpu_s = (row.get("server_cpu_s") or 0.0) * loaded_s / window_s
+    cpu_share = (row.get("catch_up_cpu_s") or 0.0) / load_cpu_s if load_cpu_s > 0 else 0.0
+    return max(0.0, log_share, cpu_share)
+
+
+def _delay_s(row: Mapping[str, Any]) -> float:
+    """What the durability class that was proven lets the log lag; 0 for one that says no time."""
+    named = _DELAY.match(str(row.get("durability") or ""))
+    return float(named[1]) / 1000 if named else 0.0
+
+
+def labels_of(row: Mapping[str, Any], warmup_s: float, window_s: float) -> list[str]:
+    """The labels of one trial, for its record: those whose share is above the limit."""
+    shares = label_shares(row, warmup_s, window_s)
+    return [name for name, limit in LIMIT_FRAC.items() if shares[name] > limit]
