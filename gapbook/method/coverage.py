@@ -14,11 +14,11 @@ from itertools import product
 
 import numpy as np
 import polars as pl
-from scipy import stats
 
-from gapbook.method.estimate import CONFIDENCE, values_by_contestant
+from gapbook.method.estimate import values_by_contestant
 from gapbook.method.factors import Cell, Decomposition, Factor, decompose
 from gapbook.method.interval import Interval
+from gapbook.method.proportions import wilson_interval
 from gapbook.model.plan import make_plan
 
 __all__ = ["AA_FACTOR", "TOTAL_GAP", "Coverage", "Plant", "QuantityCoverage", "measure_coverage"]
@@ -233,14 +233,9 @@ def _count(name: str, outcomes: Sequence[_Outcome]) -> QuantityCoverage:
         name=name,
         tried=len(outcomes),
         covered=hits,
-        wilson=_wilson(hits, len(outcomes)),
+        wilson=wilson_interval(hits, len(outcomes)),
         bootstrap_covered=bootstrap_hits,
-        bootstrap_wilson=_wilson(bootstrap_hits, len(outcomes)),
+        bootstrap_wilson=wilson_interval(bootstrap_hits, len(outcomes)),
         bias_log=statistics.fmean(math.log(o.interval.estimate) - o.truth_log for o in outcomes),
         width_log=statistics.median(math.log(o.interval.high / o.interval.low) for o in outcomes),
     )
-
-
-def _wilson(hits: int, tried: int) -> tuple[float, float]:
-    found = stats.binomtest(hits, tried).proportion_ci(CONFIDENCE, method="wilson")
-    return float(found.low), float(found.high)

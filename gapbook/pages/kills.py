@@ -1,6 +1,6 @@
 """The table of the kill -9 checks.
 
-Rows are those of :func:`gapbook.trial.kill_check.kill_check`, fresh or read back from a record.
+Rows are those of a manifest's ``kill_checks``.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from gapbook.record.losses import BROKEN
-from gapbook.trial.kill_check import ALPHA, loss_probability_bound
+from gapbook.method.proportions import proportion_bound
+from gapbook.record.losses import BROKEN, KILL_ALPHA
 
 __all__ = ["KILL_COLUMNS", "kill_caption", "kill_table"]
 
@@ -51,7 +51,7 @@ def kill_table(rows: Rows, labels: Mapping[str, str] | None = None) -> list[tupl
 def kill_caption(rows: Rows) -> str:
     """What the check is, and what it is not."""
     caption = (
-        f"SIGKILL under load (alpha {ALPHA:g}), then a start on the same data; every balance is compared. "
+        f"SIGKILL under load (alpha {KILL_ALPHA:g}), then a start on the same data; every balance is compared. "
         "SIGKILL keeps the operating system's page cache: this is no loss of power, which can take more."
     )
     serverless = any(row["resolved"] and row["recovered_in_s"] is None for row in rows)
@@ -101,7 +101,7 @@ def _verdict(kills: Rows) -> str:
         reasons = "; ".join(dict.fromkeys(str(row["note"]) for row in unresolved))
         said.append(f"not resolved {_of_kills(len(unresolved), count)} ({reasons})")
     if not lossy and len(unresolved) < count:
-        bound_percent = 100 * loss_probability_bound(count - len(unresolved))
+        bound_percent = 100 * proportion_bound(count - len(unresolved))
         said.append(f"kept; at 95 % confidence, at most {bound_percent:.0f} % of kills lose anything")
     return "; ".join(said)
 

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import psutil
 from numpy.typing import NDArray
-from scipy import stats
 
 from gapbook.deploy import warden
 from gapbook.deploy.deployment import Deployment
@@ -26,16 +25,13 @@ from gapbook.errors import ClientError, StackError
 from gapbook.load.client import ClientRun, configure_load
 from gapbook.model.work import AliasTable
 from gapbook.record.durability import Durability
-from gapbook.record.losses import verdict_of
+from gapbook.record.losses import KILL_ALPHA, verdict_of
 from gapbook.trial.lost_writes import IssuedWork, issued_work, surviving_prefixes
 from gapbook.trial.scenario import Contestant, Scenario
 from gapbook.trial.target import reached
 
-__all__ = ["ALPHA", "kill_check", "loss_probability_bound", "oldest_age_s"]
+__all__ = ["kill_check", "oldest_age_s"]
 
-ALPHA = 0.0
-"""Transfers spread evenly over all accounts, whatever the scenario does: only then can what survived
-be told from the balances."""
 _WARMUP_S = 1.0
 _JITTER_S = 1.0
 """Kills are spread over at least one period of every known flush timer, or they could all hit one phase."""
@@ -43,7 +39,6 @@ _AFTER_KILL_S = 0.5
 _DRAIN_S = 5.0
 _REQUEST_TIMEOUT_S = 5.0
 _KILLED_WITHIN_S = 20.0
-_CONFIDENCE = 0.95
 _MARGIN_OF_WORK = 1000
 _WIDENINGS = 3
 
@@ -82,11 +77,6 @@ def kill_check(
             stack.start()
         rows.append({**named, "round": number, **outcome.as_dict(durability)})
     return rows
-
-
-def loss_probability_bound(kills: int, losses: int = 0) -> float:
-    """One-sided 95 % upper bound (Clopper and Pearson) on the probability that a kill loses something."""
-    return 1.0 if losses >= kills else float(stats.beta.ppf(_CONFIDENCE, losses + 1, kills - losses))
 
 
 @dataclass
@@ -130,7 +120,7 @@ class _Check:
     """Seconds since the load began and acknowledgements so far, as the client said once a second."""
 
     def __post_init__(self) -> None:
-        self.table = AliasTable.zipf_cached(self.scenario.workload.accounts, ALPHA)
+        self.table = AliasTable.zipf_cached(self.scenario.workload.accounts, KILL_ALPHA)
 
     def run(self) -> _Outcome:
         self.stack.seed(self.scenario.workload.accounts, self.scenario.workload.initial_balance)
@@ -166,7 +156,7 @@ class _Check:
             self.table,
             self.deployment.directory,
             seed=self.seed,
-            alpha=ALPHA,
+            alpha=KILL_ALPHA,
             amount_max=self.scenario.workload.amount_max,
             connections=self.scenario.connections,
             in_flight=contestant.in_flight,

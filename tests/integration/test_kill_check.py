@@ -15,9 +15,10 @@ import pytest
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.stack import ServerChoice, Stack, StackContext, stack_class
 from gapbook.errors import StackError
+from gapbook.method.proportions import proportion_bound
 from gapbook.record.durability import Durability
 from gapbook.record.losses import verdict_of
-from gapbook.trial.kill_check import kill_check, loss_probability_bound, oldest_age_s
+from gapbook.trial.kill_check import kill_check, oldest_age_s
 from gapbook.trial.scenario import Contestant, Scenario, Workload
 
 _FSYNC = Durability("fsync-per-commit")
@@ -204,10 +205,10 @@ def test_age_of_the_oldest_lost_acknowledgement_is_read_off_the_seconds(last: in
 
 
 def test_few_kills_without_a_loss_prove_little() -> None:
-    assert loss_probability_bound(3) == pytest.approx(1 - 0.05 ** (1 / 3))
-    assert loss_probability_bound(3) == pytest.approx(0.63, abs=0.005)
-    assert loss_probability_bound(3, 1) > loss_probability_bound(3)
-    assert loss_probability_bound(2, 2) == 1.0
+    assert proportion_bound(3) == pytest.approx(1 - 0.05 ** (1 / 3))
+    assert proportion_bound(3) == pytest.approx(0.63, abs=0.005)
+    assert proportion_bound(3, 1) > proportion_bound(3)
+    assert proportion_bound(2, 2) == 1.0
 
 
 def _listening(port: int) -> bool:
