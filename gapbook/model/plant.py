@@ -15,12 +15,9 @@ import heapq
 import math
 from dataclasses import dataclass, fields, replace
 
-from gapbook.deploy.module import load_module_facts
 from gapbook.errors import ParameterError
-from gapbook.model.work import AliasTable, share_touching
-from gapbook.trial.scenario import Contestant
 
-__all__ = ["Knobs", "counted_bounds_of", "hot_share", "true_goodput_of", "true_goodput_per_s"]
+__all__ = ["Knobs", "counted_bounds_per_s", "true_goodput_per_s"]
 
 _NS_PER_US = 1000
 _NS_PER_S = 1_000_000_000
@@ -64,31 +61,21 @@ class Knobs:
         lanes, seed = int(values.pop("lanes", 1)), int(values.pop("noise_seed", 0))
         return cls(lanes=lanes, noise_seed=seed, **values)
 
-    @classmethod
-    def of_access(cls, access: str) -> Knobs:
-        """The knobs of an access level of modules/plant."""
-        return cls.parse(load_module_facts("plant").facts["access"][access]["endpoint"]["database"])
+    def farther(self, added_ms: float) -> Knobs:
+        """The same machine behind a round trip that is longer by so much."""
+        return replace(self, round_trip_us=self.round_trip_us + added_ms * 1000)
 
 
-def true_goodput_of(contestant: Contestant, connections: int) -> float:
-    """The true goodput of a contestant of the system ``plant``, its added round trip included."""
-    knobs = Knobs.of_access(contestant.access)
-    added_us = (contestant.round_trip_ms or 0.0) * 1000
-    return true_goodput_per_s(
-        replace(knobs, round_trip_us=knobs.round_trip_us + added_us),
-        connections,
-        contestant.in_flight,
-    )
-
-
-def counted_bounds_of(contestant: Contestant, connections: int, window_s: float) -> tuple[float, float]:
+def counted_bounds_per_s(
+    knobs: Knobs, connections: int, in_flight: int, window_s: float
+) -> tuple[float, float]:
     """The least and the most goodput that a perfect client can count in one window of a plant.
 
     Answers of a plant with a commit timer come in ticks, and a window that is no whole number of them
     long holds one more or one less, as it falls. Without a timer both are the truth.
     """
-    truth_per_s = true_goodput_of(contestant, connections)
-    timer_s = Knobs.of_access(contestant.access).commit_timer_us / 1e6
+    truth_per_s = true_goodput_per_s(knobs, connections, in_flight)
+    timer_s = knobs.commit_timer_us / 1e6
     if not timer_s:
         return truth_per_s, truth_per_s
     ticks = round(window_s / timer_s, 9)
@@ -112,7 +99,7 @@ def true_goodput_per_s(
 
     Everything else is simulated transfer by transfer on the program's own schedule, exact but for the
     edges of the simulated window (under 0.1 % from ten periods of a stall or timer on). Where the
-    lock is taken for account 0 its share must be given (see :func:`hot_share`) and is spread evenly,
+    lock is taken for account 0 its share must be given (:func:`gapbook.model.work.hot_share`) and is spread evenly,
     while a real load draws it: exact only where the lock or the lane is always busy.
 
     The truth is for a client and a network that take no time. A real loop adds some d to each round
@@ -122,12 +109,6 @@ def true_goodput_per_s(
     knobs, n = _with_share(knobs, hot_share), connections * in_flight
     truth_per_s = _closed_form(knobs, n)
     return _simulate(knobs, connections, in_flight) if truth_per_s is None else truth_per_s
-
-
-def hot_share(table: AliasTable, redraw: str) -> float:
-    """The probability that a transfer touches account 0; ``redraw`` says what is drawn again while both
-    accounts are the same (:data:`gapbook.model.work.REDRAWS`)."""
-    return share_touching(table.probabilities(), 1, redraw)
 
 
 def _with_share(knobs: Knobs, share: float | None) -> Knobs:

@@ -23,6 +23,7 @@ __all__ = [
     "AliasTable",
     "Transfers",
     "draw_transfers",
+    "hot_share",
     "philox4x32",
     "share_touching",
 ]
@@ -141,6 +142,12 @@ def share_touching(probability: NDArray[np.float64], hottest: int, redraw: str) 
     else:
         neither = float((others * (1 - probability[:hottest].sum() / (1 - others))).sum())
     return 1 - neither
+
+
+def hot_share(table: AliasTable, redraw: str) -> float:
+    """The probability that a transfer touches account 0; ``redraw`` says what is drawn again while both
+    accounts are the same (:data:`REDRAWS`)."""
+    return share_touching(table.probabilities(), 1, redraw)
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,7 @@ from gapbook.claims import verdicts
 from gapbook.claims.claim import NOTE, claim
 from gapbook.method.findings import named_versions
 from gapbook.method.interval import Interval
-from gapbook.model.plant import hot_share
-from gapbook.model.work import AliasTable
+from gapbook.model.work import AliasTable, hot_share
 from gapbook.pages import page
 from gapbook.pages.provenance import Pictured
 from gapbook.pages.register import verdict_words

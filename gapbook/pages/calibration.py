@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from gapbook.method.coverage import Coverage
 from gapbook.method.factors import Factor, decompose
 from gapbook.method.interval import Interval, format_count, format_factor
-from gapbook.model.plant import counted_bounds_of, true_goodput_of
+from gapbook.model.plant import Knobs, counted_bounds_per_s, true_goodput_per_s
 from gapbook.pages import page
 from gapbook.pages.provenance import Pictured
 from gapbook.record.histograms import decode_histogram
 from gapbook.trial.scenario import Contestant
 
-__all__ = ["CalibrationExhibits", "coverage_table"]
+__all__ = ["CalibrationExhibits", "counted_bounds_of", "coverage_table", "true_goodput_of"]
 
 _TAIL_PERCENTILE = 99.0
 
@@ -182,6 +182,22 @@ class CalibrationExhibits(Pictured):
             valid = sum(bool(row["valid"]) for row in seen)
             rows.append([contestant.name, f"{valid} of {len(seen)}", ", ".join(labels) or "none"])
         return page.values_table(("plant", "trials valid", "labels"), rows)
+
+
+def true_goodput_of(contestant: Contestant, connections: int) -> float:
+    """The true goodput of a contestant of the system ``plant``, its added round trip included."""
+    return true_goodput_per_s(_knobs(contestant), connections, contestant.in_flight)
+
+
+def counted_bounds_of(contestant: Contestant, connections: int, window_s: float) -> tuple[float, float]:
+    """The least and the most that a perfect client can count of it in one window."""
+    return counted_bounds_per_s(_knobs(contestant), connections, contestant.in_flight, window_s)
+
+
+def _knobs(contestant: Contestant) -> Knobs:
+    """What the contestant's access level tells the plant to be."""
+    told = contestant.module.client_endpoint(contestant.access, {})
+    return Knobs.parse(told["database"]).farther(contestant.round_trip_ms or 0.0)
 
 
 def coverage_table(found: Sequence[tuple[str, Coverage]]) -> page.Html:

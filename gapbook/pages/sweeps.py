@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from gapbook import charts
 from gapbook.method.interval import Interval, format_factor
-from gapbook.model.plant import hot_share
-from gapbook.model.work import REDRAW_BOTH, REDRAW_DESTINATION, AliasTable
+from gapbook.model.work import REDRAW_BOTH, REDRAW_DESTINATION, AliasTable, hot_share
 from gapbook.pages import page
 from gapbook.pages.answer import AnswerExhibits
 from gapbook.trial.scenario import Contestant

@@ -20,8 +20,9 @@ from gapbook.deploy.stack import ServerChoice, Stack, StackContext, stack_class
 from gapbook.errors import ClientError, ParameterError, SetupError, StackError
 from gapbook.load.client import ClientRun, configure_load, find_client
 from gapbook.model.plan import make_plan
-from gapbook.model.plant import Knobs, counted_bounds_of, hot_share, true_goodput_of, true_goodput_per_s
-from gapbook.model.work import AliasTable, draw_transfers
+from gapbook.model.plant import Knobs, true_goodput_per_s
+from gapbook.model.work import AliasTable, draw_transfers, hot_share
+from gapbook.pages.calibration import counted_bounds_of, true_goodput_of
 from gapbook.paths import CHECKOUT
 from gapbook.record.durability import Durability
 from gapbook.trial.scenario import Contestant, Scenario, Workload
@@ -123,7 +124,8 @@ def test_every_level_has_its_tier_its_client_and_its_truth() -> None:
     facts = tomllib.loads((CHECKOUT / "clients" / "rust" / "gap-plant" / "client.toml").read_text())
     assert facts["access"] == {_MODULE.protocol("direct", "postgres"): levels}
     for level in levels:
-        assert 0 < true_goodput_per_s(Knobs.of_access(level), 50, 1) < math.inf
+        knobs = Knobs.parse(_MODULE.client_endpoint(level, {})["database"])
+        assert 0 < true_goodput_per_s(knobs, 50, 1) < math.inf
 
 
 def test_the_lattice_of_eight_cells() -> None:

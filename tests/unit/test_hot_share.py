@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from gapbook.claims.arithmetic import compute, transfers_touching
-from gapbook.model.plant import hot_share
-from gapbook.model.work import REDRAWS, AliasTable, draw_transfers
+from gapbook.model.work import REDRAWS, AliasTable, draw_transfers, hot_share
 from gapbook.pages.results import Exhibits
 from tests.unit import stored_runs as runs
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from gapbook.errors import ParameterError
-from gapbook.model.plant import hot_share
-from gapbook.model.work import AliasTable, draw_transfers, philox4x32
+from gapbook.model.work import AliasTable, draw_transfers, hot_share, philox4x32
 from gapbook.paths import CHECKOUT
 from gapbook.trial.audit import expected_balances
 from gapbook.trial.scenario import Workload
