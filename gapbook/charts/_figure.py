@@ -13,7 +13,7 @@ import vl_convert
 
 from gapbook.charts._canvas import Canvas, Drawing
 from gapbook.charts._tokens import Theme, recolour
-from gapbook.pages import page
+from gapbook.markup import values_table
 
 __all__ = ["PHONE_WIDTH", "WIDE_WIDTH", "Figure", "Table", "build"]
 
@@ -58,7 +58,7 @@ class Figure:
         wide, phone = (
             self._titled(drawing, "page", end) for drawing, end in ((self.wide, "w"), (self.phone, "p"))
         )
-        table = page.values_table(self.table.columns, self.table.rows).html if self.table.rows else ""
+        table = values_table(self.table.columns, self.table.rows).html if self.table.rows else ""
         details = (
             f'<details class="gb-data"><summary>Data of this chart</summary>{table}</details>'
             if table

@@ -8,6 +8,7 @@ from typing import Any
 
 from gapbook.claims import verdicts
 from gapbook.claims.claim import NOTE, claim
+from gapbook.markup import Html
 from gapbook.method.findings import named_versions
 from gapbook.method.interval import Interval
 from gapbook.model.work import AliasTable, hot_share
@@ -28,7 +29,7 @@ _LEAST_TOLD_S = 0.01
 class AnswerExhibits(Pictured):
     """What a run says about a question. A number in an answer can be cited, and nothing else can."""
 
-    def claim_line(self, claim_id: str) -> page.Html:
+    def claim_line(self, claim_id: str) -> Html:
         """The claim that the chapter is about, published or our arithmetic on what was, with its verdict."""
         about = claim(claim_id)
         verdict = verdicts.judge_with(claim_id, self).verdict
@@ -41,7 +42,7 @@ class AnswerExhibits(Pictured):
             verdict=(verdict, verdict_words()[verdict]),
         )
 
-    def no_claim(self, question: str) -> page.Html:
+    def no_claim(self, question: str) -> Html:
         """Stands in the place of a claim where a chapter answers a question of our own."""
         return page.question_line(question)
 
@@ -60,10 +61,10 @@ class AnswerExhibits(Pictured):
         answered = [(over, under) for one, (_, over, under) in zip(told, compared, strict=True) if one.cited]
         cited = [number for one in told for number in one.cited]
         sentences = dict.fromkeys(one.html for one in sorted(told, key=lambda one: not one.cited))
-        return self.read_with(page.Html(" ".join(sentences)), answered, cited)
+        return self.read_with(Html(" ".join(sentences)), answered, cited)
 
     def read_with(
-        self, text: page.Html, compared: Sequence[Sequence[Contestant]], cited: Sequence[page.Cited]
+        self, text: Html, compared: Sequence[Sequence[Contestant]], cited: Sequence[page.Cited]
     ) -> page.Answer:
         """An answer with what it must be read with: promises, caveats, and what an exponent means.
 
@@ -75,7 +76,7 @@ class AnswerExhibits(Pictured):
         contestants = [self.scenario.contestant(name) for name in names]
         after = [self._promises(compared), *self._caveats(contestants), self.alpha_gloss()]
         notes = html.escape(" ".join(filter(None, after)))
-        return page.answer(page.Html(f'{text.html} <span class="gb-gloss">{notes}</span>'), cited)
+        return page.answer(Html(f'{text.html} <span class="gb-gloss">{notes}</span>'), cited)
 
     def _told(self, sentence: str, over: Contestant, under: Contestant) -> page.Answer:
         parts, cited = [], []
@@ -216,11 +217,11 @@ class AnswerExhibits(Pictured):
         return str(systems.get(label, {}).get("version", ""))
 
     # --- how to cite --------------------------------------------------------------------------
-    def cite_panel(self, answer: page.Answer) -> page.Html:
+    def cite_panel(self, answer: page.Answer) -> Html:
         """The numbers of an answer, just as it gives them."""
         if not answer.cited:
             note = page.banner("note", "This run has no number to cite: a needed cell has no valid trial.")
-            return page.Html(f'<div id="cite">{note}</div>')
+            return Html(f'<div id="cite">{note}</div>')
         return page.cite_panel(**self.citation(answer.cited))
 
     def citation(self, cited: Sequence[page.Cited]) -> dict[str, str]:

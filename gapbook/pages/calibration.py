@@ -6,6 +6,7 @@ import math
 import statistics
 from collections.abc import Sequence
 
+from gapbook.markup import Html, values_table
 from gapbook.method.coverage import Coverage
 from gapbook.method.factors import Factor, decompose
 from gapbook.method.interval import Interval, format_count, format_factor
@@ -59,11 +60,11 @@ class CalibrationExhibits(Pictured):
             page.Cited("95 % intervals that held the truth, live plants", real, blocks),
             page.Cited("farthest estimate from the truth, live plants", f"{off:.1%}", blocks),
         ]
-        return page.answer(page.Html(text), cited)
+        return page.answer(Html(text), cited)
 
-    def truth_table(self, contestants: Sequence[Contestant]) -> page.Html:
+    def truth_table(self, contestants: Sequence[Contestant]) -> Html:
         """Goodput of each plant: the truth, our interval, and whether the interval holds the truth."""
-        rows: list[list[str | page.Html]] = []
+        rows: list[list[str | Html]] = []
         for contestant in contestants:
             truth = self._truth(contestant)
             ours = self.goodput(contestant.name, self.alphas[0])
@@ -76,26 +77,26 @@ class CalibrationExhibits(Pictured):
                     _holds(ours, truth),
                 ]
             )
-        return page.values_table(("plant", "truth", "measured", "off by", "interval holds truth"), rows)
+        return values_table(("plant", "truth", "measured", "off by", "interval holds truth"), rows)
 
     def _truth(self, contestant: Contestant) -> float:
         """The rate of the plant, which a perfect client counts in the mean of its windows."""
         return true_goodput_of(contestant, self.scenario.connections)
 
-    def windows_table(self, contestant: Contestant, windows_s: Sequence[float]) -> page.Html:
+    def windows_table(self, contestant: Contestant, windows_s: Sequence[float]) -> Html:
         """The least and the most that a perfect client counts of a plant in windows of these lengths, computed."""
         truth = true_goodput_of(contestant, self.scenario.connections)
-        rows: list[list[str | page.Html]] = []
+        rows: list[list[str | Html]] = []
         for window_s in windows_s:
             counted = counted_bounds_of(contestant, self.scenario.connections, window_s)
             told = [f"{rate:,.1f}/s" for rate in counted]
             off = [f"{rate / truth - 1:+.0%}" for rate in counted]
             rows.append([f"{window_s:g} s", *told, " to ".join(dict.fromkeys(off))])
-        return page.values_table(("window", "least", "most", f"off from {format_count(truth)}/s by"), rows)
+        return values_table(("window", "least", "most", f"off from {format_count(truth)}/s by"), rows)
 
-    def ratios_table(self, pairs: Sequence[tuple[str, Contestant, Contestant]]) -> page.Html:
+    def ratios_table(self, pairs: Sequence[tuple[str, Contestant, Contestant]]) -> Html:
         """Planted ratios beside measured ones: pairs of a name, the plant above and the plant beneath."""
-        rows: list[list[str | page.Html]] = []
+        rows: list[list[str | Html]] = []
         for name, over, under in pairs:
             truth = self._truth(over) / self._truth(under)
             ours = self.ratio(over.name, under.name, self.alphas[0])
@@ -107,9 +108,9 @@ class CalibrationExhibits(Pictured):
                     _holds(ours, truth),
                 ]
             )
-        return page.values_table(("planted", "truth", "recovered", "interval holds truth"), rows)
+        return values_table(("planted", "truth", "recovered", "interval holds truth"), rows)
 
-    def planted_factors_table(self, factors: Sequence[Factor], lattice: Sequence[Contestant]) -> page.Html:
+    def planted_factors_table(self, factors: Sequence[Factor], lattice: Sequence[Contestant]) -> Html:
         """The decomposition of the measured lattice beside that of the true one."""
         alpha = self.alphas[0]
         ours = self.decompose(factors, alpha)
@@ -126,7 +127,7 @@ class CalibrationExhibits(Pictured):
             return page.banner(
                 "note", "A cell of the planted lattice has no valid trial: nothing to compare."
             )
-        rows: list[list[str | page.Html]] = [
+        rows: list[list[str | Html]] = [
             [
                 share.factor.name,
                 f"×{format_factor(true.multiplier.estimate)}",
@@ -144,11 +145,11 @@ class CalibrationExhibits(Pictured):
             ]
         )
         rows.append(["closes in log to", "0", f"{ours.closing_error_log:.1e}", "–"])
-        return page.values_table(("factor", "truth", "recovered", "interval holds truth"), rows)
+        return values_table(("factor", "truth", "recovered", "interval holds truth"), rows)
 
-    def omission_table(self, contestants: Sequence[Contestant]) -> page.Html:
+    def omission_table(self, contestants: Sequence[Contestant]) -> Html:
         """The tail of latency as the waiting client sees it and from the intended start."""
-        rows: list[list[str | page.Html]] = []
+        rows: list[list[str | Html]] = []
         for contestant in contestants:
             tails: dict[str, list[float]] = {"service": [], "response": []}
             for row in self.rows(contestant.name, self.alphas[0]):
@@ -160,7 +161,7 @@ class CalibrationExhibits(Pictured):
             cells = [f"{statistics.median(v):,.1f} ms" if v else "no trial" for v in tails.values()]
             loop = "closed" if contestant.rate_per_s is None else f"open, {contestant.rate_per_s:,.0f}/s"
             rows.append([contestant.name, loop, *cells])
-        return page.values_table(("plant", "loop", "p99 service time", "p99 response time"), rows)
+        return values_table(("plant", "loop", "p99 service time", "p99 response time"), rows)
 
     def histograms(self, trial: int) -> dict[str, str]:
         """The encoded histograms of one trial, by what they time."""
@@ -173,15 +174,15 @@ class CalibrationExhibits(Pictured):
             if found[0][f"{kind}_time_histogram"]
         }
 
-    def labels_table(self, contestants: Sequence[Contestant]) -> page.Html:
+    def labels_table(self, contestants: Sequence[Contestant]) -> Html:
         """What trials of each plant were labelled, and why some were refused."""
-        rows: list[list[str | page.Html]] = []
+        rows: list[list[str | Html]] = []
         for contestant in contestants:
             seen = self.rows(contestant.name, self.alphas[0])
             labels = self.labels(contestant.name, self.alphas[0])
             valid = sum(bool(row["valid"]) for row in seen)
             rows.append([contestant.name, f"{valid} of {len(seen)}", ", ".join(labels) or "none"])
-        return page.values_table(("plant", "trials valid", "labels"), rows)
+        return values_table(("plant", "trials valid", "labels"), rows)
 
 
 def true_goodput_of(contestant: Contestant, connections: int) -> float:
@@ -200,9 +201,9 @@ def _knobs(contestant: Contestant) -> Knobs:
     return Knobs.parse(told["database"]).farther(contestant.round_trip_ms or 0.0)
 
 
-def coverage_table(found: Sequence[tuple[str, Coverage]]) -> page.Html:
+def coverage_table(found: Sequence[tuple[str, Coverage]]) -> Html:
     """How often intervals held the truth of virtual plants, by design and quantity."""
-    rows: list[list[str | page.Html]] = []
+    rows: list[list[str | Html]] = []
     for name, coverage in found:
         for quantity in coverage.quantities:
             low, high = quantity.wilson
@@ -215,7 +216,7 @@ def coverage_table(found: Sequence[tuple[str, Coverage]]) -> page.Html:
                     f"{quantity.bootstrap_covered / quantity.tried:.1%}",
                 ]
             )
-    return page.values_table(
+    return values_table(
         ("design: quantity", "blocks", "plants", "t interval holds truth", "bootstrap holds truth"), rows
     )
 

@@ -14,6 +14,7 @@ from itertools import pairwise
 import polars as pl
 
 from gapbook.claims.verdicts import judge_all, tests_fixed
+from gapbook.markup import Html, values_table
 from gapbook.method.factors import Factor
 from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval
@@ -63,10 +64,10 @@ def _stored_runs() -> Iterator[Run]:
         yield load_run(manifest.parent)
 
 
-def fixed_table() -> page.Html:
+def fixed_table() -> Html:
     """Each published run with the hour at which it began, beside the hours at which the tests that read its
     chapter were fixed."""
-    rows: list[list[str | page.Html]] = []
+    rows: list[list[str | Html]] = []
     for run in sorted(_stored_runs(), key=lambda run: float(run.manifest["started_unix_s"])):
         began = datetime.fromtimestamp(float(run.manifest["started_unix_s"]), UTC)
         fixed = tests_fixed(run.manifest["chapter"])
@@ -74,7 +75,7 @@ def fixed_table() -> page.Html:
         rows.append(
             [name, _hour(began), ", ".join(dict.fromkeys(map(_hour, fixed))) or "–", _order(began, fixed)]
         )
-    return page.values_table(("run", "began", "tests of claims fixed", "the tests are"), rows)
+    return values_table(("run", "began", "tests of claims fixed", "the tests are"), rows)
 
 
 def _hour(when: datetime) -> str:
@@ -106,13 +107,13 @@ def corrections(run: Run) -> list[Correction]:
     ]
 
 
-def corrections_table(run: Run) -> page.Html:
+def corrections_table(run: Run) -> Html:
     """The changed values of a run, old beside new."""
-    rows: list[list[str | page.Html]] = [[one.quantity, one.printed, one.now] for one in corrections(run)]
-    return page.values_table(_COLUMNS, rows)
+    rows: list[list[str | Html]] = [[one.quantity, one.printed, one.now] for one in corrections(run)]
+    return values_table(_COLUMNS, rows)
 
 
-def verdicts_table(prefix: str) -> page.Html:
+def verdicts_table(prefix: str) -> Html:
     """Verdicts on claims that these runs decided, where the verdict is another with the corrected rates."""
     runs = {run.manifest["chapter"]: run for run in corrected_runs()}
 
@@ -124,14 +125,14 @@ def verdicts_table(prefix: str) -> page.Html:
 
     then = judge_all(prefix, lambda chapter: measured(True, chapter))
     now = judge_all(prefix, lambda chapter: measured(False, chapter))
-    rows: list[list[str | page.Html]] = [
+    rows: list[list[str | Html]] = [
         [old.claim.identifier, old.verdict, new.verdict]
         for old, new in zip(then, now, strict=True)
         if old.verdict != new.verdict
     ]
     if not rows:
         return page.banner("note", "No verdict is another with the corrected rates.")
-    return page.values_table(("claim", "verdict then", "verdict now"), rows)
+    return values_table(("claim", "verdict then", "verdict now"), rows)
 
 
 def _quantities(found: Findings, *, labels_decide: bool) -> Iterator[tuple[str, str]]:

@@ -8,6 +8,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 
 from gapbook import charts
+from gapbook.markup import Html, values_table
 from gapbook.method.effects import Effect, effect_of, interactions, screen
 from gapbook.method.factors import Decomposition, Factor, Share
 from gapbook.method.holm import holm
@@ -54,27 +55,27 @@ class LatticeExhibits(AnswerExhibits):
             if contestant is not None:
                 text = text.replace(f"{{{name}}}", html.escape(self.versioned_label(contestant)))
         ends = [one for one in (end, start) if one is not None]
-        return self.read_with(page.Html(text), [ends], cited)
+        return self.read_with(Html(text), [ends], cited)
 
-    def factors_table(self, factors: Sequence[Factor]) -> page.Html:
+    def factors_table(self, factors: Sequence[Factor]) -> Html:
         """Each factor's share at each alpha, the gap they multiply to, and the range over orders."""
         columns = ["factor", "from → to"]
         for alpha in self.alphas:
             columns += [f"α = {alpha:g}", "range over orders"]
         found = {alpha: self.decompose(factors, alpha) for alpha in self.alphas}
-        rows: list[list[str | page.Html]] = []
+        rows: list[list[str | Html]] = []
         for index, factor in enumerate(factors):
-            row: list[str | page.Html] = [factor.name, f"{factor.before} → {factor.after}"]
+            row: list[str | Html] = [factor.name, f"{factor.before} → {factor.after}"]
             for parts in found.values():
                 row += _share_cells(parts, index)
             rows.append(row)
-        whole: list[str | page.Html] = ["whole gap", "all of them"]
+        whole: list[str | Html] = ["whole gap", "all of them"]
         for parts in found.values():
             whole += [
                 parts.gap.as_factor() if parts else "not closed",
                 f"n = {parts.gap.n}" if parts else "–",
             ]
-        return page.values_table(columns, [*rows, whole])
+        return values_table(columns, [*rows, whole])
 
     def interaction_chart(self, factors: Sequence[Factor], alpha: float) -> charts.Figure:
         """Each factor in every state of the others in which both its levels were measured."""
@@ -108,9 +109,9 @@ class LatticeExhibits(AnswerExhibits):
             subtitle="One dot for each state of the other factors in which both levels were run.",
         )
 
-    def effects_table(self, factors: Sequence[Factor]) -> page.Html:
+    def effects_table(self, factors: Sequence[Factor]) -> Html:
         """Each factor's mean over all states, and whether it may be left out of a larger experiment."""
-        rows: list[list[str | page.Html]] = []
+        rows: list[list[str | Html]] = []
         for alpha in self.alphas:
             for factor in factors:
                 effect = self._effect(factors, factor, alpha)
@@ -122,14 +123,14 @@ class LatticeExhibits(AnswerExhibits):
                         screen(effect),
                     ]
                 )
-        return page.values_table(("factor", "mean over states", "states measured", "screened"), rows)
+        return values_table(("factor", "mean over states", "states measured", "screened"), rows)
 
-    def interactions_table(self, factors: Sequence[Factor]) -> page.Html:
+    def interactions_table(self, factors: Sequence[Factor]) -> Html:
         """Pairs of factors whose product is not what they are worth apart: the largest, at each alpha.
 
         The p values are adjusted for all pairs at all alphas, for the table shows them together.
         """
-        rows: list[list[str | page.Html]] = []
+        rows: list[list[str | Html]] = []
         changes = {factor.name: (factor.dimension, factor.before, factor.after) for factor in factors}
         found = {
             alpha: interactions(self._lattice(factors, alpha), _dimensions(factors), changes)
@@ -149,15 +150,15 @@ class LatticeExhibits(AnswerExhibits):
             ]
         if not rows:
             return page.banner("note", "No pair of factors was measured at all four of its corners.")
-        return page.values_table(("pair", "together ÷ apart", "states", "p, adjusted (Holm)"), rows)
+        return values_table(("pair", "together ÷ apart", "states", "p, adjusted (Holm)"), rows)
 
-    def residual_by_cores_table(self, pairs: Sequence[tuple[str, str]]) -> page.Html:
+    def residual_by_cores_table(self, pairs: Sequence[tuple[str, str]]) -> Html:
         """The ratio of each pair of contestants beside the processor time that both servers really took.
 
         Cores are medians over valid trials of server CPU seconds by window seconds. What a server may use
         says little: allowed the same, the two take different amounts.
         """
-        rows: list[list[str | page.Html]] = []
+        rows: list[list[str | Html]] = []
         for alpha in self.alphas:
             for over, under in pairs:
                 ratio = self.ratio(over, under, alpha)
@@ -170,7 +171,7 @@ class LatticeExhibits(AnswerExhibits):
                     ]
                 )
         columns = ("pair", "cores used, first", "cores used, second", "first ÷ second")
-        return page.values_table(columns, rows)
+        return values_table(columns, rows)
 
     def _server_cores(self, name: str, alpha: float) -> str:
         used = [

@@ -8,6 +8,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gapbook.markup import Html, values_table
 from gapbook.method.interval import format_count, format_factor
 from gapbook.pages import page
 from gapbook.pages.provenance import Pictured
@@ -36,10 +37,10 @@ _COUNTED = {
 class FlawExhibits(Pictured):
     """Numbers with a defect beside the same trials' numbers without it."""
 
-    def flaws_table(self, alpha: float) -> page.Html:
+    def flaws_table(self, alpha: float) -> Html:
         """One row a flaw of each contestant: medians over all its trials, the refused ones included, for a
         trial that must be refused is often the point."""
-        rows: list[list[str | page.Html]] = []
+        rows: list[list[str | Html]] = []
         for contestant in self.scenario.contestants:
             seen = [row for row in self.rows(contestant.name, alpha) if row["goodput_per_s"] is not None]
             for flaw in (str(flaw["name"]) for flaw in contestant.flaws):
@@ -58,7 +59,7 @@ class FlawExhibits(Pictured):
                         _judged(seen),
                     ]
                 )
-        return page.values_table(_COLUMNS, rows)
+        return values_table(_COLUMNS, rows)
 
     def answer_counts(self, alpha: float, sentence: str, **counted: tuple[Contestant, str]) -> page.Answer:
         """A sentence in which ``{name}`` becomes what was counted of a contestant: medians over its trials.
@@ -76,11 +77,11 @@ class FlawExhibits(Pictured):
             text = text.replace(f"{{{name}}}", page.estimate(value).html)
             blocks = len({row["block"] for row in seen})
             cited.append(page.Cited(f"{contestant.name}, {_COUNTED[what]}", f"{value} (median)", blocks))
-        return page.answer(page.Html(text), cited)
+        return page.answer(Html(text), cited)
 
-    def metrics_table(self, alpha: float) -> page.Html:
+    def metrics_table(self, alpha: float) -> Html:
         """What the server's public metrics counted in whole trials, beside transfers that were committed."""
-        rows: list[list[str | page.Html]] = []
+        rows: list[list[str | Html]] = []
         for contestant in self.scenario.contestants:
             for row in self.rows(contestant.name, alpha):
                 if row.get("metric_transactions") is None or row.get("committed") is None:
@@ -94,13 +95,11 @@ class FlawExhibits(Pictured):
                         f"{refused:,}",
                     ]
                 )
-        return page.values_table(
-            ("trial", "by the metrics", "committed transfers", "refused transfers"), rows
-        )
+        return values_table(("trial", "by the metrics", "committed transfers", "refused transfers"), rows)
 
-    def batch_table(self, contestant: Contestant, alpha: float) -> page.Html:
+    def batch_table(self, contestant: Contestant, alpha: float) -> Html:
         """How long a round took of a client that reads its clock between rounds, against the window."""
-        rows: list[list[str | page.Html]] = []
+        rows: list[list[str | Html]] = []
         for row in self.rows(contestant.name, alpha):
             found = _flawed(row).get("clock-between-batches")
             if found:
@@ -113,12 +112,12 @@ class FlawExhibits(Pictured):
                         f"{self.scenario.window_s:g} s",
                     ]
                 )
-        return page.values_table(("trial", "rounds", "mean round", "longest round", "window"), rows)
+        return values_table(("trial", "rounds", "mean round", "longest round", "window"), rows)
 
-    def unwritten_table(self, contestants: Sequence[Contestant], alpha: float) -> page.Html:
+    def unwritten_table(self, contestants: Sequence[Contestant], alpha: float) -> Html:
         """What was answered beside what was written, refused trials included."""
         accounts = self.scenario.workload.accounts
-        return page.values_table(
+        return values_table(
             UNWRITTEN_COLUMNS,
             [unwritten_cells(c.name, self.rows(c.name, alpha), accounts) for c in contestants],
         )

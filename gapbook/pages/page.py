@@ -8,19 +8,18 @@ from __future__ import annotations
 import hashlib
 import html
 import json
-import re
 import shlex
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
+
+from gapbook.markup import Html, escaped, values_table
 
 __all__ = [
     "Answer",
     "Cited",
     "Download",
-    "Html",
     "Input",
-    "RegisterRow",
     "answer",
     "banner",
     "cite_panel",
@@ -30,15 +29,12 @@ __all__ = [
     "provenance_line",
     "question_line",
     "refused_table",
-    "register",
     "rerun_panel",
     "settings_table",
-    "values_table",
+    "verdict_icon",
 ]
 
 BannerKind = Literal["own-run", "incomplete", "stale", "note"]
-
-_NUMBER = re.compile(r"[×−+]?[\d.,]+[kM]?(?:\s?(?:%|/s|ms|s))?(?:\s\[.*\])?$")
 
 _ICONS = {
     "confirmed": '<circle cx="8" cy="8" r="7"/><path d="M4.6 8.2l2.3 2.3 4.5-4.7"/>',
@@ -49,19 +45,6 @@ _ICONS = {
     "unresolved": '<circle class="gb-ring" cx="8" cy="8" r="6.2"/><path class="gb-ring" d="M5.2 8h.1M8 8h.1M10.8 8h.1"/>',
     "elsewhere": '<circle class="gb-ring" cx="8" cy="8" r="6.2"/><path class="gb-ring" d="M5 8h5.6M8.4 5.6L10.8 8l-2.4 2.4"/>',
 }
-
-
-@dataclass(frozen=True)
-class Html:
-    """HTML that displays itself in a notebook."""
-
-    html: str
-
-    def __str__(self) -> str:
-        return self.html
-
-    def _repr_html_(self) -> str:
-        return self.html
 
 
 @dataclass(frozen=True)
@@ -90,24 +73,6 @@ class Download:
 
 
 @dataclass(frozen=True)
-class RegisterRow:
-    """One claim of the register; ``verdict`` is a key of its words, ``ours`` one line a measurement.
-
-    ``link`` leads to where it was measured, and is empty where nothing was.
-    """
-
-    anchor: str
-    verdict: str
-    says: str
-    source: str
-    published: str
-    ours: Sequence[str]
-    why: str
-    details: Sequence[str] = ()
-    link: tuple[str, str] = ("", "")
-
-
-@dataclass(frozen=True)
 class Input:
     """One input of the re-run panel; ``{name}`` in the command stands for its value.
 
@@ -120,10 +85,6 @@ class Input:
     choices: tuple[str, ...] = ()
 
 
-def _text(content: str | Html) -> str:
-    return content.html if isinstance(content, Html) else html.escape(content)
-
-
 def estimate(text: str) -> Html:
     """An estimate with its interval, kept on one line: ``×14.1 [13.4–14.8]``."""
     return Html(f'<strong class="gb-number">{html.escape(text)}</strong>')
@@ -131,7 +92,7 @@ def estimate(text: str) -> Html:
 
 def answer(sentence: str | Html, cited: Sequence[Cited] = ()) -> Answer:
     """The chapter's answer in one sentence or a few, with the numbers that it gives."""
-    return Answer(f'<p class="gb-answer">{_text(sentence)}</p>', tuple(cited))
+    return Answer(f'<p class="gb-answer">{escaped(sentence)}</p>', tuple(cited))
 
 
 def claim_line(
@@ -148,7 +109,7 @@ def claim_line(
     if address:
         source = f'<a href="{html.escape(address)}">{source}</a>'
     return Html(
-        f'<p class="gb-verdict gb-verdict-{html.escape(key)}">{_icon(key)}<strong>{html.escape(word)}</strong> '
+        f'<p class="gb-verdict gb-verdict-{html.escape(key)}">{verdict_icon(key)}<strong>{html.escape(word)}</strong> '
         f"<b>{html.escape(kind)}.</b> {html.escape(says)} "
         f'<span class="gb-muted">{source} · {link}</span></p>'
     )
@@ -159,7 +120,8 @@ def question_line(question: str) -> Html:
     return Html(f'<p class="gb-verdict"><b>Our own question.</b> {html.escape(question)}</p>')
 
 
-def _icon(verdict: str) -> str:
+def verdict_icon(verdict: str) -> str:
+    """The sign of a verdict, which its word stands beside."""
     return f'<svg class="gb-icon" viewBox="0 0 16 16" aria-hidden="true">{_ICONS[verdict]}</svg>'
 
 
@@ -168,7 +130,7 @@ def banner(kind: BannerKind, text: str | Html) -> Html:
     titles = {"own-run": "Your own run", "incomplete": "Incomplete", "stale": "Stale", "note": "Note"}
     if kind not in titles:
         raise ValueError(f"banner kind {kind!r} is unknown: use one of {', '.join(titles)}")
-    return Html(f'<p class="gb-banner gb-banner-{kind}"><strong>{titles[kind]}.</strong> {_text(text)}</p>')
+    return Html(f'<p class="gb-banner gb-banner-{kind}"><strong>{titles[kind]}.</strong> {escaped(text)}</p>')
 
 
 def download_buttons(downloads: Sequence[Download]) -> Html:
@@ -184,7 +146,7 @@ def download_buttons(downloads: Sequence[Download]) -> Html:
 
 def provenance_line(parts: Sequence[str | Html]) -> Html:
     """Run, n, workload, host, settings, gates, date, code version, in one muted line."""
-    return Html(f'<p class="gb-provenance">{" · ".join(_text(part) for part in parts if part)}</p>')
+    return Html(f'<p class="gb-provenance">{" · ".join(escaped(part) for part in parts if part)}</p>')
 
 
 def cite_panel(*, plain: str, markdown: str, bibtex: str, anchor: str = "cite") -> Html:
@@ -243,19 +205,6 @@ def _input(field: Input, anchor: str) -> str:
     return f'<label for="{own}">{html.escape(field.label)} {control}</label>'
 
 
-def values_table(columns: Sequence[str], rows: Sequence[Sequence[str | Html]], *, caption: str = "") -> Html:
-    """A plain table; cells that are numbers are aligned to the right."""
-    for row in rows:
-        if len(row) != len(columns):
-            raise ValueError(f"a row has {len(row)} cells for {len(columns)} columns: {list(map(str, row))}")
-    head = "".join(f'<th scope="col">{html.escape(column)}</th>' for column in columns)
-    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
-    title = f"<caption>{html.escape(caption)}</caption>" if caption else ""
-    return Html(
-        f'<div class="gb-table"><table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-    )
-
-
 def settings_table(columns: tuple[str, str, str], rows: Sequence[tuple[str, str, str]]) -> Html:
     """Settings by their server, a folded table each: long values are broken, none is aligned out of sight."""
     servers = dict.fromkeys(server for server, _, _ in rows)
@@ -275,11 +224,6 @@ def settings_table(columns: tuple[str, str, str], rows: Sequence[tuple[str, str,
     return Html(f'<div class="gb-settings">{"".join(parts)}</div>')
 
 
-def _cell(content: str | Html) -> str:
-    is_number = isinstance(content, str) and _NUMBER.match(content)
-    return f'<td class="gb-num">{_text(content)}</td>' if is_number else f"<td>{_text(content)}</td>"
-
-
 def refused_table(rows: Sequence[tuple[str, str, str]]) -> Html:
     """Trials kept but not used: contestant, trial and the reason, in words."""
     if not rows:
@@ -287,66 +231,3 @@ def refused_table(rows: Sequence[tuple[str, str, str]]) -> Html:
     table = values_table(("contestant", "trial", "why it is not counted"), rows, caption="Refused trials")
     count = f"{len(rows)} trial{'s' if len(rows) > 1 else ''} refused"
     return Html(f'<details class="gb-fold"><summary>{count}: each with its reason</summary>{table}</details>')
-
-
-def register(rows: Sequence[RegisterRow], words: Mapping[str, str]) -> Html:
-    """The register of claims: a table that a script lets its reader filter, whole without one.
-
-    ``words`` are the verdicts in the order of their buttons.
-    """
-    for row in rows:
-        if row.verdict not in words:
-            raise ValueError(f"verdict {row.verdict!r} of {row.anchor} is none of {', '.join(words)}")
-    counts = {verdict: sum(row.verdict == verdict for row in rows) for verdict in words}
-    pills = "".join(
-        f'<button type="button" class="gb-pill" data-verdict="{verdict}" aria-pressed="{pressed}">'
-        f"{html.escape(word)} <span>{count}</span></button>"
-        for verdict, word, count, pressed in (
-            ("", "All", len(rows), "true"),
-            *(
-                (verdict, word, counts[verdict], "false")
-                for verdict, word in words.items()
-                if counts[verdict]
-            ),
-        )
-    )
-    head = "".join(
-        f'<th scope="col">{name}</th>' for name in ("verdict", "claim and source", "published", "ours")
-    )
-    anchors = {row.anchor for row in rows}
-    body = "".join(_register_row(row, words[row.verdict], anchors) for row in rows)
-    return Html(
-        f'<section class="gb-register" aria-label="Register of claims"><div class="gb-filter" hidden>{pills}'
-        '<input type="search" class="gb-search" placeholder="system, factor, words" aria-label="Search claims">'
-        f'<p class="gb-showing gb-muted" role="status"></p></div>'
-        f'<div class="gb-table"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></section>'
-    )
-
-
-def _register_row(row: RegisterRow, word: str, anchors: Set[str]) -> str:
-    icon = _icon(row.verdict)
-    details = "".join(f"<li>{html.escape(line)}</li>" for line in row.details)
-    more = f"<details><summary>evidence</summary><ul>{details}</ul></details>" if details else ""
-    ours = "".join(f'<span class="gb-line">{html.escape(line)}</span>' for line in row.ours)
-    href, label = row.link
-    link = f'<a href="{html.escape(href)}">{html.escape(label)}</a>' if href else ""
-    anchor = html.escape(row.anchor)
-    return (
-        f'<tr id="{anchor}" data-verdict="{html.escape(row.verdict)}">'
-        f'<td><span class="gb-verdict gb-verdict-{html.escape(row.verdict)}">{icon}'
-        f"<strong>{html.escape(word)}</strong></span></td>"
-        f"<td>{html.escape(row.says)}"
-        f'<span class="gb-source"><a href="#{anchor}">{anchor}</a> · {html.escape(row.source)}</span>'
-        f'<span class="gb-why">{_with_links(row.why, anchors)}</span>{more}</td>'
-        f'<td data-label="published">{html.escape(row.published)}</td>'
-        f'<td data-label="ours">{ours}{link}</td></tr>'
-    )
-
-
-def _with_links(text: str, anchors: Set[str]) -> str:
-    """Text in which each name of another entry leads to it."""
-
-    def link(word: re.Match[str]) -> str:
-        return f'<a href="#{word[0]}">{word[0]}</a>' if word[0] in anchors else word[0]
-
-    return re.sub(r"[a-z][a-z0-9-]+", link, html.escape(text))

@@ -7,8 +7,10 @@ from functools import cached_property
 
 from gapbook.claims.claim import NOTE
 from gapbook.claims.verdicts import RULES, Evidence, Judgement, Verdict, judge_all
+from gapbook.markup import Html
 from gapbook.method.findings import VERDICT_BAND_FRAC
 from gapbook.pages import page
+from gapbook.pages.register_table import RegisterRow, register
 
 __all__ = ["Register", "verdict_words"]
 
@@ -49,7 +51,7 @@ class Register:
         """The verdicts in words, in the order in which they are offered."""
         return verdict_words()
 
-    def tally(self) -> page.Html:
+    def tally(self) -> Html:
         """How many entries rest on which kind of evidence, and how many of each have which verdict."""
         groups = self.by_evidence()
         parts = [
@@ -62,7 +64,7 @@ class Register:
             f'<span class="gb-muted">Our own <strong class="gb-number">{len(groups[_NOTES])}</strong> notes on '
             f"their arithmetic are counted apart ({self._counted(groups[_NOTES])}).</span>"
         )
-        return page.answer(page.Html(f"Of {published} published claims, {_listed(parts)}. {notes}"))
+        return page.answer(Html(f"Of {published} published claims, {_listed(parts)}. {notes}"))
 
     def by_evidence(self) -> Mapping[str, list[Judgement]]:
         """The entries by what decides them: our intervals, published figures, published source, or nothing;
@@ -93,9 +95,9 @@ class Register:
         places = [place for one in self.judgements for place in one.evidence]
         return sorted(place.chance_if_true for place in places if place.chance_if_true is not None)
 
-    def table(self) -> page.Html:
+    def table(self) -> Html:
         """Every claim with its verdict; a script lets the reader filter it."""
-        return page.register(
+        return register(
             [_row(one) for one in self.judgements],
             {str(verdict): word for verdict, word in self.words.items()},
         )
@@ -137,10 +139,10 @@ def _percents(fractions: Sequence[float]) -> str:
     return " to ".join(dict.fromkeys(f"{100 * end:.0f} %" for end in (fractions[0], fractions[-1])))
 
 
-def _row(one: Judgement) -> page.RegisterRow:
+def _row(one: Judgement) -> RegisterRow:
     measured = next((place for place in one.evidence if place.run_id), None)
     note = "our arithmetic on " if one.claim.kind == NOTE else ""
-    return page.RegisterRow(
+    return RegisterRow(
         anchor=one.claim.identifier,
         verdict=one.verdict,
         says=one.claim.says,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gapbook.markup import Html
 from gapbook.pages import page
 from gapbook.pages.provenance import Pictured
 from gapbook.parameters import PARAMETERS
@@ -59,7 +60,7 @@ class RerunExhibits(Pictured):
             name for name in needed if name not in known
         ]
 
-    def rerun_panel(self) -> page.Html:
+    def rerun_panel(self) -> Html:
         """The command that repeats this chapter as this run was made, for the reader to change."""
         given, unknown = self.parameters()
         inputs = [

@@ -14,6 +14,7 @@ import polars as pl
 
 from gapbook import charts
 from gapbook.claims.claim import Claim, claim
+from gapbook.markup import Html, values_table
 from gapbook.method.factors import Decomposition, Factor
 from gapbook.method.findings import VERDICT_BAND_FRAC
 from gapbook.method.interval import Interval, format_count, format_factor
@@ -55,10 +56,10 @@ class Exhibits(
     def first_screen(
         self,
         *,
-        claim_line: page.Html,
+        claim_line: Html,
         answer: page.Answer,
         picture: charts.Figure,
-    ) -> page.Html:
+    ) -> Html:
         """What a reader sees first: claim, answer, the one chart, buttons, provenance, how to cite the numbers
         of the answer, and how to repeat them.
 
@@ -66,18 +67,18 @@ class Exhibits(
         """
         self.export_picture(picture)
         parts = [
-            self.banner() or page.Html(""),
+            self.banner() or Html(""),
             claim_line,
             answer,
-            page.Html(picture.html),
+            Html(picture.html),
             self.buttons(),
             self.provenance_line(),
             self.cite_panel(answer),
             self.rerun_panel(),
         ]
-        return page.Html("\n".join(part.html for part in parts))
+        return Html("\n".join(part.html for part in parts))
 
-    def banner(self) -> page.Html | None:
+    def banner(self) -> Html | None:
         """Says that a page is the reader's own run; nothing for a published one."""
         if self.run.published:
             return None
@@ -85,7 +86,7 @@ class Exhibits(
             "own-run", f"This page shows run {self.run.run_id}, measured here, not the published run."
         )
 
-    def buttons(self) -> page.Html:
+    def buttons(self) -> Html:
         folder = f"../_static/runs/{self.run.run_id}"
         return page.download_buttons(
             [
@@ -106,16 +107,14 @@ class Exhibits(
         (folder / f"{_PICTURE}.svg").write_text(figure.svg())
         (folder / f"{_PICTURE}.png").write_bytes(figure.png())
 
-    def provenance_line(self) -> page.Html:
+    def provenance_line(self) -> Html:
         return page.provenance_line(self.provenance_parts())
 
     # --- tables -------------------------------------------------------------------------------
-    def ladder_table(
-        self, rungs: Sequence[tuple[str, str, str, Mapping[tuple[str, float], str]]]
-    ) -> page.Html:
+    def ladder_table(self, rungs: Sequence[tuple[str, str, str, Mapping[tuple[str, float], str]]]) -> Html:
         """Each rung as a ratio of two contestants: as published, as measured, and whether our interval
         lies inside the band round the published value. Where nothing was published, ours alone."""
-        rows: list[list[str | page.Html]] = []
+        rows: list[list[str | Html]] = []
         for name, over, under, published in rungs:
             for alpha in self.alphas:
                 ours = self.ratio(over, under, alpha)
@@ -132,11 +131,11 @@ class Exhibits(
                 )
         columns = ("rung", "ours", "published", f"published ±{VERDICT_BAND_FRAC:.0%}")
         shown = len(columns) if any(published for _, _, _, published in rungs) else 2
-        return page.values_table(columns[:shown], [row[:shown] for row in rows])
+        return values_table(columns[:shown], [row[:shown] for row in rows])
 
-    def goodput_table(self, *contestants: str) -> page.Html:
+    def goodput_table(self, *contestants: str) -> Html:
         """Goodput of contestants at each alpha, with median and tail of their latency."""
-        rows: list[list[str | page.Html]] = []
+        rows: list[list[str | Html]] = []
         for name in contestants:
             for alpha in self.alphas:
                 goodput = self.goodput(name, alpha)
@@ -159,13 +158,13 @@ class Exhibits(
                         f"{statistics.median(w[99.0] for w in waits):,.1f} ms" if waits else "–",
                     ]
                 )
-        return page.values_table(
+        return values_table(
             ("contestant", "goodput", "ended in the window", "median latency", "p99 latency"), rows
         )
 
-    def retries_table(self) -> page.Html:
+    def retries_table(self) -> Html:
         """How often transfers were refused for a collision and sent again, where any were."""
-        rows: list[list[str | page.Html]] = []
+        rows: list[list[str | Html]] = []
         for contestant in self.scenario.contestants:
             for alpha in self.alphas:
                 seen = [row for row in self.rows(contestant.name, alpha) if row["valid"]]
@@ -175,9 +174,9 @@ class Exhibits(
                     rows.append([contestant.name, f"{alpha:g}", f"{again:,}", f"{per_transfer:.3f}"])
         if not rows:
             return page.banner("note", "No transfer of this run had to be sent again.")
-        return page.values_table(("contestant", "α", "sent again", "for each transfer"), rows)
+        return values_table(("contestant", "α", "sent again", "for each transfer"), rows)
 
-    def kill_table(self) -> page.Html:
+    def kill_table(self) -> Html:
         """What was gone of each contestant's acknowledged transfers after its server was killed."""
         rows = self.run.manifest.get("kill_checks", [])
         if not rows:
@@ -185,15 +184,15 @@ class Exhibits(
                 "note", "This run killed no server: what its durability class is worth is not measured here."
             )
         labels = {contestant.name: _name(contestant) for contestant in self.scenario.contestants}
-        return page.values_table(KILL_COLUMNS, kill_table(rows, labels), caption=kill_caption(rows))
+        return values_table(KILL_COLUMNS, kill_table(rows, labels), caption=kill_caption(rows))
 
-    def infeasible_table(self, infeasible: Sequence[tuple[str, str]]) -> page.Html:
+    def infeasible_table(self, infeasible: Sequence[tuple[str, str]]) -> Html:
         """Combinations of levels that nobody can run, each with the reason."""
-        return page.values_table(("cell", "why it cannot be run"), [list(row) for row in infeasible])
+        return values_table(("cell", "why it cannot be run"), [list(row) for row in infeasible])
 
-    def catch_up_table(self) -> page.Html:
+    def catch_up_table(self) -> Html:
         """How long each server worked on after the last acknowledgement, over all valid trials."""
-        rows: list[list[str | page.Html]] = []
+        rows: list[list[str | Html]] = []
         for contestant in self.scenario.contestants:
             seen = [row for a in self.alphas for row in self.rows(contestant.name, a) if row["valid"]]
             if seen:
@@ -205,12 +204,12 @@ class Exhibits(
                         f"{min(cpu_s):.1f} to {max(cpu_s):.1f} s",
                     ]
                 )
-        return page.values_table(("contestant", "until idle", "processor time"), rows)
+        return values_table(("contestant", "until idle", "processor time"), rows)
 
-    def refused_table(self) -> page.Html:
+    def refused_table(self) -> Html:
         return page.refused_table(self.refused)
 
-    def systems_table(self) -> page.Html:
+    def systems_table(self) -> Html:
         """Version, binary and settings of each server, as it said them, and who could not be measured."""
         rows: list[tuple[str, str, str]] = []
         for name, system in self.run.manifest["systems"].items():

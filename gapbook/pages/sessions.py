@@ -9,9 +9,9 @@ from typing import Any
 import polars as pl
 
 from gapbook import charts
+from gapbook.markup import Html, values_table
 from gapbook.method.estimate import geometric_interval, paired_ratios
 from gapbook.method.interval import format_factor
-from gapbook.pages import page
 from gapbook.pages.provenance import Pictured
 from gapbook.trial.scenario import Contestant
 
@@ -24,13 +24,13 @@ _NO_TRIAL = "not measured"
 class SessionExhibits(Pictured):
     """Tables over pairs of contestants: what is compared, the one above the line, the one below it."""
 
-    def comparisons_table(self, pairs: Sequence[Pair]) -> page.Html:
+    def comparisons_table(self, pairs: Sequence[Pair]) -> Html:
         """How many times as many transfers per second, for each pair and each alpha."""
-        rows: list[list[str | page.Html]] = []
+        rows: list[list[str | Html]] = []
         for name, over, under in pairs:
             ratios = [self.ratio(over.name, under.name, alpha) for alpha in self.alphas]
             rows.append([name, *(ratio.as_factor() if ratio else _NO_TRIAL for ratio in ratios)])
-        return page.values_table(("comparison", *(f"α = {alpha:g}" for alpha in self.alphas)), rows)
+        return values_table(("comparison", *(f"α = {alpha:g}" for alpha in self.alphas)), rows)
 
     def comparisons_chart(
         self, pairs: Sequence[Pair], published: Mapping[tuple[str, float], float] | None = None
@@ -70,10 +70,10 @@ class SessionExhibits(Pictured):
     def _by_block(self, over: Contestant, under: Contestant, alpha: float) -> dict[int, float]:
         return paired_ratios(self.values(over.name, alpha), self.values(under.name, alpha))
 
-    def sessions_table(self, pairs: Sequence[Pair]) -> page.Html:
+    def sessions_table(self, pairs: Sequence[Pair]) -> Html:
         """Each pair's ratio in each session, and how far the highest is above the lowest."""
         sessions = self._blocks_by_session()
-        rows: list[list[str | page.Html]] = []
+        rows: list[list[str | Html]] = []
         for name, over, under in pairs:
             for alpha in self.alphas:
                 ratios = self._by_block(over, under, alpha)
@@ -87,7 +87,7 @@ class SessionExhibits(Pictured):
                 cells = [f"×{format_factor(ratio)}" if ratio else _NO_TRIAL for ratio in found]
                 rows.append([f"{name}, α = {alpha:g}", *cells, apart])
         columns = ("comparison", *(f"session {number + 1}" for number in sessions), "apart")
-        return page.values_table(columns, rows)
+        return values_table(columns, rows)
 
     def _blocks_by_session(self) -> dict[int, list[int]]:
         trials = self.run.trials
@@ -96,9 +96,9 @@ class SessionExhibits(Pictured):
         grouped = trials.group_by("session").agg(pl.col("block").unique().sort()).sort("session")
         return dict(grouped.iter_rows())
 
-    def long_windows_table(self, pairs: Sequence[tuple[Contestant, Contestant]]) -> page.Html:
+    def long_windows_table(self, pairs: Sequence[tuple[Contestant, Contestant]]) -> Html:
         """Whether a short window speaks for a long one: pairs of a contestant and the same with a long window."""
-        rows: list[list[str | page.Html]] = []
+        rows: list[list[str | Html]] = []
         for short, long in pairs:
             for alpha in self.alphas:
                 rates = [self.goodput(contestant.name, alpha) for contestant in (short, long)]
@@ -115,12 +115,12 @@ class SessionExhibits(Pictured):
                 )
         windows = {f"{self.scenario.window_of(long):g} s" for _, long in pairs}
         columns = ("contestant", f"{self.scenario.window_s:g} s", ", ".join(sorted(windows)), "kept")
-        return page.values_table(columns, rows)
+        return values_table(columns, rows)
 
-    def processor_table(self) -> page.Html:
+    def processor_table(self) -> Html:
         """Microseconds of processor time that one transfer took in client, tier and server: medians over
         valid trials."""
-        rows: list[list[str | page.Html]] = []
+        rows: list[list[str | Html]] = []
         for contestant in self.scenario.contestants:
             for alpha in self.alphas:
                 valid = [row for row in self.rows(contestant.name, alpha) if row["valid"]]
@@ -128,7 +128,7 @@ class SessionExhibits(Pictured):
                 if goodput is not None:
                     parts = [_microseconds(valid, f"{part}_cpu_s") for part in ("client", "tier", "server")]
                     rows.append([f"{contestant.name}, α = {alpha:g}", f"{goodput.as_count()}/s", *parts])
-        return page.values_table(
+        return values_table(
             ("contestant", "transfers per second", "client, µs", "tier, µs", "server, µs"), rows
         )
 

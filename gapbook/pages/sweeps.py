@@ -6,6 +6,7 @@ import html
 from collections.abc import Mapping, Sequence
 
 from gapbook import charts
+from gapbook.markup import Html, values_table
 from gapbook.method.interval import Interval, format_factor
 from gapbook.model.work import REDRAW_BOTH, REDRAW_DESTINATION, AliasTable, hot_share
 from gapbook.pages import page
@@ -109,11 +110,11 @@ class LineExhibits(AnswerExhibits):
             f"of what it did, {kept[1].name} ×{format_factor(kept[0])}"
         )
 
-    def hot_key_table(self, contestants: Sequence[str]) -> page.Html:
+    def hot_key_table(self, contestants: Sequence[str]) -> Html:
         """For each exponent: the share of transfers on the hottest account, and the longest that a lock on
         it can be held at the measured goodput."""
         columns = ["α", "touch the hottest account", *(f"{name}: hold at most" for name in contestants)]
-        rows: list[list[str | page.Html]] = []
+        rows: list[list[str | Html]] = []
         for alpha in self.alphas:
             share = self._hot_share(alpha)
             cells = []
@@ -121,9 +122,9 @@ class LineExhibits(AnswerExhibits):
                 goodput = self.goodput(name, alpha)
                 cells.append(f"{1e6 / (share * goodput.estimate):,.0f} µs" if goodput else "no valid trial")
             rows.append([f"{alpha:g}", f"{share:.3%}", *cells])
-        return page.values_table(columns, rows)
+        return values_table(columns, rows)
 
-    def redraw_table(self) -> page.Html:
+    def redraw_table(self) -> Html:
         """What an exponent means by what is drawn again while both accounts are the same: how many transfers
         touch the hottest account, and how many have it as their source, which is Zipf's own share of it
         where the source is kept."""
@@ -131,14 +132,14 @@ class LineExhibits(AnswerExhibits):
         kinds[self.scenario.workload.redraw] += " (this run)"
         columns = [f"touch the hottest account, {words}" for words in kinds.values()]
         columns += ["hottest is the source, both drawn again", "hottest is the source, Zipf's own"]
-        rows: list[list[str | page.Html]] = []
+        rows: list[list[str | Html]] = []
         for alpha in self.alphas:
             table = AliasTable.zipf_cached(self.scenario.workload.accounts, alpha)
             touching = {redraw: hot_share(table, redraw) for redraw in kinds}
             # Drawn again together, the two accounts are alike: each is the hottest half as often as either.
             shares = (*touching.values(), touching[REDRAW_BOTH] / 2, float(table.probabilities()[0]))
             rows.append([f"{alpha:g}", *(f"{100 * share:.3g} %" for share in shares)])
-        return page.values_table(("α", *columns), rows)
+        return values_table(("α", *columns), rows)
 
     def answer_contention(self, over: Contestant, under: Contestant, sentence: str) -> page.Answer:
         """``{factor}`` becomes the growth of the ratio from the lowest to the highest exponent, ``{kept_over}``
@@ -168,7 +169,7 @@ class LineExhibits(AnswerExhibits):
                 if part is not None
             ),
         ]
-        return self.read_with(page.Html(text), [(over, under)], cited)
+        return self.read_with(Html(text), [(over, under)], cited)
 
     def depth_chart(self, *groups: Sequence[Contestant]) -> charts.Figure:
         """Goodput over the requests in flight: each group is one system at several depths."""
@@ -185,9 +186,9 @@ class LineExhibits(AnswerExhibits):
             log_x=True,
         )
 
-    def best_table(self, over: Sequence[Contestant], under: Sequence[Contestant]) -> page.Html:
+    def best_table(self, over: Sequence[Contestant], under: Sequence[Contestant]) -> Html:
         """The ratio of two systems, each at the depth at which its own goodput was highest."""
-        rows: list[list[str | page.Html]] = []
+        rows: list[list[str | Html]] = []
         for alpha in self.alphas:
             best = [self._best(group, alpha) for group in (over, under)]
             if best[0] is None or best[1] is None:
@@ -200,7 +201,7 @@ class LineExhibits(AnswerExhibits):
                 if c is not None and (goodput := self.goodput(c.name, alpha)) is not None
             ]
             rows.append([f"{alpha:g}", *described, ratio.as_factor() if ratio else "no block holds both"])
-        return page.values_table(
+        return values_table(
             ("α", over[0].system_label, under[0].system_label, "ratio, each at its best"), rows
         )
 

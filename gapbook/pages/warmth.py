@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gapbook.markup import Html, values_table
 from gapbook.method.interval import format_factor
 from gapbook.method.warmth import Warmth
 from gapbook.pages import page
@@ -20,7 +21,7 @@ _COLUMNS = (
 class WarmthExhibits(Pictured):
     """What a reader needs to see that no window was opened on something cold."""
 
-    def warmth_table(self) -> page.Html:
+    def warmth_table(self) -> Html:
         """Each contestant's way to its rate, over all valid trials, and all of them together."""
         scenario, together = self.scenario, self.warmth()
         if together == Warmth((), None):
@@ -30,10 +31,10 @@ class WarmthExhibits(Pictured):
                 f"windows of {scenario.window_s:g} s hold too few whole seconds. What runs in Node takes seconds "
                 "to reach its rate, and may be understated here.",
             )
-        rows: list[list[str | page.Html]] = []
+        rows: list[list[str | Html]] = []
         named = [(contestant.name, self.warmth(contestant.name)) for contestant in scenario.contestants]
         for name, warmth in [*named, ("all together", together)]:
             approach = " · ".join(format_factor(rate) for rate in warmth.approach if rate > 0)
             rise = warmth.rise.as_factor() if warmth.rise else "–"
             rows.append([name, approach or "–", rise, warmth.reading])
-        return page.values_table(_COLUMNS, rows)
+        return values_table(_COLUMNS, rows)

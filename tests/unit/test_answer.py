@@ -12,7 +12,7 @@ import pytest
 
 from gapbook.book.build import chapters
 from gapbook.charts import Gate
-from gapbook.pages import page
+from gapbook.markup import Html
 from gapbook.pages.results import Exhibits, _gate_cell
 from gapbook.record.run import published_folder
 from tests.unit import stored_runs as runs
@@ -61,9 +61,9 @@ def test_each_page_cites_what_its_first_screen_answers(
     screens: list[dict[str, Any]] = []
     first_screen = Exhibits.first_screen
 
-    def shown(self: Exhibits, **parts: Any) -> page.Html:
+    def shown(self: Exhibits, **parts: Any) -> Html:
         screens.append(parts | {"html": first_screen(self, **parts).html})
-        return page.Html("")
+        return Html("")
 
     monkeypatch.setattr(Exhibits, "first_screen", shown)
     execute(chapter, {"source": "published"}, until="found.first_screen(")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from gapbook.markup import values_table
 from gapbook.pages.kills import KILL_COLUMNS, kill_caption, kill_table
-from gapbook.pages.page import values_table
 from gapbook.record.durability import Durability
 from gapbook.record.losses import verdict_of
 

@@ -8,8 +8,9 @@ import re
 
 import pytest
 
+from gapbook.markup import Html, values_table
 from gapbook.pages import page
-from gapbook.pages.page import Download, Html, Input
+from gapbook.pages.page import Download, Input
 
 HOSTILE = "<script>alert('1')</script>"
 
@@ -62,13 +63,11 @@ def test_rerun_choice_that_is_not_offered_is_refused() -> None:
 
 
 def test_table_aligns_numbers_and_refuses_ragged_rows() -> None:
-    table = page.values_table(
-        ("system", "goodput"), [("Postgres", "64,600 [63,100–66,200]"), ("n/a", "–")]
-    ).html
+    table = values_table(("system", "goodput"), [("Postgres", "64,600 [63,100–66,200]"), ("n/a", "–")]).html
     assert '<td class="gb-num">64,600 [63,100–66,200]</td>' in table
     assert "<td>Postgres</td>" in table
     with pytest.raises(ValueError, match="1 cells for 2 columns"):
-        page.values_table(("a", "b"), [("1",)])
+        values_table(("a", "b"), [("1",)])
 
 
 def test_no_refused_trial_is_said() -> None:

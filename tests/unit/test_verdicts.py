@@ -20,9 +20,8 @@ from gapbook.claims.claim import NOTE, Claim, claim, claims
 from gapbook.claims.verdicts import RULES, Judgement, judge, judge_all
 from gapbook.errors import ParameterError
 from gapbook.method.findings import Findings
-from gapbook.pages import page
-from gapbook.pages.page import RegisterRow
 from gapbook.pages.register import Register
+from gapbook.pages.register_table import RegisterRow, register
 from gapbook.paths import CHECKOUT
 from gapbook.record.run import latest_published
 
@@ -333,13 +332,13 @@ def test_rows_are_escaped_whole_without_a_script_and_of_a_known_verdict() -> Non
     row = RegisterRow(
         hostile, "refuted", hostile, hostile, hostile, [hostile], hostile, [hostile], (hostile, hostile)
     )
-    table = page.register([row], {"refuted": "Refuted"}).html
+    table = register([row], {"refuted": "Refuted"}).html
     assert "<script" not in table
     assert html.escape(hostile) in table
     assert "<tr hidden" not in table
     assert '<div class="gb-filter" hidden>' in table
     with pytest.raises(ValueError, match="none of confirmed"):
-        page.register([row], {"confirmed": "Confirmed"})
+        register([row], {"confirmed": "Confirmed"})
 
 
 def test_facts_in_the_prose_are_plain(monkeypatch: pytest.MonkeyPatch) -> None:
