@@ -10,7 +10,7 @@ from gapbook.deploy.stack import ServerChoice
 from gapbook.errors import GapbookError, ParameterError, SetupError
 from gapbook.method.findings import scenario_of
 from gapbook.model.plan import make_plan
-from gapbook.pages.results import Exhibits
+from gapbook.pages.results import Results
 from gapbook.parameters import PARAMETERS, check_parameters
 from gapbook.record.durability import Durability
 from gapbook.record.run import Run
@@ -80,7 +80,7 @@ class Chapter:
         *contestants: Contestant,
         varies: Sequence[str] = (),
         trials_per_block: Mapping[str, float] | None = None,
-    ) -> Exhibits:
+    ) -> Results:
         """Obtain the run of these contestants (those that the parameters select), live or stored.
 
         A contestant of a server version that is not on this machine is left out, and the run says so.
@@ -114,7 +114,7 @@ class Chapter:
             trials_per_block=trials_per_block,
             parameters=_recorded(given),
         )
-        return Exhibits(run, self.name, _stated(run, scenario, given, trials_per_block))
+        return Results(run, self.name, _stated(run, scenario, given, trials_per_block))
 
 
 def _say_absent(choices: Mapping[str, ServerChoice], scenario: Scenario) -> dict[str, str]:

@@ -13,12 +13,12 @@ from gapbook.method.findings import named_versions
 from gapbook.method.interval import Interval
 from gapbook.model.work import AliasTable, hot_share
 from gapbook.pages import page
-from gapbook.pages.provenance import Pictured
+from gapbook.pages.provenance import FindingsWithProvenance
 from gapbook.pages.register import verdict_words
 from gapbook.record.losses import ObservedLoss
 from gapbook.trial.scenario import Contestant
 
-__all__ = ["AnswerExhibits", "Compared"]
+__all__ = ["AnswerResults", "Compared"]
 
 Compared = tuple[str, Contestant, Contestant]
 _SENTENCE = "{over} committed {ratios} as many transfers per second as {under}."
@@ -26,7 +26,7 @@ _FEW_FRAC = 0.1
 _LEAST_TOLD_S = 0.01
 
 
-class AnswerExhibits(Pictured):
+class AnswerResults(FindingsWithProvenance):
     """What a run says about a question. A number in an answer can be cited, and nothing else can."""
 
     def claim_line(self, claim_id: str) -> Html:
@@ -57,7 +57,7 @@ class AnswerExhibits(Pictured):
         times the transfers per second of ``under`` those of ``over`` are, at the lowest and the highest alpha.
         What the run does not answer is said last, each once.
         """
-        told = [self._told(*one) for one in compared]
+        told = [self._compared(*one) for one in compared]
         answered = [(over, under) for one, (_, over, under) in zip(told, compared, strict=True) if one.cited]
         cited = [number for one in told for number in one.cited]
         sentences = dict.fromkeys(one.html for one in sorted(told, key=lambda one: not one.cited))
@@ -78,7 +78,7 @@ class AnswerExhibits(Pictured):
         notes = html.escape(" ".join(filter(None, after)))
         return page.answer(Html(f'{text.html} <span class="gb-gloss">{notes}</span>'), cited)
 
-    def _told(self, sentence: str, over: Contestant, under: Contestant) -> page.Answer:
+    def _compared(self, sentence: str, over: Contestant, under: Contestant) -> page.Answer:
         parts, cited = [], []
         for alpha in dict.fromkeys((self.alphas[0], self.alphas[-1])):
             ratio = self.ratio(over.name, under.name, alpha)

@@ -1,4 +1,4 @@
-"""Exhibits of calibration: what was measured of plants whose truth is known."""
+"""Calibration: what was measured of plants whose truth is known."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from gapbook.method.factors import Factor, decompose
 from gapbook.method.interval import Interval, format_count, format_factor
 from gapbook.model.plant import Knobs, counted_bounds_per_s, true_goodput_per_s
 from gapbook.pages import page
-from gapbook.pages.provenance import Pictured
+from gapbook.pages.provenance import FindingsWithProvenance
 from gapbook.record.histograms import decode_histogram
 from gapbook.trial.scenario import Contestant
 
-__all__ = ["CalibrationExhibits", "counted_bounds_of", "coverage_table", "true_goodput_of"]
+__all__ = ["CalibrationResults", "counted_bounds_of", "coverage_table", "true_goodput_of"]
 
 _TAIL_PERCENTILE = 99.0
 
 
-class CalibrationExhibits(Pictured):
+class CalibrationResults(FindingsWithProvenance):
     """Measured beside true, for contestants of the system ``plant``."""
 
     def answer_calibration(

@@ -1,4 +1,4 @@
-"""Exhibits of the factor lattice: shares, effects in every state, interactions, what a core is worth."""
+"""The factor lattice: shares, effects in every state, interactions, what a core is worth."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from gapbook.method.factors import Decomposition, Factor, Share
 from gapbook.method.holm import holm
 from gapbook.method.interval import Interval, format_factor
 from gapbook.pages import page
-from gapbook.pages.answer import AnswerExhibits
+from gapbook.pages.answer import AnswerResults
 
-__all__ = ["LatticeExhibits", "order_range_words"]
+__all__ = ["FactorResults", "order_range_words"]
 
 _SHOWN_INTERACTIONS = 8
 
 
-class LatticeExhibits(AnswerExhibits):
+class FactorResults(AnswerResults):
     """What differs, by how much, and in which state of the rest."""
 
     def answer_factors(self, factors: Sequence[Factor], sentence: str) -> page.Answer:

@@ -1,4 +1,4 @@
-"""Exhibits of flawed counting: what a published benchmark's rule would have printed of our own trials."""
+"""Flawed counting: what a published benchmark's rule would have printed of our own trials."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any
 from gapbook.markup import Html, values_table
 from gapbook.method.interval import format_count, format_factor
 from gapbook.pages import page
-from gapbook.pages.provenance import Pictured
+from gapbook.pages.provenance import FindingsWithProvenance
 from gapbook.trial.scenario import Contestant
 
-__all__ = ["UNWRITTEN_COLUMNS", "FlawExhibits", "unwritten_cells"]
+__all__ = ["UNWRITTEN_COLUMNS", "FlawResults", "unwritten_cells"]
 
 _COLUMNS = ("flaw", "with it", "without it", "with ÷ without", "our verdict on those trials")
 UNWRITTEN_COLUMNS = (
@@ -34,7 +34,7 @@ _COUNTED = {
 }
 
 
-class FlawExhibits(Pictured):
+class FlawResults(FindingsWithProvenance):
     """Numbers with a defect beside the same trials' numbers without it."""
 
     def flaws_table(self, alpha: float) -> Html:
@@ -53,8 +53,8 @@ class FlawExhibits(Pictured):
                 rows.append(
                     [
                         f"{contestant.name}: {flaw}",
-                        _told(flawed, flaw),
-                        _told(honest, flaw),
+                        _with_unit(flawed, flaw),
+                        _with_unit(honest, flaw),
                         f"×{format_factor(flawed / honest)}" if honest > 0 and flawed > 0 else "–",
                         _judged(seen),
                     ]
@@ -151,7 +151,7 @@ def _counted(contestant: Contestant, what: str, rows: Sequence[dict[str, Any]]) 
         flaw = str(contestant.flaws[0]["name"])
         pairs = [pair for row in rows if (pair := _numbers(flaw, row)) is not None]
         values = [pair[what == "without"] for pair in pairs]
-        return _told(statistics.median(values), flaw) if values else None
+        return _with_unit(statistics.median(values), flaw) if values else None
     if not rows:
         return None
     if what == "written":
@@ -178,7 +178,7 @@ def _numbers(flaw: str, row: Mapping[str, Any]) -> tuple[float, float] | None:
     return float(found["transactions_per_s"]), float(row["goodput_per_s"])
 
 
-def _told(value: float, flaw: str) -> str:
+def _with_unit(value: float, flaw: str) -> str:
     if flaw == "median-of-per-second-p99":
         return f"p99 {value:,.1f} ms"
     if flaw == "replayed-pairs":

@@ -5,10 +5,10 @@ from __future__ import annotations
 from gapbook import charts
 from gapbook.method.findings import Findings
 
-__all__ = ["Pictured"]
+__all__ = ["FindingsWithProvenance"]
 
 
-class Pictured(Findings):
+class FindingsWithProvenance(Findings):
     """Findings whose charts carry method and run."""
 
     @property

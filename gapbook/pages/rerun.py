@@ -7,11 +7,11 @@ from typing import Any
 
 from gapbook.markup import Html
 from gapbook.pages import page
-from gapbook.pages.provenance import Pictured
+from gapbook.pages.provenance import FindingsWithProvenance
 from gapbook.parameters import PARAMETERS
 from gapbook.record.run import Run
 
-__all__ = ["RerunExhibits", "assigned"]
+__all__ = ["RerunResults", "assigned"]
 
 _LABELS = {
     "alpha": "α",
@@ -22,7 +22,7 @@ _LABELS = {
 }
 
 
-class RerunExhibits(Pictured):
+class RerunResults(FindingsWithProvenance):
     """What a reader types to repeat the run of a page."""
 
     def __init__(self, run: Run, chapter: str, stated: Mapping[str, Any] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Exhibits: the findings of a run as charts, panels and sentences of a page."""
+"""The results of a run: its findings as charts, panels and sentences of a page."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ from gapbook.method.findings import VERDICT_BAND_FRAC
 from gapbook.method.interval import Interval, format_count, format_factor
 from gapbook.method.warmth import RISE_FRAC
 from gapbook.pages import page
-from gapbook.pages.calibration import CalibrationExhibits
-from gapbook.pages.factors import LatticeExhibits, order_range_words
-from gapbook.pages.flaws import FlawExhibits
+from gapbook.pages.calibration import CalibrationResults
+from gapbook.pages.factors import FactorResults, order_range_words
+from gapbook.pages.flaws import FlawResults
 from gapbook.pages.kills import KILL_COLUMNS, kill_caption, kill_table
-from gapbook.pages.rerun import RerunExhibits
-from gapbook.pages.sessions import SessionExhibits
-from gapbook.pages.sweeps import LineExhibits
-from gapbook.pages.warmth import WarmthExhibits
+from gapbook.pages.rerun import RerunResults
+from gapbook.pages.sessions import SessionResults
+from gapbook.pages.sweeps import SweepResults
+from gapbook.pages.warmth import WarmthResults
 from gapbook.paths import CHECKOUT
 from gapbook.record.run import Run
 from gapbook.trial.scenario import Contestant
 
-__all__ = ["Exhibits"]
+__all__ = ["Results"]
 
 _REASON_CHARACTERS = 120
 
 
-class Exhibits(
-    CalibrationExhibits,
-    FlawExhibits,
-    LatticeExhibits,
-    LineExhibits,
-    RerunExhibits,
-    SessionExhibits,
-    WarmthExhibits,
+class Results(
+    CalibrationResults,
+    FlawResults,
+    FactorResults,
+    SweepResults,
+    RerunResults,
+    SessionResults,
+    WarmthResults,
 ):
     """What a notebook displays. Every number in it is computed from the run's record."""
 

@@ -1,4 +1,4 @@
-"""Exhibits of what one figure hides: several comparisons at once, sessions apart, long windows, processor time."""
+"""What one figure hides: several comparisons at once, sessions apart, long windows, processor time."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from gapbook import charts
 from gapbook.markup import Html, values_table
 from gapbook.method.estimate import geometric_interval, paired_ratios
 from gapbook.method.interval import format_factor
-from gapbook.pages.provenance import Pictured
+from gapbook.pages.provenance import FindingsWithProvenance
 from gapbook.trial.scenario import Contestant
 
-__all__ = ["SessionExhibits"]
+__all__ = ["SessionResults"]
 
 Pair = tuple[str, Contestant, Contestant]
 _NO_TRIAL = "not measured"
 
 
-class SessionExhibits(Pictured):
+class SessionResults(FindingsWithProvenance):
     """Tables over pairs of contestants: what is compared, the one above the line, the one below it."""
 
     def comparisons_table(self, pairs: Sequence[Pair]) -> Html:

@@ -1,4 +1,4 @@
-"""Exhibits over something that is turned: contention, distance, depth."""
+"""Sweeps of one treatment: contention, distance, depth."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from gapbook.markup import Html, values_table
 from gapbook.method.interval import Interval, format_factor
 from gapbook.model.work import REDRAW_BOTH, REDRAW_DESTINATION, AliasTable, hot_share
 from gapbook.pages import page
-from gapbook.pages.answer import AnswerExhibits
+from gapbook.pages.answer import AnswerResults
 from gapbook.trial.scenario import Contestant
 
-__all__ = ["LineExhibits"]
+__all__ = ["SweepResults"]
 
 _CEILING_DRAWN_BELOW = 7.0
 
 
-class LineExhibits(AnswerExhibits):
+class SweepResults(AnswerResults):
     """Lines and tables over the places at which a run was measured."""
 
     def lines_chart(

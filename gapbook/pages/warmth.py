@@ -1,4 +1,4 @@
-"""Exhibits of warm-up: how each contestant came to the rate that was measured."""
+"""Warm-up: how each contestant came to the rate that was measured."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from gapbook.markup import Html, values_table
 from gapbook.method.interval import format_factor
 from gapbook.method.warmth import Warmth
 from gapbook.pages import page
-from gapbook.pages.provenance import Pictured
+from gapbook.pages.provenance import FindingsWithProvenance
 
-__all__ = ["WarmthExhibits"]
+__all__ = ["WarmthResults"]
 
 _COLUMNS = (
     "contestant",
@@ -18,7 +18,7 @@ _COLUMNS = (
 )
 
 
-class WarmthExhibits(Pictured):
+class WarmthResults(FindingsWithProvenance):
     """What a reader needs to see that no window was opened on something cold."""
 
     def warmth_table(self) -> Html:

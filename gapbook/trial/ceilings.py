@@ -47,23 +47,23 @@ class Ceilings:
 
         ``stack`` is the server that the contestant calls: its protocol is the null server's.
         """
-        told = _told(contestant, stack)
-        key = ceiling_key(contestant, told)
+        options = _client_options(contestant, stack)
+        key = ceiling_key(contestant, options)
         for row in self.kept:
             if (row["block"], row["key"]) == (block, key):
                 return None if row["rate_per_s"] is None else float(row["rate_per_s"])
-        rate_per_s = self._measured(contestant, told, key)
+        rate_per_s = self._measured(contestant, options, key)
         self.kept.append({"block": block, "key": key, "rate_per_s": rate_per_s})
         self.keep()
         return rate_per_s
 
-    def _measured(self, contestant: Contestant, told: Mapping[str, Any], key: str) -> float | None:
+    def _measured(self, contestant: Contestant, options: Mapping[str, Any], key: str) -> float | None:
         try:
             return measure_ceiling(
                 self.deployment,
                 contestant.load_client,
                 contestant.protocol,
-                endpoint=told,
+                endpoint=options,
                 connections=self.scenario.connections,
                 in_flight=contestant.in_flight,
                 warmup_s=self.scenario.warmup_s,
@@ -81,13 +81,13 @@ def median_ceilings(kept: Sequence[Mapping[str, Any]]) -> dict[str, float | None
     return {key: statistics.median(found) if found else None for key, found in rates.items()}
 
 
-def ceiling_key(contestant: Contestant, told: Mapping[str, Any]) -> str:
+def ceiling_key(contestant: Contestant, options: Mapping[str, Any]) -> str:
     """``rust/postgres/mode=procedure/64``: contestants of one key have one ceiling."""
-    words = "".join(f"/{key}={value}" for key, value in sorted(told.items()))
+    words = "".join(f"/{key}={value}" for key, value in sorted(options.items()))
     return f"{contestant.client}/{contestant.protocol}{words}/{contestant.in_flight}"
 
 
-def _told(contestant: Contestant, stack: Stack) -> dict[str, Any]:
+def _client_options(contestant: Contestant, stack: Stack) -> dict[str, Any]:
     """What the client is told besides the address: nothing where it calls a tier."""
     if contestant.module.is_process(contestant.tier):
         return {}

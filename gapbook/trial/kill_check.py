@@ -28,7 +28,7 @@ from gapbook.record.durability import Durability
 from gapbook.record.losses import KILL_ALPHA, verdict_of
 from gapbook.trial.lost_writes import IssuedWork, issued_work, surviving_prefixes
 from gapbook.trial.scenario import Contestant, Scenario
-from gapbook.trial.target import reached
+from gapbook.trial.target import target_of
 
 __all__ = ["kill_check", "oldest_age_s"]
 
@@ -138,14 +138,14 @@ class _Check:
     # --- load and kill ------------------------------------------------------------------------
     def _load_until_killed(self) -> dict[str, Any] | None:
         """The client's report; None when it was the client that had to be killed."""
-        with reached(
+        with target_of(
             self.contestant, self.stack.endpoint(), self.deployment, pool_size=self.scenario.connections
-        ) as way:
-            configuration = self._configuration(way.endpoint)
+        ) as target:
+            configuration = self._configuration(target.endpoint)
             if self.stack.processes():
                 return self._loaded(configuration, self.stack.kill)
-            if way.processes:
-                return self._loaded(configuration, lambda: _kill_tree(way.processes[0].pid))
+            if target.processes:
+                return self._loaded(configuration, lambda: _kill_tree(target.processes[0].pid))
             self._kill_with_client(configuration)
             return None
 

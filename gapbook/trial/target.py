@@ -1,4 +1,4 @@
-"""The way from a load client to a system: the client calls the system itself, or a tier in front of it."""
+"""What a load client calls: the system itself, or a tier that is started in front of it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 from gapbook.deploy.deployment import Deployment, Process
 from gapbook.trial.scenario import Contestant
 
-__all__ = ["Way", "reached"]
+__all__ = ["Target", "target_of"]
 
 
 @dataclass(frozen=True)
-class Way:
+class Target:
     """What the client calls, the processes of the tier, and what the tier says of itself."""
 
     endpoint: dict[str, Any]
@@ -23,9 +23,9 @@ class Way:
 
 
 @contextmanager
-def reached(
+def target_of(
     contestant: Contestant, stack_endpoint: Mapping[str, Any], deployment: Deployment, *, pool_size: int
-) -> Iterator[Way]:
+) -> Iterator[Target]:
     """Start the tier of a contestant, if it has one, in front of the stack's endpoint; end it afterwards."""
     module = contestant.module
     tier = module.start_tier(
@@ -37,10 +37,10 @@ def reached(
         max_retries=contestant.max_retries,
     )
     if tier is None:
-        yield Way(module.client_endpoint(contestant.access, stack_endpoint))
+        yield Target(module.client_endpoint(contestant.access, stack_endpoint))
         return
     try:
-        yield Way(
+        yield Target(
             tier.endpoint, (tier.process,), {f"tier: {key}": value for key, value in tier.settings.items()}
         )
     finally:

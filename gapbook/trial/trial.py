@@ -27,8 +27,8 @@ from gapbook.trial import gates
 from gapbook.trial.audit import Audit, reconcile
 from gapbook.trial.backlog import Backlog, wait_until_idle
 from gapbook.trial.scenario import Contestant, Scenario
-from gapbook.trial.target import reached
-from gapbook.trial.window_cpu import Edges, WindowCpu
+from gapbook.trial.target import target_of
+from gapbook.trial.window_cpu import WindowCpu, WindowSampler
 
 __all__ = ["PERCENTILES", "run_trial"]
 
@@ -116,13 +116,13 @@ def _load(
     metric_before = stack.metric_transactions()
     with (
         _delayed(contestant, stack, deployment) as (stack_endpoint, proxies),
-        reached(contestant, stack_endpoint, deployment, pool_size=scenario.connections) as way,
+        target_of(contestant, stack_endpoint, deployment, pool_size=scenario.connections) as target,
     ):
-        between = [process.pid for process in (*proxies, *way.processes)]
+        between = [process.pid for process in (*proxies, *target.processes)]
         server_roots = [process.pid for process in stack.processes()]
-        edges = Edges(None if stack.context.choice.endpoint else server_roots, between)
-        configuration = _configuration(planned, scenario, contestant, way.endpoint, table, tables)
-        with _killer(stack, contestant, scenario.window_of(contestant), edges.on_event) as on_event:
+        sampler = WindowSampler(None if stack.context.choice.endpoint else server_roots, between)
+        configuration = _configuration(planned, scenario, contestant, target.endpoint, table, tables)
+        with _killer(stack, contestant, scenario.window_of(contestant), sampler.on_event) as on_event:
             report = ClientRun(contestant.load_client, configuration, on_event).run(deployment)
         on_report(report)
         backlog = wait_until_idle(stack, (proven.max_ms or 0.0) / 1000)
@@ -140,13 +140,15 @@ def _load(
         initial_balance=initial_balance,
         replayed_batch=next((f["batch"] for f in contestant.flaws if f["name"] == _REPLAYED), None),
     )
-    settings |= way.settings
+    settings |= target.settings
     for what in ("engine", "agreed"):
         settings |= {f"{what}: {key}": str(value) for key, value in report.get(what, {}).items()}
     metric = stack.metric_transactions()
     grown = stack.log_bytes() - log_before
     counted = None if metric is None or metric_before is None else metric - metric_before
-    return _Loaded(settings, proven, report, edges.window_cpu(), backlog, memory_bytes, grown, audit, counted)
+    return _Loaded(
+        settings, proven, report, sampler.window_cpu(), backlog, memory_bytes, grown, audit, counted
+    )
 
 
 def _configuration(

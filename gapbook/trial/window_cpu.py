@@ -10,7 +10,7 @@ from typing import Any
 
 from gapbook.deploy.usage import cpu_s, machine_cpu
 
-__all__ = ["Edges", "WindowCpu"]
+__all__ = ["WindowCpu", "WindowSampler"]
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class WindowCpu:
 
 
 @dataclass
-class Edges:
+class WindowSampler:
     """Samples taken at ``window_start`` and ``window_end``.
 
     ``server_roots`` is empty for an engine inside its client or tier, whose CPU is theirs, and None for

@@ -13,12 +13,12 @@ import pytest
 from gapbook.book.build import chapters
 from gapbook.charts import Gate
 from gapbook.markup import Html
-from gapbook.pages.results import Exhibits, _gate_cell
+from gapbook.pages.results import Results, _gate_cell
 from gapbook.record.run import published_folder
 from tests.unit import stored_runs as runs
 from tests.unit.stored_runs import DRIZZLE, PROCEDURE, SPACETIMEDB, SQL
 from tests.unit.test_rerun import execute
-from tests.unit.test_results import EXHIBITS, FACTORS
+from tests.unit.test_results import FACTORS, RESULTS
 
 _NUMBER = re.compile(r'<strong class="gb-number">([^<]*)</strong>')
 
@@ -33,16 +33,16 @@ def answered(answer: str) -> list[list[str]]:
 
 
 @pytest.fixture(name="whole", scope="module")
-def _whole(tmp_path_factory: pytest.TempPathFactory) -> Exhibits:
+def _whole(tmp_path_factory: pytest.TempPathFactory) -> Results:
     folder = tmp_path_factory.mktemp("runs") / runs.CHAPTER
     # No label: beyond a residual, cells of which a client is the limit are left out.
     rows = [runs.valid(planned, labels=[]) for planned in runs.planned_trials(3)]
-    return Exhibits(runs.store(folder, rows), runs.CHAPTER)
+    return Results(runs.store(folder, rows), runs.CHAPTER)
 
 
-@pytest.mark.parametrize("name", sorted(name for name in EXHIBITS if name.startswith("answer")))
-def test_what_is_cited_is_what_is_answered(whole: Exhibits, name: str) -> None:
-    answer = EXHIBITS[name](whole)
+@pytest.mark.parametrize("name", sorted(name for name in RESULTS if name.startswith("answer")))
+def test_what_is_cited_is_what_is_answered(whole: Results, name: str) -> None:
+    answer = RESULTS[name](whole)
     assert answer.cited
     assert sorted(answered(answer.html)) == sorted(digits(one.value) for one in answer.cited)
     panel = html.unescape(whole.cite_panel(answer).html)
@@ -56,16 +56,16 @@ def test_each_page_cites_what_its_first_screen_answers(
 ) -> None:
     if not any(published_folder(chapter).glob("*/manifest.json")):
         pytest.skip(f"{chapter} has no published run")
-    monkeypatch.setattr(Exhibits, "glue", lambda self, **more: None)
+    monkeypatch.setattr(Results, "glue", lambda self, **more: None)
     monkeypatch.setattr("gapbook.pages.results.pictures_folder", lambda run_id: tmp_path)
     screens: list[dict[str, Any]] = []
-    first_screen = Exhibits.first_screen
+    first_screen = Results.first_screen
 
-    def shown(self: Exhibits, **parts: Any) -> Html:
+    def shown(self: Results, **parts: Any) -> Html:
         screens.append(parts | {"html": first_screen(self, **parts).html})
         return Html("")
 
-    monkeypatch.setattr(Exhibits, "first_screen", shown)
+    monkeypatch.setattr(Results, "first_screen", shown)
     execute(chapter, {"source": "published"}, until="found.first_screen(")
     (screen,) = screens
     cited = [digits(one.value) for one in screen["answer"].cited]
@@ -75,7 +75,7 @@ def test_each_page_cites_what_its_first_screen_answers(
         assert one.value in html.unescape(screen["html"].split('id="cite"')[1])
 
 
-def test_an_answer_names_systems_with_versions_and_what_an_exponent_means(whole: Exhibits) -> None:
+def test_an_answer_names_systems_with_versions_and_what_an_exponent_means(whole: Results) -> None:
     text = html.unescape(whole.answer_ratio(SPACETIMEDB, DRIZZLE).html)
     assert "SpacetimeDB 1.0 committed" in text
     assert "times [" in text
@@ -103,7 +103,7 @@ def kills(contestant: str, lost: int, verdict: str) -> dict[str, Any]:
 def test_a_refuted_class_is_told_in_the_answer_and_not_called_equal(tmp_path: Path) -> None:
     checks = [kills("drizzle", 0, "kept"), kills("spacetimedb", 2071, "lost more than its class allows")]
     run = runs.store(tmp_path / runs.CHAPTER, runs.whole(), kill_checks=checks)
-    text = html.unescape(Exhibits(run, runs.CHAPTER).answer_ratio(SPACETIMEDB, DRIZZLE).html)
+    text = html.unescape(Results(run, runs.CHAPTER).answer_ratio(SPACETIMEDB, DRIZZLE).html)
     assert "SpacetimeDB 1.0 lost 2,071 acknowledged transfers, 2.07 s of work" in text
     assert "the promises are not equal" in text
 
@@ -121,7 +121,7 @@ def test_kept_is_said_only_where_every_kill_of_both_was_resolved_and_took_nothin
         "one lost": [*kept, kills("procedure", 3, "lost 3 (within its class)")],
     }.items():
         run = runs.store(tmp_path / name / runs.CHAPTER, runs.whole(), kill_checks=checks)
-        answer = Exhibits(run, runs.CHAPTER).answer_ratio(PROCEDURE, DRIZZLE).html
+        answer = Results(run, runs.CHAPTER).answer_ratio(PROCEDURE, DRIZZLE).html
         told[name] = html.unescape(answer)
         assert ("kept in every kill" in told[name]) is (name == "kept")
     for name in ("one not killed", "one unresolved"):
@@ -159,15 +159,15 @@ def test_a_loss_is_told_with_its_class_where_the_classes_differ(tmp_path: Path) 
 
 
 def test_an_answer_without_a_number_says_so_and_cites_nothing(tmp_path: Path) -> None:
-    found = Exhibits(runs.store(tmp_path / runs.CHAPTER, runs.nothing_valid()), runs.CHAPTER)
+    found = Results(runs.store(tmp_path / runs.CHAPTER, runs.nothing_valid()), runs.CHAPTER)
     for name in ("answer_ratio", "answer_contention", "answer_factors"):
-        answer = EXHIBITS[name](found)
+        answer = RESULTS[name](found)
         assert "Not answered by this run" in answer.html
         assert answer.cited == ()
         assert answered(answer.html) == []
 
 
-def test_what_a_run_never_planned_is_said_last_and_once(whole: Exhibits) -> None:
+def test_what_a_run_never_planned_is_said_last_and_once(whole: Results) -> None:
     newer = replace(SPACETIMEDB, name="newer", version="2.8.3")
     sentence = "{over} committed {ratios} as many as {under}."
     answer = whole.answer(
@@ -179,7 +179,7 @@ def test_what_a_run_never_planned_is_said_last_and_once(whole: Exhibits) -> None
     assert len(answer.cited) == 2
 
 
-def test_a_residual_is_never_told_without_its_range_over_orders(whole: Exhibits) -> None:
+def test_a_residual_is_never_told_without_its_range_over_orders(whole: Results) -> None:
     text = whole.answer_factors(FACTORS, "{residual}").html
     assert len(re.findall(r"\(×[\d.]+ to ×[\d.]+ by order\)", text)) == len(answered(text)) > 0
     titles = [whole.waterfall(FACTORS, alpha).title for alpha in whole.alphas]
@@ -193,7 +193,7 @@ def test_a_gap_that_is_not_the_ratio_of_tables_says_why(tmp_path: Path) -> None:
         row["goodput_per_s"] *= (1 + row["block"]) * (1 + row["block"] * (row["contestant"] == "sql"))
         if (row["contestant"], row["block"]) == ("drizzle", 3):
             row |= {"valid": False, "refused_because": "quiet machine: 40 % by others"}
-    found = Exhibits(runs.store(tmp_path / runs.CHAPTER, rows), runs.CHAPTER)
+    found = Results(runs.store(tmp_path / runs.CHAPTER, rows), runs.CHAPTER)
     parts = found.decompose(FACTORS, 1.5)
     start, end = found.end(FACTORS, "before"), found.end(FACTORS, "after")
     assert parts is not None
@@ -235,7 +235,7 @@ def test_servers_say_how_they_were_built_and_who_is_absent(tmp_path: Path) -> No
         systems={"spacetimedb 2.8.3": system},
         absent={"spacetimedb-3": "no binary <of it>"},
     )
-    table = Exhibits(run, runs.CHAPTER).systems_table().html
+    table = Results(run, runs.CHAPTER).systems_table().html
     for text in ("cargo build", "spacetimedb-3", "not measured here", "no binary &lt;of it&gt;", "16384"):
         assert text in table
     assert "gb-num" not in table

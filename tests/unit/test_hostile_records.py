@@ -22,7 +22,7 @@ import polars as pl
 import pytest
 
 from gapbook.errors import RecordError
-from gapbook.pages.results import Exhibits
+from gapbook.pages.results import Results
 from gapbook.paths import CHECKOUT
 from gapbook.record.run import canonical, latest_published, load_run, run_id_of
 
@@ -218,7 +218,7 @@ _FILES: list[tuple[str, Harm]] = [
 # --- the page ---------------------------------------------------------------------------------
 def _render(folder: Path, chapter: str) -> list[str]:
     """What a chapter's page shows of any run: the same calls, for whichever contestants there are."""
-    shown = Exhibits(load_run(folder), chapter)
+    shown = Results(load_run(folder), chapter)
     everyone = shown.scenario.contestants
     over, under, alpha = everyone[-1], everyone[0], shown.alphas[0]
     return [
@@ -294,7 +294,7 @@ def test_a_name_that_is_markup_is_text_on_page_and_chart(tmp_path: Path) -> None
     manifest = json.loads(text.replace(json.dumps(name), json.dumps(_MARKUP)))
     _rewrite(lambda table: table.with_columns(pl.col("contestant").replace(name, _MARKUP)))(folder, manifest)
     sealed = _seal(folder, manifest)
-    shown = Exhibits(load_run(sealed), _BASES[0])
+    shown = Results(load_run(sealed), _BASES[0])
     charts = [shown.contestants_chart({}), shown.gates_chart()]
     texts = [*_render(sealed, _BASES[0])[1:], *(chart.html for chart in charts)]
     assert not [text for text in texts if _MARKUP[:8] in text]

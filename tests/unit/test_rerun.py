@@ -17,7 +17,7 @@ from gapbook import chapter
 from gapbook.book.build import chapters
 from gapbook.load.client import Client
 from gapbook.pages.rerun import assigned
-from gapbook.pages.results import Exhibits
+from gapbook.pages.results import Results
 from gapbook.parameters import check_parameters, parse_assignment
 from gapbook.paths import CHECKOUT
 from gapbook.record.run import published_folder
@@ -45,7 +45,7 @@ def execute(chapter: str, given: Mapping[str, Any], until: str = "chapter.measur
     return names
 
 
-def printed(found: Exhibits) -> dict[str, Any]:
+def printed(found: Results) -> dict[str, Any]:
     """The parameters of the command on the page, as the command line reads them."""
     panel = found.rerun_panel().html
     command = re.search(r"<pre[^>]*gb-command[^>]*>(.*?)</pre>", panel, re.DOTALL)
@@ -71,7 +71,7 @@ def _no_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Client, "resolved_command", lambda self: [])
     monkeypatch.setattr(campaign, "require_servers", lambda *told: None)
     monkeypatch.setattr(chapter, "absent_versions", lambda *told: {})
-    monkeypatch.setattr(Exhibits, "glue", lambda self, **more: None)
+    monkeypatch.setattr(Results, "glue", lambda self, **more: None)
 
 
 @pytest.mark.usefixtures("no_server")
@@ -112,13 +112,13 @@ def test_parameters_that_were_kept_are_printed_as_they_were_given(tmp_path: Path
         "servers": "",
     }
     run = runs.store(tmp_path / runs.CHAPTER, runs.whole(), parameters=given)
-    said = printed(Exhibits(run, runs.CHAPTER))
+    said = printed(Results(run, runs.CHAPTER))
     assert check_parameters(said) == {name: value for name, value in given.items() if name != "servers"}
 
 
 def test_a_run_that_did_not_keep_its_parameters_says_what_is_unknown(tmp_path: Path) -> None:
     run = runs.store(tmp_path / runs.CHAPTER, runs.whole())
-    found = Exhibits(run, runs.CHAPTER)
+    found = Results(run, runs.CHAPTER)
     said = printed(found)
     assert "in_flight" not in said
     assert said["seed"] == runs.SCENARIO.seed
@@ -126,7 +126,7 @@ def test_a_run_that_did_not_keep_its_parameters_says_what_is_unknown(tmp_path: P
     assert "did not record in_flight" in found.rerun_panel().html
     assert (
         "did not record"
-        not in Exhibits(run, runs.CHAPTER, {"in_flight": 8, "end_trials": 1}).rerun_panel().html
+        not in Results(run, runs.CHAPTER, {"in_flight": 8, "end_trials": 1}).rerun_panel().html
     )
 
 

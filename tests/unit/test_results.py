@@ -1,4 +1,4 @@
-"""Every exhibit of a run with holes says what is missing, and none of them fails."""
+"""Every result of a run with holes says what is missing, and none of them fails."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from myst_nb.core.variables import format_plain_text
 from gapbook.charts import Figure
 from gapbook.method.factors import Factor
 from gapbook.pages import results as results_module
-from gapbook.pages.results import Exhibits
+from gapbook.pages.results import Results
 from gapbook.record.run import Run
 from gapbook.trial.scenario import Contestant
 from tests.unit import stored_runs as runs
@@ -34,7 +34,7 @@ SHAPES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "all refused by a gate": runs.nothing_valid,
     "all broken": runs.nothing_came_through,
 }
-EXHIBITS: dict[str, Callable[[Exhibits], Any]] = {
+RESULTS: dict[str, Callable[[Results], Any]] = {
     "answer_contention": lambda e: e.answer_contention(
         SPACETIMEDB, PROCEDURE, "grows by {factor}: {over} {kept_over}, {under} {kept_under}"
     ),
@@ -128,15 +128,15 @@ ELSEWHERE = {
 }
 
 
-def test_no_exhibit_is_left_out() -> None:
+def test_no_result_is_left_out() -> None:
     public = {
         name
-        for one in Exhibits.__mro__
+        for one in Results.__mro__
         if one.__module__.startswith("gapbook.pages")
         for name, member in vars(one).items()
         if inspect.isfunction(member) and not name.startswith("_")
     }
-    assert public - ELSEWHERE <= EXHIBITS.keys()
+    assert public - ELSEWHERE <= RESULTS.keys()
 
 
 @pytest.fixture(name="stored", scope="module")
@@ -147,14 +147,14 @@ def _stored(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
     }
 
 
-def shown(stored: dict[str, Run], shape: str) -> Exhibits:
-    return Exhibits(stored[shape], runs.CHAPTER)
+def shown(stored: dict[str, Run], shape: str) -> Results:
+    return Results(stored[shape], runs.CHAPTER)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("name", EXHIBITS)
-def test_no_exhibit_fails(stored: dict[str, Run], name: str, shape: str) -> None:
-    result = EXHIBITS[name](shown(stored, shape))
+@pytest.mark.parametrize("name", RESULTS)
+def test_no_result_fails(stored: dict[str, Run], name: str, shape: str) -> None:
+    result = RESULTS[name](shown(stored, shape))
     for one in result if isinstance(result, list) else [result]:
         if isinstance(one, Figure):
             assert (one.wide.problems(), one.phone.problems()) == ([], [])
@@ -196,11 +196,11 @@ def test_a_cell_without_a_valid_trial_is_named_and_the_others_are_told(stored: d
 
 def test_an_answer_without_its_cells_says_so_and_names_the_place(stored: dict[str, Run]) -> None:
     found = shown(stored, "holes")
-    assert "no valid trial at α = 1.5" in EXHIBITS["answer_ratio"](found).html
-    assert "Not answered by this run" in EXHIBITS["answer_contention"](found).html
-    assert "no valid trial at α = 1.5" in EXHIBITS["answer_factors"](found).html
-    assert "not closed" in cells(EXHIBITS["factors_table"](found).html, "whole gap")
-    assert "no number to cite" in EXHIBITS["cite_panel"](found).html
+    assert "no valid trial at α = 1.5" in RESULTS["answer_ratio"](found).html
+    assert "Not answered by this run" in RESULTS["answer_contention"](found).html
+    assert "no valid trial at α = 1.5" in RESULTS["answer_factors"](found).html
+    assert "not closed" in cells(RESULTS["factors_table"](found).html, "whole gap")
+    assert "no number to cite" in RESULTS["cite_panel"](found).html
     assert "cannot be taken apart" in found.waterfall(FACTORS, 1.5).title
 
 
@@ -217,7 +217,7 @@ def test_every_refused_trial_is_listed_with_its_reason(stored: dict[str, Run]) -
 # --- what is there is told --------------------------------------------------------------------
 def test_answers_of_a_whole_run_are_those_that_were_planted(stored: dict[str, Run]) -> None:
     found = shown(stored, "whole")
-    assert "16.0 times" in EXHIBITS["answer_ratio"](found).html
+    assert "16.0 times" in RESULTS["answer_ratio"](found).html
     ratio = found.ratio("spacetimedb-rust", "drizzle", 0.0)
     assert ratio is not None
     assert ratio.estimate == pytest.approx(48.0)
@@ -227,11 +227,11 @@ def test_answers_of_a_whole_run_are_those_that_were_planted(stored: dict[str, Ru
 
 
 def test_retries_are_told_of_who_had_them(stored: dict[str, Run]) -> None:
-    table = EXHIBITS["retries_table"](shown(stored, "whole")).html
+    table = RESULTS["retries_table"](shown(stored, "whole")).html
     assert "procedure-rust" in table
     assert "drizzle" not in table
     assert "sent again" in table
-    assert "No transfer" in EXHIBITS["retries_table"](shown(stored, "all broken")).html
+    assert "No transfer" in RESULTS["retries_table"](shown(stored, "all broken")).html
 
 
 def test_no_contestant_with_a_defect_is_named_the_fastest(tmp_path: Path) -> None:
@@ -242,7 +242,7 @@ def test_no_contestant_with_a_defect_is_named_the_fastest(tmp_path: Path) -> Non
     speed = {one.name: 9e5 for one in defects} | {"drizzle": 1e3, "procedure": 2e3}
     rows = [runs.valid(one, speed[one.contestant]) for one in runs.planned_trials(2, scenario)]
     run = runs.store(tmp_path / runs.CHAPTER, rows, scenario=scenario)
-    title = Exhibits(run, runs.CHAPTER).contestants_chart({}).title
+    title = Results(run, runs.CHAPTER).contestants_chart({}).title
     assert title.count("procedure") == 2
     assert "2,000/s" in title
 
@@ -254,21 +254,21 @@ def test_where_only_defects_have_trials_nobody_is_the_fastest(tmp_path: Path) ->
 
 def test_best_is_chosen_by_goodput_of_each_alpha(stored: dict[str, Run]) -> None:
     found = shown(stored, "whole")
-    row = cells(EXHIBITS["best_table"](found).html, "0<")
+    row = cells(RESULTS["best_table"](found).html, "0<")
     assert "×3.00" in row
 
 
 def test_a_ladder_of_which_nothing_was_published_shows_ours_alone(stored: dict[str, Run]) -> None:
     found = shown(stored, "whole")
-    assert "published" in EXHIBITS["ladder_table"](found).html
+    assert "published" in RESULTS["ladder_table"](found).html
     assert "published" not in found.ladder_table([("engine", "spacetimedb", "procedure", {})]).html
 
 
 def test_the_depth_chart_is_called_by_the_best_depth_of_each(stored: dict[str, Run]) -> None:
-    assert EXHIBITS["depth_chart"](shown(stored, "whole")).title == (
+    assert RESULTS["depth_chart"](shown(stored, "whole")).title == (
         "Highest goodput: Postgres with 1 in flight, SpacetimeDB with 1 in flight"
     )
-    assert "No depth has a valid trial" in EXHIBITS["depth_chart"](shown(stored, "all broken")).title
+    assert "No depth has a valid trial" in RESULTS["depth_chart"](shown(stored, "all broken")).title
 
 
 @pytest.mark.parametrize("text", ["16,384", "0.10", "1e5", "None", "it's", '"quoted"', "×1.72 [1.63–1.82]"])
@@ -276,14 +276,14 @@ def test_what_is_glued_is_shown_as_it_is(
     stored: dict[str, Run], monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
     glued: dict[str, str] = {}
-    monkeypatch.setattr(Exhibits, "trial_noise", lambda self: None)
+    monkeypatch.setattr(Results, "trial_noise", lambda self: None)
     monkeypatch.setattr("myst_nb.glue", lambda key, value, display: glued.setdefault(key, value))
     shown(stored, "whole").glue(number=text)
     assert format_plain_text(repr(glued["number"]), "s") == text
 
 
 # --- flaws ------------------------------------------------------------------------------------
-def flawed_run(folder: Path, make: Sequence[Callable[..., dict[str, Any]]]) -> Exhibits:
+def flawed_run(folder: Path, make: Sequence[Callable[..., dict[str, Any]]]) -> Results:
     flawed = {
         "replayed-pairs": {"transfers": 1000, "distinct_pairs": 100},
         "clock-between-batches": {
@@ -299,7 +299,7 @@ def flawed_run(folder: Path, make: Sequence[Callable[..., dict[str, Any]]]) -> E
         for planned in runs.planned_trials(len(make))
         if (planned.contestant, planned.alpha) == ("replayed", 0.0)
     ]
-    return Exhibits(runs.store(folder / runs.CHAPTER, rows), runs.CHAPTER)
+    return Results(runs.store(folder / runs.CHAPTER, rows), runs.CHAPTER)
 
 
 def test_each_flaw_stands_beside_the_number_without_it(tmp_path: Path) -> None:
@@ -324,7 +324,7 @@ def test_a_flaw_without_a_number_is_told_as_such(stored: dict[str, Run]) -> None
 def test_metrics_stand_beside_what_was_committed(tmp_path: Path) -> None:
     (planned,) = [p for p in runs.planned_trials(1) if (p.contestant, p.alpha) == ("spacetimedb", 0.0)]
     row = runs.valid(planned, 1000.0, metric_transactions=2507, failed={"insufficient": 7})
-    found = Exhibits(runs.store(tmp_path / runs.CHAPTER, [row]), runs.CHAPTER)
+    found = Results(runs.store(tmp_path / runs.CHAPTER, [row]), runs.CHAPTER)
     line = cells(found.metrics_table(0.0).html, "spacetimedb, block 1")
     for text in ("2,507", "2,500", ">7<"):
         assert text in line

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gapbook.pages.results import Exhibits
+from gapbook.pages.results import Results
 from tests.unit import stored_runs as runs
 from tests.unit.stored_runs import PROCEDURE, SPACETIMEDB
 
@@ -24,12 +24,12 @@ def _row(planned: Any) -> dict[str, Any]:
 
 
 @pytest.fixture(name="shown")
-def _shown(tmp_path: Path) -> Exhibits:
+def _shown(tmp_path: Path) -> Results:
     rows = [_row(planned) for planned in runs.planned_trials(4)]
-    return Exhibits(runs.store(tmp_path, rows), runs.CHAPTER)
+    return Results(runs.store(tmp_path, rows), runs.CHAPTER)
 
 
-def test_each_session_has_its_ratio_and_their_distance(shown: Exhibits) -> None:
+def test_each_session_has_its_ratio_and_their_distance(shown: Results) -> None:
     text = shown.sessions_table([PAIR]).html
     assert "session 1" in text
     assert "×2.00" in text
@@ -38,19 +38,19 @@ def test_each_session_has_its_ratio_and_their_distance(shown: Exhibits) -> None:
 
 
 def test_a_run_without_sessions_is_one_session(tmp_path: Path) -> None:
-    text = Exhibits(runs.store(tmp_path, runs.whole(2)), runs.CHAPTER).sessions_table([PAIR]).html
+    text = Results(runs.store(tmp_path, runs.whole(2)), runs.CHAPTER).sessions_table([PAIR]).html
     assert "session 1" in text
     assert "session 2" not in text
 
 
-def test_processor_time_is_for_each_transfer_of_the_window(shown: Exhibits) -> None:
+def test_processor_time_is_for_each_transfer_of_the_window(shown: Results) -> None:
     row = shown.processor_table().html.split("procedure, α = 0")[1].split("</tr>")[0]
     assert "500.0" in row
     assert "1,000.0" in row
 
 
 def test_a_ratio_without_a_cell_is_not_measured(tmp_path: Path) -> None:
-    found = Exhibits(runs.store(tmp_path, runs.nothing_came_through()), runs.CHAPTER)
+    found = Results(runs.store(tmp_path, runs.nothing_came_through()), runs.CHAPTER)
     assert found.comparisons_table([PAIR]).html.count("not measured") == 2
 
 
@@ -59,7 +59,7 @@ def test_a_residual_stands_beside_the_cores_that_both_servers_used(tmp_path: Pat
     rows = [
         runs.valid(planned, server_cpu_s=used_s.get(planned.contestant)) for planned in runs.planned_trials(3)
     ]
-    shown = Exhibits(runs.store(tmp_path, rows), runs.CHAPTER)
+    shown = Results(runs.store(tmp_path, rows), runs.CHAPTER)
     text = shown.residual_by_cores_table(
         [("spacetimedb", "procedure"), ("spacetimedb-rust", "procedure")]
     ).html
@@ -73,6 +73,6 @@ def test_a_residual_stands_beside_the_cores_that_both_servers_used(tmp_path: Pat
 @pytest.mark.parametrize(("sessions", "words"), [(1, "in one session;"), (3, "in 3 sessions;")])
 def test_a_picture_says_what_its_intervals_do_not_hold(tmp_path: Path, sessions: int, words: str) -> None:
     run = runs.store(tmp_path, runs.whole(2))
-    method = Exhibits(replace(run, manifest={**run.manifest, "sessions": sessions}), runs.CHAPTER).method
+    method = Results(replace(run, manifest={**run.manifest, "sessions": sessions}), runs.CHAPTER).method
     assert words in method
     assert "do not hold what changes between sessions" in method

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gapbook.method.warmth import Warmth, as_one_family, warmth_of
-from gapbook.pages.results import Exhibits
+from gapbook.pages.results import Results
 from tests.unit import stored_runs as runs
 
 _WARMUP_S, _WINDOW_S = 3.0, 2.0
@@ -103,7 +103,7 @@ def test_a_trial_that_stopped_or_stood_still_is_left_out() -> None:
     assert warmth.rise.n == 1
 
 
-def _exhibits(folder: Path, warmup_s: float, per_second: Sequence[int], window_s: float = 2.0) -> Exhibits:
+def _results(folder: Path, warmup_s: float, per_second: Sequence[int], window_s: float = 2.0) -> Results:
     scenario = replace(runs.SCENARIO, warmup_s=warmup_s, window_s=window_s)
     rows = [
         runs.valid(planned, per_second=list(per_second))
@@ -111,11 +111,11 @@ def _exhibits(folder: Path, warmup_s: float, per_second: Sequence[int], window_s
         else runs.valid(planned, per_second=[100] * 5)
         for planned in runs.planned_trials(3, scenario)
     ]
-    return Exhibits(runs.store(folder, rows, scenario=scenario), runs.CHAPTER)
+    return Results(runs.store(folder, rows, scenario=scenario), runs.CHAPTER)
 
 
 def test_the_page_names_who_was_still_warming_up(tmp_path: Path) -> None:
-    found = _exhibits(tmp_path, 3.0, [40, 60, 80, 100, 120])
+    found = _results(tmp_path, 3.0, [40, 60, 80, 100, 120])
     table = found.warmth_table().html
     assert table.count("still rising") == 1
     assert "0.364 · 0.545 · 0.727" in table
@@ -126,12 +126,12 @@ def test_the_page_names_who_was_still_warming_up(tmp_path: Path) -> None:
 
 
 def test_a_run_that_cannot_tell_says_so(tmp_path: Path) -> None:
-    found = _exhibits(tmp_path, 0.5, [40, 60, 80], window_s=1.0)
+    found = _results(tmp_path, 0.5, [40, 60, 80], window_s=1.0)
     told = found.warmth_table().html
     assert "not told by this run: 0.5 s of warm-up and windows of 1 s hold too few whole seconds" in told
 
 
 def test_the_way_is_shown_where_the_window_cannot_be_halved(tmp_path: Path) -> None:
-    found = _exhibits(tmp_path, 1.0, [40, 60, 80], window_s=1.0)
+    found = _results(tmp_path, 1.0, [40, 60, 80], window_s=1.0)
     assert "0.667" in found.warmth_table().html
     assert "still rising" not in found.warmth_table().html

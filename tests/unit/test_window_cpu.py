@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from gapbook.trial.window_cpu import Edges, WindowCpu
+from gapbook.trial.window_cpu import WindowCpu, WindowSampler
 
 
 def spin() -> None:
@@ -15,38 +15,38 @@ def spin() -> None:
 
 
 def test_cpu_between_the_edges_is_seen() -> None:
-    edges = Edges([os.getpid()], [])
-    edges.on_event({"event": "window_start"})
+    sampler = WindowSampler([os.getpid()], [])
+    sampler.on_event({"event": "window_start"})
     spin()
-    edges.on_event({"event": "progress"})
-    edges.on_event({"event": "window_end"})
-    window = edges.window_cpu()
+    sampler.on_event({"event": "progress"})
+    sampler.on_event({"event": "window_end"})
+    window = sampler.window_cpu()
     assert window.server_s >= 0.02
     assert window.harness_s >= 0.02
     assert window.tier_s == 0.0
 
 
 def test_one_edge_alone_gives_no_number() -> None:
-    edges = Edges([os.getpid()], [])
-    edges.on_event({"event": "window_start"})
-    assert math.isnan(edges.window_cpu().steal_s)
+    sampler = WindowSampler([os.getpid()], [])
+    sampler.on_event({"event": "window_start"})
+    assert math.isnan(sampler.window_cpu().steal_s)
 
 
 def test_an_engine_inside_its_client_uses_no_cpu_of_its_own() -> None:
-    edges = Edges([], [])
-    edges.on_event({"event": "window_start"})
+    sampler = WindowSampler([], [])
+    sampler.on_event({"event": "window_start"})
     spin()
-    edges.on_event({"event": "window_end"})
-    window = edges.window_cpu()
+    sampler.on_event({"event": "window_end"})
+    window = sampler.window_cpu()
     assert window.server_s == 0.0
     assert math.isfinite(window.other_s(0.0))
 
 
 def test_a_server_that_nobody_may_watch_makes_the_rest_unknown() -> None:
-    edges = Edges(None, [])
-    edges.on_event({"event": "window_start"})
-    edges.on_event({"event": "window_end"})
-    assert math.isnan(edges.window_cpu().other_s(0.0))
+    sampler = WindowSampler(None, [])
+    sampler.on_event({"event": "window_start"})
+    sampler.on_event({"event": "window_end"})
+    assert math.isnan(sampler.window_cpu().other_s(0.0))
 
 
 def test_other_is_what_nobody_of_the_trial_used_with_its_sign() -> None:
