@@ -149,10 +149,6 @@ class QuantityCoverage:
     def rate(self) -> float:
         return self.covered / self.tried
 
-    @property
-    def bootstrap_rate(self) -> float:
-        return self.bootstrap_covered / self.tried
-
 
 @dataclass(frozen=True)
 class Coverage:

@@ -11,10 +11,10 @@ from __future__ import annotations
 import hashlib
 import math
 import random
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-__all__ = ["PlannedTrial", "make_plan", "screening_cells"]
+__all__ = ["PlannedTrial", "make_plan"]
 
 _SEED_BITS = 53
 
@@ -68,39 +68,6 @@ def make_plan(
 def _trials_in(block: int, rate: float) -> int:
     """How many trials of one treatment a block holds, such that the first blocks together have the rate."""
     return math.ceil((block + 1) * rate) - math.ceil(block * rate)
-
-
-def screening_cells(
-    before: Sequence[str], after: Sequence[str], feasible: Collection[tuple[str, ...]]
-) -> tuple[tuple[str, ...], ...]:
-    """A few of the feasible cells, enough for every factor's effect near both ends of a comparison.
-
-    The two ends, every cell that is one factor away from either, and one ordering through the lattice:
-    so every factor has an effect and the gap still closes. Interactions are not told apart. Empty when no
-    ordering is feasible.
-    """
-    count = len(before)
-    cells = {
-        place: cell
-        for place in range(1 << count)
-        if (cell := tuple(after[bit] if place >> bit & 1 else before[bit] for bit in range(count)))
-        in feasible
-    }
-    end = (1 << count) - 1
-    near = {0, end, *(1 << bit for bit in range(count)), *(end ^ 1 << bit for bit in range(count))}
-    came_from = {0: 0} if 0 in cells else {}
-    for place in sorted(cells):
-        unders = [under for bit in range(count) if (under := place & ~(1 << bit)) in came_from]
-        if place not in came_from and unders:
-            came_from[place] = unders[0]
-    if end not in came_from:
-        return ()
-    chosen = near & cells.keys()
-    place = end
-    while place:
-        chosen.add(place)
-        place = came_from[place]
-    return tuple(cells[place] for place in sorted(chosen))
 
 
 def _work_seed(seed: int, block: int) -> int:

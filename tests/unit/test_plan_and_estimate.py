@@ -16,9 +16,8 @@ from gapbook.method.estimate import (
     geometric_interval,
     ratio_interval,
 )
-from gapbook.method.factors import Factor, decompose
 from gapbook.method.interval import Interval
-from gapbook.model.plan import make_plan, screening_cells
+from gapbook.model.plan import make_plan
 
 
 def test_every_block_is_complete_and_orders_differ() -> None:
@@ -89,24 +88,6 @@ def test_ratios_are_paired_by_block() -> None:
     assert ratio.estimate == pytest.approx(2.0)
     assert ratio.n == 2
     assert ratio_interval({0: 1.0}, {1: 1.0}) is None
-
-
-BEFORE, AFTER = ("0", "0", "0", "0"), ("1", "1", "1", "1")
-
-
-def test_screening_takes_the_cells_near_both_ends_and_one_ordering() -> None:
-    lattice = {(a, b, c, d) for a in "01" for b in "01" for c in "01" for d in "01"}
-    cells = screening_cells(BEFORE, AFTER, lattice)
-    distances = sorted(cell.count("1") for cell in cells)
-    assert distances == [0, 1, 1, 1, 1, 2, 3, 3, 3, 3, 4]
-    factors = [Factor(f"f{i}", f"d{i}", "0", "1", "stack") for i in range(4)]
-    assert decompose(factors, {cell: {0: 1.0} for cell in cells}) is not None
-
-
-def test_screening_goes_round_cells_that_cannot_be_run() -> None:
-    chain = {BEFORE, ("0", "0", "1", "0"), ("1", "0", "1", "0"), ("1", "0", "1", "1"), AFTER}
-    assert set(screening_cells(BEFORE, AFTER, chain | {("0", "1", "0", "1")})) == chain
-    assert screening_cells(BEFORE, AFTER, chain - {("1", "0", "1", "0")}) == ()
 
 
 def test_missing_trials_are_fitted_as_cell_plus_block() -> None:
