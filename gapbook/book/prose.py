@@ -14,9 +14,9 @@ from pathlib import Path
 
 import jupytext
 
+from gapbook.claims.verdicts import VERDICT_BAND_FRAC
 from gapbook.errors import GapbookError
 from gapbook.method.estimate import CONFIDENCE
-from gapbook.method.findings import VERDICT_BAND_FRAC
 from gapbook.method.warmth import RISE_FRAC
 from gapbook.record.gates import LIMITS
 from gapbook.record.labels import CEILING_FRAC, CORE_FRAC

@@ -21,13 +21,14 @@ from gapbook.claims.arithmetic import compute
 from gapbook.claims.claim import Claim, claims
 from gapbook.errors import GapbookError, ParameterError
 from gapbook.method.estimate import chance_within, geometric_interval
-from gapbook.method.findings import VERDICT_BAND_FRAC, Findings, named_versions
-from gapbook.method.interval import Interval
+from gapbook.method.findings import Findings, named_versions
+from gapbook.method.interval import Interval, Lies
 from gapbook.paths import CHECKOUT
 from gapbook.record.run import latest_published, published_folder
 
 __all__ = [
     "RULES",
+    "VERDICT_BAND_FRAC",
     "Evidence",
     "Judgement",
     "Outcome",
@@ -52,6 +53,9 @@ RULES: Mapping[str, str] = {
     "not-measurable": "cannot be decided by a measurement here",
     "elsewhere": "belongs to another chapter",
 }
+VERDICT_BAND_FRAC = 0.10
+"""Half the width of the band round a published value, as a fraction of it."""
+_OUTCOMES: Mapping[Lies, Outcome] = {"inside": "holds", "outside": "fails", "straddles": "straddles"}
 _TESTED = {"band", "bound", "version", "arithmetic", "count"}
 _SHARES = {"log-share", "ceiling-frac"}
 _FIXED: Mapping[str, Verdict] = {"not-measurable": "unmeasurable", "elsewhere": "elsewhere"}
@@ -197,7 +201,7 @@ def _measure(claim: Claim, test: Mapping[str, Any], measured: Measured) -> Evide
     return Evidence(
         name,
         ours.as_count() + "/s" if test["quantity"] == "goodput" else _as_printed(test, ours),
-        _place(ours, low, high),
+        _OUTCOMES[ours.against(low, high)],
         expected,
         test["chapter"],
         run.run_id,
@@ -212,15 +216,6 @@ def _chance_if_true(claim: Claim, test: Mapping[str, Any], ours: Interval) -> fl
     point = test["quantity"] == "ratio" and not {"above", "below", "within"} & test.keys()
     point = point and isinstance(test.get("equals", claim.printed), int | float)
     return chance_within(ours, VERDICT_BAND_FRAC) if point and ours.bounded else None
-
-
-def _place(ours: Interval, low: float, high: float) -> Outcome:
-    """Where an interval lies; one without bounds decides nothing."""
-    if not ours.bounded:
-        return "straddles"
-    if low <= ours.low and ours.high <= high:
-        return "holds"
-    return "fails" if ours.high < low or ours.low > high else "straddles"
 
 
 # --- what is expected -------------------------------------------------------------------------

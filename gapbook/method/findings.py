@@ -27,10 +27,7 @@ from gapbook.record.run import Run
 from gapbook.record.schema import one_line
 from gapbook.trial.scenario import Contestant, Scenario
 
-__all__ = ["VERDICT_BAND_FRAC", "Findings", "Verdict", "named_versions", "scenario_of"]
-
-Verdict = Literal["confirmed", "refuted", "unresolved"]
-VERDICT_BAND_FRAC = 0.10
+__all__ = ["Findings", "named_versions", "scenario_of"]
 
 
 class Findings:
@@ -333,15 +330,6 @@ class Findings:
             facts["date"],
             f"code {code['revision'][:10]}{' with local changes' if code['changed'] else ''}",
         ]
-
-    def judge_value(self, ours: Interval | None, published: float) -> Verdict:
-        """The verdict by the book's rule: interval against a band of ±10 % round the published value."""
-        if ours is None or not ours.bounded:
-            return "unresolved"
-        low, high = published * (1 - VERDICT_BAND_FRAC), published * (1 + VERDICT_BAND_FRAC)
-        if low <= ours.low and ours.high <= high:
-            return "confirmed"
-        return "refuted" if ours.high < low or ours.low > high else "unresolved"
 
 
 def scenario_of(run: Run) -> Scenario:

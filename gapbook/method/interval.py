@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
-__all__ = ["Interval", "format_count", "format_factor"]
+__all__ = ["Interval", "Lies", "format_count", "format_factor"]
+
+Lies = Literal["inside", "outside", "straddles"]
 
 
 def format_factor(value: float) -> str:
@@ -41,6 +44,14 @@ class Interval:
     @property
     def bounded(self) -> bool:
         return math.isfinite(self.low) and math.isfinite(self.high)
+
+    def against(self, low: float, high: float) -> Lies:
+        """Where it lies against a band; an interval without bounds decides nothing, and so straddles."""
+        if not self.bounded:
+            return "straddles"
+        if low <= self.low and self.high <= high:
+            return "inside"
+        return "outside" if self.high < low or self.low > high else "straddles"
 
     def as_factor(self) -> str:
         """``×1.72 [1.63–1.82]``"""

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from gapbook.claims.claim import NOTE
-from gapbook.claims.verdicts import RULES, Evidence, Judgement, Verdict, judge_all
+from gapbook.claims.verdicts import RULES, VERDICT_BAND_FRAC, Evidence, Judgement, Verdict, judge_all
 from gapbook.markup import Html
-from gapbook.method.findings import VERDICT_BAND_FRAC
 from gapbook.pages import page
 from gapbook.pages.register_table import RegisterRow, register
 

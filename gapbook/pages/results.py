@@ -14,9 +14,9 @@ import polars as pl
 
 from gapbook import charts
 from gapbook.claims.claim import Claim, claim
+from gapbook.claims.verdicts import VERDICT_BAND_FRAC
 from gapbook.markup import Html, values_table
 from gapbook.method.factors import Decomposition, Factor
-from gapbook.method.findings import VERDICT_BAND_FRAC
 from gapbook.method.interval import Interval, format_count, format_factor
 from gapbook.method.warmth import RISE_FRAC
 from gapbook.pages import page
@@ -124,7 +124,7 @@ class Results(
                         f"{name}, α = {alpha:g}",
                         ours.as_factor() if ours else "no valid trial",
                         f"×{format_factor(theirs)}" if theirs else "–",
-                        _BAND_WORDS[self.judge_value(ours, theirs)]
+                        ours.against(theirs * (1 - VERDICT_BAND_FRAC), theirs * (1 + VERDICT_BAND_FRAC))
                         if theirs and ours and ours.bounded
                         else "–",
                     ]
@@ -442,7 +442,6 @@ class Results(
         )
 
 
-_BAND_WORDS = {"confirmed": "inside", "refuted": "outside", "unresolved": "straddles"}
 _PICTURE = "gap"
 
 
