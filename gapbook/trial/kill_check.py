@@ -8,9 +8,8 @@ what a server has not handed to the kernel; it is not the loss of power.
 from __future__ import annotations
 
 import signal
-import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,13 +23,14 @@ from gapbook.deploy.stack import Stack
 from gapbook.errors import ClientError, StackError
 from gapbook.load.client import ClientRun, configure_load
 from gapbook.model.work import AliasTable
-from gapbook.record.durability import Durability
-from gapbook.record.losses import KILL_ALPHA, verdict_of
+from gapbook.record.losses import KILL_ALPHA
+from gapbook.trial.kill_outcome import KillOutcome, oldest_age_s
+from gapbook.trial.kill_timer import KillTimer
 from gapbook.trial.lost_writes import IssuedWork, issued_work, surviving_prefixes
 from gapbook.trial.scenario import Contestant, Scenario
 from gapbook.trial.target import target_of
 
-__all__ = ["kill_check", "oldest_age_s"]
+__all__ = ["kill_check"]
 
 _WARMUP_S = 1.0
 _JITTER_S = 1.0
@@ -38,7 +38,6 @@ _JITTER_S = 1.0
 _AFTER_KILL_S = 0.5
 _DRAIN_S = 5.0
 _REQUEST_TIMEOUT_S = 5.0
-_KILLED_WITHIN_S = 20.0
 _MARGIN_OF_WORK = 1000
 _WIDENINGS = 3
 
@@ -63,7 +62,7 @@ def kill_check(
     durability, work_seed = stack.context.durability, scenario.seed if seed is None else seed
     named = {"contestant": contestant.name, "durability": str(durability)}
     if stack.context.choice.endpoint:
-        unkilled = _Outcome(note="a server that the reader named is not killed")
+        unkilled = KillOutcome(note="a server that the reader named is not killed")
         return [{**named, "round": 0, **unkilled.as_dict(durability)}]
     rows = []
     for number in range(rounds):
@@ -72,37 +71,11 @@ def kill_check(
         try:
             outcome = check.run()
         except (StackError, ClientError, OSError) as error:
-            outcome = _Outcome(load_s=kill_after_s, note=str(error))
+            outcome = KillOutcome(load_s=kill_after_s, note=str(error))
             stack.stop()
             stack.start()
         rows.append({**named, "round": number, **outcome.as_dict(durability)})
     return rows
-
-
-@dataclass
-class _Outcome:
-    """What one kill showed; ``lost`` None while there is no exact answer."""
-
-    acknowledged: int | None = None
-    lost: int | None = None
-    in_doubt_committed: int | None = None
-    load_s: float | None = None
-    goodput_per_s: float | None = None
-    oldest_lost_s: float | None = None
-    """Age of the oldest lost acknowledgement when the server was killed, from the counts by second."""
-    recovered_in_s: float | None = None
-    note: str | None = None
-
-    def as_dict(self, durability: Durability) -> dict[str, Any]:
-        lost_s = None
-        if self.lost is not None and (self.lost == 0 or self.goodput_per_s):
-            lost_s = self.lost / self.goodput_per_s if self.goodput_per_s else 0.0
-        return {
-            **vars(self),
-            "resolved": self.lost is not None,
-            "lost_s": lost_s,
-            "verdict": verdict_of(durability, self.lost, lost_s, self.oldest_lost_s),
-        }
 
 
 @dataclass
@@ -122,7 +95,7 @@ class _Check:
     def __post_init__(self) -> None:
         self.table = AliasTable.zipf_cached(self.scenario.workload.accounts, KILL_ALPHA)
 
-    def run(self) -> _Outcome:
+    def run(self) -> KillOutcome:
         self.stack.seed(self.scenario.workload.accounts, self.scenario.workload.initial_balance)
         report = self._load_until_killed()
         started = time.monotonic()
@@ -168,33 +141,16 @@ class _Check:
         )
 
     def _loaded(self, configuration: Mapping[str, Any], kill: Callable[[], None]) -> dict[str, Any]:
-        """Run the client to its end and kill what it calls on the way; raises StackError when that failed."""
-        failures: list[Exception] = []
-        killed = threading.Event()
+        """Run the client to its end and kill what it calls meanwhile; raises StackError when that failed."""
+        with KillTimer(kill, self.kill_after_s) as timer:
 
-        def strike() -> None:
-            try:
-                kill()
-            except (StackError, OSError) as error:
-                failures.append(error)
-            killed.set()
+            def on_event(event: dict[str, Any]) -> None:
+                timer.on_event(event)
+                if not timer.struck:
+                    self._note_progress(event)
 
-        timer = threading.Timer(self.kill_after_s, strike)
-
-        def on_event(event: dict[str, Any]) -> None:
-            if event.get("event") == "window_start":
-                timer.start()
-            if not killed.is_set():
-                self._note_progress(event)
-
-        try:
             report = ClientRun(self.contestant.load_client, configuration, on_event).run(self.deployment)
-            if not killed.wait(_KILLED_WITHIN_S):
-                raise StackError(f"{self.stack.name}: the load ended before the server was killed")
-        finally:
-            timer.cancel()
-        if failures:
-            raise StackError(f"{self.stack.name}: kill: {failures[0]}")
+            timer.require_killed(self.stack.name)
         return report
 
     def _kill_with_client(self, configuration: Mapping[str, Any]) -> None:
@@ -236,8 +192,8 @@ class _Check:
         return (after - before) / (end_s - begin_s)
 
     # --- what is gone -------------------------------------------------------------------------
-    def _of_report(self, report: Mapping[str, Any], balances: NDArray[np.int64]) -> _Outcome:
-        outcome = _Outcome(acknowledged=int(report["acknowledged"]))
+    def _of_report(self, report: Mapping[str, Any], balances: NDArray[np.int64]) -> KillOutcome:
+        outcome = KillOutcome(acknowledged=int(report["acknowledged"]))
         if not int(report["in_doubt"]) and not int(report["failed"]["error"]):
             outcome.note = "no request was cut off, so the server was not killed under this load"
             return outcome
@@ -258,10 +214,10 @@ class _Check:
         outcome.in_doubt_committed = sum(one.committed_in_doubt(prefix) for one, prefix in survived)
         return outcome
 
-    def _of_dead_client(self, balances: NDArray[np.int64]) -> _Outcome:
+    def _of_dead_client(self, balances: NDArray[np.int64]) -> KillOutcome:
         """Without a report: what survived is counted, and held against the client's last progress line."""
         acknowledged = self.progress[-1][1]
-        outcome = _Outcome(acknowledged=acknowledged)
+        outcome = KillOutcome(acknowledged=acknowledged)
         outcome.note = (
             "the engine ran inside the client: acknowledged is the client's last word before both were "
             "killed, and a loss of what came after it does not show"
@@ -301,16 +257,6 @@ class _Check:
             amount_max=workload.amount_max,
             initial_balance=workload.initial_balance,
         )
-
-
-def oldest_age_s(per_second: Sequence[int], killed_at_s: float, last: int) -> float:
-    """How long before the kill the first of the ``last`` acknowledgements came, taking the rate as even
-    within a second."""
-    if last == 0:
-        return 0.0
-    edges_s = np.minimum(np.arange(len(per_second) + 1, dtype=np.float64), killed_at_s)
-    counted = np.concatenate([[0], np.cumsum(per_second)])
-    return killed_at_s - float(np.interp(counted[-1] - last, counted, edges_s))
 
 
 def _kill_tree(root: int) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,6 +25,7 @@ from gapbook.record.labels import labels_of
 from gapbook.trial import gates
 from gapbook.trial.audit import Audit, reconcile
 from gapbook.trial.backlog import Backlog, wait_until_idle
+from gapbook.trial.kill_timer import KillTimer
 from gapbook.trial.scenario import Contestant, Scenario
 from gapbook.trial.target import target_of
 from gapbook.trial.window_cpu import WindowCpu, WindowSampler
@@ -122,8 +122,7 @@ def _load(
         server_roots = [process.pid for process in stack.processes()]
         sampler = WindowSampler(None if stack.context.choice.endpoint else server_roots, between)
         configuration = _configuration(planned, scenario, contestant, target.endpoint, table, tables)
-        with _killer(stack, contestant, scenario.window_of(contestant), sampler.on_event) as on_event:
-            report = ClientRun(contestant.load_client, configuration, on_event).run(deployment)
+        report = _report(contestant, stack, configuration, sampler, deployment)
         on_report(report)
         backlog = wait_until_idle(stack, (proven.max_ms or 0.0) / 1000)
         memory_bytes = proportional_memory_bytes([*server_roots, *between])
@@ -191,28 +190,25 @@ def _delayed(
         yield endpoint, [proxy]
 
 
-@contextmanager
-def _killer(
-    stack: Stack,
+def _report(
     contestant: Contestant,
-    window_s: float,
-    pass_on: Callable[[dict[str, Any]], None],
-) -> Iterator[Callable[[dict[str, Any]], None]]:
-    """Where the contestant asks for it: ends the server without warning in the middle of the window.
+    stack: Stack,
+    configuration: dict[str, Any],
+    sampler: WindowSampler,
+    deployment: Deployment,
+) -> dict[str, Any]:
+    """The client's report; where the contestant asks for it, the server is ended in the middle of the window."""
+    if not contestant.server_killed:
+        return ClientRun(contestant.load_client, configuration, sampler.on_event).run(deployment)
+    with KillTimer(stack.kill, configuration["window_s"] / 2) as timer:
 
-    Yields what is to be called with each event of the client; all are passed on.
-    """
-    timer = threading.Timer(window_s / 2, stack.kill)
+        def on_event(event: dict[str, Any]) -> None:
+            sampler.on_event(event)
+            timer.on_event(event)
 
-    def on_event(event: dict[str, Any]) -> None:
-        pass_on(event)
-        if contestant.server_killed and event.get("event") == "window_start":
-            timer.start()
-
-    try:
-        yield on_event
-    finally:
-        timer.cancel()
+        report = ClientRun(contestant.load_client, configuration, on_event).run(deployment)
+        timer.require_killed(stack.name)
+    return report
 
 
 def _judge(

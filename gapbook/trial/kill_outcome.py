@@ -1,0 +1,50 @@
+"""What one kill showed of a server: how much of what it had acknowledged was gone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gapbook.record.durability import Durability
+from gapbook.record.losses import verdict_of
+
+__all__ = ["KillOutcome", "oldest_age_s"]
+
+
+@dataclass
+class KillOutcome:
+    """What one kill showed; ``lost`` None while there is no exact answer."""
+
+    acknowledged: int | None = None
+    lost: int | None = None
+    in_doubt_committed: int | None = None
+    load_s: float | None = None
+    goodput_per_s: float | None = None
+    oldest_lost_s: float | None = None
+    """Age of the oldest lost acknowledgement when the server was killed, from the counts by second."""
+    recovered_in_s: float | None = None
+    note: str | None = None
+
+    def as_dict(self, durability: Durability) -> dict[str, Any]:
+        lost_s = None
+        if self.lost is not None and (self.lost == 0 or self.goodput_per_s):
+            lost_s = self.lost / self.goodput_per_s if self.goodput_per_s else 0.0
+        return {
+            **vars(self),
+            "resolved": self.lost is not None,
+            "lost_s": lost_s,
+            "verdict": verdict_of(durability, self.lost, lost_s, self.oldest_lost_s),
+        }
+
+
+def oldest_age_s(per_second: Sequence[int], killed_at_s: float, last: int) -> float:
+    """How long before the kill the first of the ``last`` acknowledgements came, taking the rate as even
+    within a second."""
+    if last == 0:
+        return 0.0
+    edges_s = np.minimum(np.arange(len(per_second) + 1, dtype=np.float64), killed_at_s)
+    counted = np.concatenate([[0], np.cumsum(per_second)])
+    return killed_at_s - float(np.interp(counted[-1] - last, counted, edges_s))
