@@ -4,28 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import platform
 import shutil
-import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import product
-from pathlib import Path
 from typing import Any
-
-import psutil
 
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.stack import ServerChoice, Stack, StackContext
 from gapbook.errors import ParameterError, RecordError, StackError
 from gapbook.model.plan import PlannedTrial, make_plan
-from gapbook.paths import CHECKOUT, deployments_directory
+from gapbook.paths import deployments_directory
 from gapbook.record.journal import Journal
 from gapbook.record.run import Run, find_finished, find_run, latest_published, live_folder
 from gapbook.trial.ceilings import Ceilings, median_ceilings
+from gapbook.trial.facts import code_version, described_server, machine
 from gapbook.trial.kill_check import kill_check
 from gapbook.trial.scenario import Scenario, Variant
 from gapbook.trial.servers import choice_of, require_servers, require_used
@@ -77,8 +72,7 @@ def obtain_run(
     require_servers(choices, scenario.contestants, scenario.durability)
     for contestant in scenario.contestants:
         contestant.load_client.resolved_command()
-    campaign = _Campaign(scenario, plan, choices, attempts, kills, sessions, say, parameters)
-    campaign.absent = dict(absent or {})
+    campaign = _Campaign(scenario, plan, choices, attempts, kills, sessions, say, parameters, absent or {})
     return campaign.run(resume=source == "resume")
 
 
@@ -92,7 +86,8 @@ class _Campaign:
         kills: int,
         sessions: int,
         say: Callable[[str], None],
-        parameters: Mapping[str, Any] | None = None,
+        parameters: Mapping[str, Any] | None,
+        absent: Mapping[str, str],
     ) -> None:
         self.scenario = scenario
         self.plan = plan
@@ -100,7 +95,7 @@ class _Campaign:
         self.attempts = attempts
         self.kills = kills
         self.sessions = sessions
-        self.absent: dict[str, str] = {}
+        self.absent = dict(absent)
         self.blocks = 1 + max(planned.block for planned in plan)
         self.say = say
         self.given = {} if parameters is None else {"parameters": dict(parameters)}
@@ -131,8 +126,8 @@ class _Campaign:
             else:
                 facts = {
                     "started_unix_s": time.time(),
-                    "machine": _machine(),
-                    "code": _code_version(),
+                    "machine": machine(),
+                    "code": code_version(),
                     **self.given,
                 }
             self._write_down(facts)
@@ -173,7 +168,7 @@ class _Campaign:
             self._keep(
                 facts,
                 systems={
-                    variant.label(self.scenario.durability): _describe(stack)
+                    variant.label(self.scenario.durability): described_server(stack)
                     for variant, stack in stacks.items()
                 },
                 modules={c.system: c.module.source_hash() for c in self.scenario.contestants},
@@ -299,48 +294,3 @@ def _disk_errors() -> Iterator[None]:
             f"run: {reason}; servers write to {deployments_directory()} (set GAPBOOK_DATA to name another "
             "folder); trials finished so far are kept, use source=resume"
         ) from error
-
-
-def _describe(stack: Stack) -> dict[str, Any]:
-    server = stack.server()
-    described = {"version": server.version, "sha256": server.sha256, "settings": stack.settings()}
-    return described | ({"built": server.built} if server.built else {})
-
-
-def _machine() -> dict[str, Any]:
-    """What a reader must know to compare: processor, cores, memory, kernel, disk; no host name."""
-    model = next(
-        (
-            line.partition(":")[2].strip()
-            for line in Path("/proc/cpuinfo").read_text().splitlines()
-            if line.startswith("model name")
-        ),
-        platform.machine(),
-    )
-    data = deployments_directory().resolve()
-    mounts = [part for part in psutil.disk_partitions(all=True) if data.is_relative_to(part.mountpoint)]
-    mount = max(mounts, key=lambda part: len(part.mountpoint), default=None)
-    return {
-        "processor": model,
-        "processors": os.cpu_count(),
-        "memory_bytes": psutil.virtual_memory().total,
-        "kernel": f"{platform.system()} {platform.release()}",
-        "file_system": mount.fstype if mount else "unknown",
-        "virtual": "hypervisor" in Path("/proc/cpuinfo").read_text(),
-        "python": platform.python_version(),
-    }
-
-
-def _code_version() -> dict[str, Any]:
-    """The git revision of the checkout and whether it was changed since; unknown outside git."""
-
-    def git(*words: str) -> str:
-        try:
-            done = subprocess.run(
-                ["git", "-C", str(CHECKOUT), *words], capture_output=True, text=True, check=True
-            )
-        except (OSError, subprocess.CalledProcessError):
-            return "unknown"
-        return done.stdout.strip()
-
-    return {"revision": git("rev-parse", "HEAD"), "changed": bool(git("status", "--porcelain"))}

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,41 +17,19 @@ from gapbook.errors import ClientError, StackError
 from gapbook.load.client import ClientRun, configure_load
 from gapbook.model.plan import PlannedTrial
 from gapbook.model.work import AliasTable
-from gapbook.record.durability import Durability
-from gapbook.record.histograms import decode_histogram
 from gapbook.record.labels import labels_of
 from gapbook.trial import gates
-from gapbook.trial.audit import Audit, reconcile
-from gapbook.trial.backlog import Backlog, wait_until_idle
+from gapbook.trial.audit import reconcile
+from gapbook.trial.backlog import wait_until_idle
 from gapbook.trial.kill_timer import KillTimer
+from gapbook.trial.row import Loaded, as_counted, as_measured
 from gapbook.trial.scenario import Contestant, Scenario
 from gapbook.trial.target import target_of
-from gapbook.trial.window_cpu import WindowCpu, WindowSampler
+from gapbook.trial.window_cpu import WindowSampler
 
-__all__ = ["PERCENTILES", "run_trial"]
+__all__ = ["run_trial"]
 
 _REPLAYED = "replayed-pairs"
-PERCENTILES = (50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99)
-
-
-@dataclass(frozen=True)
-class _Loaded:
-    """What a trial saw of server and client, before anybody judged it."""
-
-    settings: dict[str, str]
-    proven: Durability
-    report: dict[str, Any]
-    cpu: WindowCpu
-    backlog: Backlog
-    server_memory_bytes: int
-    log_bytes: int
-    audit: Audit
-    metric_transactions: int | None
-
-    @property
-    def client_cpu_s(self) -> float:
-        window = self.report["window"]
-        return float(window["cpu_user_s"] + window["cpu_system_s"])
 
 
 def run_trial(
@@ -82,11 +58,11 @@ def run_trial(
     reported: dict[str, Any] = {}
     try:
         loaded = _load(planned, scenario, contestant, stack, deployment, tables, reported.update)
-        row |= _judge(loaded, scenario, contestant, stack, ceiling_per_s) | _describe(loaded)
+        row |= _judge(loaded, scenario, contestant, stack, ceiling_per_s) | as_measured(loaded)
         row["labels"] = labels_of(row, loaded.report["warmup_s"], loaded.report["window_s"])
     except (StackError, ClientError, OSError) as error:
         row |= {"valid": False, "refused_because": str(error), "labels": [], "gates": []}
-        row |= _counts(reported) if reported else {}
+        row |= as_counted(reported) if reported else {}
         stack.stop()
         stack.start()
     row["took_s"] = time.monotonic() - started
@@ -101,7 +77,7 @@ def _load(
     deployment: Deployment,
     tables: Path,
     on_report: Callable[[dict[str, Any]], None],
-) -> _Loaded:
+) -> Loaded:
     """Reset, read settings back, load, wait until idle, audit.
 
     ``on_report`` gets the client's report as soon as it is there: it is told in the record also when
@@ -145,7 +121,7 @@ def _load(
     metric = stack.metric_transactions()
     grown = stack.log_bytes() - log_before
     counted = None if metric is None or metric_before is None else metric - metric_before
-    return _Loaded(
+    return Loaded(
         settings, proven, report, sampler.window_cpu(), backlog, memory_bytes, grown, audit, counted
     )
 
@@ -212,7 +188,7 @@ def _report(
 
 
 def _judge(
-    loaded: _Loaded, scenario: Scenario, contestant: Contestant, stack: Stack, ceiling_per_s: float | None
+    loaded: Loaded, scenario: Scenario, contestant: Contestant, stack: Stack, ceiling_per_s: float | None
 ) -> dict[str, Any]:
     """The gates, in the words of the record."""
     report, proven = loaded.report, loaded.proven
@@ -247,69 +223,3 @@ def _expected_depth(report: dict[str, Any], scenario: Scenario, contestant: Cont
     if contestant.rate_per_s is not None:
         return None
     return 1.0 if "engine" in report else float(scenario.connections * contestant.in_flight)
-
-
-def _describe(loaded: _Loaded) -> dict[str, Any]:
-    """What was measured, flat, for the record."""
-    report, cpu = loaded.report, loaded.cpu
-    return {
-        **_counts(report),
-        "committed": loaded.audit.committed,
-        "metric_transactions": loaded.metric_transactions,
-        "mismatched_accounts": loaded.audit.mismatched_accounts,
-        "latency_ms": _percentiles(report["service_time_ns"]),
-        "service_time_histogram": report["service_time_ns"],
-        "response_time_histogram": report["response_time_ns"],
-        "client_cpu_s": loaded.client_cpu_s,
-        "client_peak_memory_bytes": report["peak_memory_bytes"],
-        "client_build_id": report["client"]["build_id"],
-        "server_cpu_s": _readable(cpu.server_s),
-        "tier_cpu_s": _readable(cpu.tier_s),
-        "steal_s": _readable(cpu.steal_s),
-        "other_cpu_s": _readable(cpu.other_s(loaded.client_cpu_s)),
-        "server_memory_bytes": loaded.server_memory_bytes,
-        "log_bytes": loaded.log_bytes,
-        **loaded.backlog.as_dict(),
-        "settings": loaded.settings,
-        "durability": str(loaded.proven),
-    }
-
-
-def _counts(report: dict[str, Any]) -> dict[str, Any]:
-    """What the client counted: by our rule, and by each rule of its flaws."""
-    window = report["window"]
-    return {
-        "window_s": report["window_s"],
-        "goodput_per_s": window["acknowledged"] / report["window_s"],
-        "acknowledged_in_window": window["acknowledged"],
-        "completed_in_window": window["completed"],
-        "mean_in_flight": window["mean_in_flight"],
-        "mean_service_time_s": window["mean_service_time_s"],
-        "attempted": report["attempted"],
-        "acknowledged": report["acknowledged"],
-        "failed": report["failed"],
-        "retried": report["retried"],
-        "in_doubt": report["in_doubt"],
-        "lost_connections": report["lost_connections"],
-        "per_second": report["per_second"],
-        "per_100ms": report["per_100ms"],
-        "flawed": report.get("flawed", {}),
-    }
-
-
-def _readable(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
-def _percentiles(encoded: str) -> list[dict[str, float]]:
-    """Latency in ms at fixed percentiles, with how many operations lie above each."""
-    histogram = decode_histogram(encoded)
-    total = histogram.get_total_count()
-    return [
-        {
-            "percentile": percentile,
-            "latency_ms": histogram.get_value_at_percentile(percentile) / 1e6,
-            "operations_above": round(total * (1 - percentile / 100)),
-        }
-        for percentile in PERCENTILES
-    ]

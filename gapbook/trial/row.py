@@ -1,0 +1,103 @@
+"""The row of a trial: what was seen of server and client, flat, under the names of the record."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from gapbook.record.durability import Durability
+from gapbook.record.histograms import decode_histogram
+from gapbook.trial.audit import Audit
+from gapbook.trial.backlog import Backlog
+from gapbook.trial.window_cpu import WindowCpu
+
+__all__ = ["Loaded", "as_counted", "as_measured"]
+
+_PERCENTILES = (50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99)
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What a trial saw of server and client, before anybody judged it."""
+
+    settings: dict[str, str]
+    proven: Durability
+    report: dict[str, Any]
+    cpu: WindowCpu
+    backlog: Backlog
+    server_memory_bytes: int
+    log_bytes: int
+    audit: Audit
+    metric_transactions: int | None
+
+    @property
+    def client_cpu_s(self) -> float:
+        window = self.report["window"]
+        return float(window["cpu_user_s"] + window["cpu_system_s"])
+
+
+def as_measured(loaded: Loaded) -> dict[str, Any]:
+    """What was measured, flat, for the record."""
+    report, cpu = loaded.report, loaded.cpu
+    return {
+        **as_counted(report),
+        "committed": loaded.audit.committed,
+        "metric_transactions": loaded.metric_transactions,
+        "mismatched_accounts": loaded.audit.mismatched_accounts,
+        "latency_ms": _percentiles(report["service_time_ns"]),
+        "service_time_histogram": report["service_time_ns"],
+        "response_time_histogram": report["response_time_ns"],
+        "client_cpu_s": loaded.client_cpu_s,
+        "client_peak_memory_bytes": report["peak_memory_bytes"],
+        "client_build_id": report["client"]["build_id"],
+        "server_cpu_s": _readable(cpu.server_s),
+        "tier_cpu_s": _readable(cpu.tier_s),
+        "steal_s": _readable(cpu.steal_s),
+        "other_cpu_s": _readable(cpu.other_s(loaded.client_cpu_s)),
+        "server_memory_bytes": loaded.server_memory_bytes,
+        "log_bytes": loaded.log_bytes,
+        **loaded.backlog.as_dict(),
+        "settings": loaded.settings,
+        "durability": str(loaded.proven),
+    }
+
+
+def as_counted(report: dict[str, Any]) -> dict[str, Any]:
+    """What the client counted: by our rule, and by each rule of its flaws."""
+    window = report["window"]
+    return {
+        "window_s": report["window_s"],
+        "goodput_per_s": window["acknowledged"] / report["window_s"],
+        "acknowledged_in_window": window["acknowledged"],
+        "completed_in_window": window["completed"],
+        "mean_in_flight": window["mean_in_flight"],
+        "mean_service_time_s": window["mean_service_time_s"],
+        "attempted": report["attempted"],
+        "acknowledged": report["acknowledged"],
+        "failed": report["failed"],
+        "retried": report["retried"],
+        "in_doubt": report["in_doubt"],
+        "lost_connections": report["lost_connections"],
+        "per_second": report["per_second"],
+        "per_100ms": report["per_100ms"],
+        "flawed": report.get("flawed", {}),
+    }
+
+
+def _readable(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _percentiles(encoded: str) -> list[dict[str, float]]:
+    """Latency in ms at fixed percentiles, with how many operations lie above each."""
+    histogram = decode_histogram(encoded)
+    total = histogram.get_total_count()
+    return [
+        {
+            "percentile": percentile,
+            "latency_ms": histogram.get_value_at_percentile(percentile) / 1e6,
+            "operations_above": round(total * (1 - percentile / 100)),
+        }
+        for percentile in _PERCENTILES
+    ]
