@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from gapbook.deploy.deployment import Deployment, Process
+from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.process import Process
 from gapbook.deploy.rust import rust_binary
 
 __all__ = ["delay_proxy"]

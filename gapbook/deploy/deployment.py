@@ -15,133 +15,25 @@ import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import Self
 
 from gapbook.deploy import warden
+from gapbook.deploy.process import Process, log_tail
 from gapbook.errors import SetupError, StackError, cut
 from gapbook.paths import deployments_directory
 
-__all__ = ["Deployment", "Process", "Undo", "free_port", "log_tail", "require_port_free"]
+__all__ = ["Deployment", "Undo"]
 
 _PREFIX = "gapbook-"
 _PLAIN_PATH = re.compile(r"[\w./+=:@,-]+")
 _LEAVE_GRACE_S = 6.0
-_ANNOUNCED_WITHIN_S = 30.0
 _PR_SET_PDEATHSIG = 1  # see prctl(2)
 _LIBC = ctypes.CDLL(None)
-
-
-def free_port() -> int:
-    """A loopback TCP port that nobody listens on at this moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def require_port_free(port: int, what: str) -> None:
-    """Raise StackError when the port that the reader asked for is taken."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError as error:
-            raise StackError(
-                f"{what}: port {port} of 127.0.0.1 cannot be used ({error.strerror}); "
-                "name another port, or none to take a free one"
-            ) from error
-
-
-def log_tail(path: Path, lines: int = 3) -> str:
-    """The last words of a log on one line, for an error message."""
-    with contextlib.suppress(OSError):
-        text = path.read_text(errors="replace").strip().splitlines()[-lines:]
-        return " | ".join(line.strip() for line in text)[-600:] or "(empty log)"
-    return "(no log)"
-
-
-class Process:
-    """A child process of a deployment. ``pid`` is its identity together with its start time."""
-
-    def __init__(self, popen: subprocess.Popen[bytes], name: str, log_path: Path, stop_signal: int) -> None:
-        self.popen = popen
-        self.name = name
-        self.log_path = log_path
-        self.stop_signal = stop_signal
-
-    @property
-    def pid(self) -> int:
-        return self.popen.pid
-
-    @property
-    def running(self) -> bool:
-        return self.popen.poll() is None
-
-    @property
-    def stdin(self) -> IO[bytes]:
-        if self.popen.stdin is None:
-            raise ValueError(f"{self.name} was started without a standard input")
-        return self.popen.stdin
-
-    @property
-    def stdout(self) -> IO[bytes]:
-        if self.popen.stdout is None:
-            raise ValueError(f"{self.name} was started without a piped standard output")
-        return self.popen.stdout
-
-    @property
-    def stderr(self) -> IO[bytes]:
-        if self.popen.stderr is None:
-            raise ValueError(f"{self.name} was started without a piped standard error")
-        return self.popen.stderr
-
-    def announcement(self, what: str) -> dict[str, Any]:
-        """The first line of standard output: JSON with the ``port`` at which the process can be called.
-
-        Raises StackError when it says anything else. One that says nothing is ended after a bound, which
-        makes the read return.
-        """
-        timer = threading.Timer(_ANNOUNCED_WITHIN_S, self.popen.kill)
-        timer.start()
-        try:
-            line = self.stdout.readline()
-        finally:
-            timer.cancel()
-        try:
-            said = json.loads(line)
-            return {**said, "port": int(said["port"])}
-        except (ValueError, KeyError, TypeError) as error:
-            raise StackError(f"{what}: not ready: {log_tail(self.log_path)}") from error
-
-    def require_running(self) -> None:
-        """Raise StackError, with the end of its log, when the process has ended."""
-        code = self.popen.poll()
-        if code == -signal.SIGKILL:
-            # Nothing in its log is about what came from outside.
-            raise StackError(f"{self.name} ended with code {code}: it was killed")
-        if code is not None:
-            raise StackError(f"{self.name} ended with code {code}: {log_tail(self.log_path)}")
-
-    def stop(self, grace_s: float = 10.0) -> None:
-        """End the process: its stop signal, then SIGKILL after the grace."""
-        if self.popen.stdin is not None:
-            with contextlib.suppress(OSError):
-                self.popen.stdin.close()
-        if self.running:
-            self.popen.send_signal(self.stop_signal)
-            try:
-                self.popen.wait(grace_s)
-            except subprocess.TimeoutExpired:
-                self.popen.kill()
-        self.popen.wait()
-        for pipe in (self.popen.stdout, self.popen.stderr):
-            if pipe is not None:
-                pipe.close()
 
 
 class Undo:

@@ -15,7 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gapbook.deploy.deployment import Deployment, Process
+from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.process import Process
 from gapbook.deploy.toolchain import node_path
 from gapbook.errors import ParameterError, StackError
 from gapbook.paths import CHECKOUT, hash_files

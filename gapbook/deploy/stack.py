@@ -24,7 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gapbook.deploy import warden
-from gapbook.deploy.deployment import Deployment, Process
+from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.process import Process
 from gapbook.errors import ParameterError, SetupError, StackError, cut
 from gapbook.paths import CHECKOUT
 from gapbook.record.durability import Durability

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from gapbook.deploy.deployment import Deployment, Process
+from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.process import Process
 from gapbook.trial.scenario import Contestant
 
 __all__ = ["Target", "target_of"]

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from gapbook.deploy.delay import delay_proxy
-from gapbook.deploy.deployment import Deployment, Process
+from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.process import Process
 from gapbook.deploy.stack import Stack
 from gapbook.deploy.usage import proportional_memory_bytes
 from gapbook.errors import ClientError, StackError

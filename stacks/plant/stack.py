@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gapbook.deploy import stack
-from gapbook.deploy.deployment import Process, log_tail, require_port_free
+from gapbook.deploy.process import Process, log_tail, require_port_free
 from gapbook.deploy.rust import rust_binary
 from gapbook.deploy.stack import Server, ServerChoice
 from gapbook.errors import SetupError, StackError

@@ -24,8 +24,9 @@ from numpy.typing import NDArray
 from psycopg import sql
 
 from gapbook.deploy import stack
-from gapbook.deploy.deployment import Process, Undo, free_port, require_port_free
+from gapbook.deploy.deployment import Undo
 from gapbook.deploy.module import load_module_facts
+from gapbook.deploy.process import Process, free_port, require_port_free
 from gapbook.deploy.stack import Server, ServerChoice
 from gapbook.errors import SetupError, StackError
 from gapbook.record.durability import Durability

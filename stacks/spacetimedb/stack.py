@@ -26,7 +26,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from numpy.typing import NDArray
 
 from gapbook.deploy import stack
-from gapbook.deploy.deployment import Process, Undo, free_port, log_tail, require_port_free
+from gapbook.deploy.deployment import Undo
+from gapbook.deploy.process import Process, free_port, log_tail, require_port_free
 from gapbook.deploy.stack import Server, ServerChoice
 from gapbook.deploy.toolchain import require_tool, run_step
 from gapbook.errors import SetupError, StackError

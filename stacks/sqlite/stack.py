@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gapbook.deploy import stack
-from gapbook.deploy.deployment import Process
+from gapbook.deploy.process import Process
 from gapbook.deploy.stack import Server, ServerChoice
 from gapbook.errors import SetupError, StackError
 from gapbook.paths import CHECKOUT

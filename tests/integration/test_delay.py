@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from gapbook.deploy.delay import delay_proxy
-from gapbook.deploy.deployment import Deployment, free_port
+from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.process import free_port
 from gapbook.errors import StackError
 
 _TIMEOUT_S = 20.0

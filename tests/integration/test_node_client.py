@@ -9,7 +9,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from gapbook.deploy.deployment import Deployment, free_port
+from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.process import free_port
 from gapbook.deploy.stack import Stack, StackContext, stack_class
 from gapbook.errors import ClientError
 from gapbook.load.client import ClientRun, configure_load, find_client

@@ -14,7 +14,8 @@ import httpx
 import numpy as np
 import pytest
 
-from gapbook.deploy.deployment import Deployment, free_port
+from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.process import free_port
 from gapbook.deploy.stack import ServerChoice, Stack, StackContext, sha256_of, stack_class
 from gapbook.errors import SetupError, StackError
 from gapbook.record.durability import Durability

@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from gapbook.deploy import warden
-from gapbook.deploy.deployment import Deployment, free_port, log_tail, require_port_free
+from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.process import free_port, log_tail, require_port_free
 from gapbook.errors import SetupError, StackError
 from gapbook.paths import CHECKOUT
 
