@@ -6,7 +6,6 @@ cannot be treated differently.
 
 from __future__ import annotations
 
-import datetime
 import math
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
@@ -20,7 +19,6 @@ from gapbook.method.factors import Decomposition, Factor, decompose
 from gapbook.method.interval import Interval
 from gapbook.method.labels import carried
 from gapbook.method.warmth import Warmth, as_one_family, warmth_of
-from gapbook.record.gates import why_uncounted
 from gapbook.record.labels import CLIENT_BOUND, LIMIT_FRAC
 from gapbook.record.losses import ObservedLoss, observed_loss
 from gapbook.record.run import Run
@@ -234,30 +232,7 @@ class Findings:
         like = [contestant for contestant, others in ends if starts and others == starts[0][1]]
         return like[0] if like else None
 
-    # --- words --------------------------------------------------------------------------------
-    def glue_values(self) -> dict[str, str]:
-        """Facts of the run for the prose, as printed text."""
-        manifest, machine = self.run.manifest, self.run.manifest["machine"]
-        systems = manifest["systems"]
-        return {
-            "run": self.run.run_id,
-            "date": _date(manifest["started_unix_s"]),
-            "blocks": str(self.blocks),
-            "trials": str(self.run.trials.height),
-            "valid_trials": str(int(self.run.trials["valid"].sum())),
-            "connections": str(self.scenario.connections),
-            "window": f"{self.scenario.window_s:g} s",
-            "warmup": f"{self.scenario.warmup_s:g} s",
-            "accounts": f"{self.scenario.workload.accounts:,}",
-            "durability": str(self.scenario.durability),
-            "processor": machine["processor"],
-            "processors": str(machine["processors"]),
-            "memory": f"{machine['memory_bytes'] / 2**30:.0f} GiB",
-            "kernel": machine["kernel"],
-            "file_system": machine["file_system"],
-            **_version_values(systems),
-        }
-
+    # --- noise --------------------------------------------------------------------------------
     def trial_noise(self) -> tuple[float, float] | None:
         """How trials of one cell differ: standard deviation of log goodput within cells, and the share of
         its variance that goes with the processor time which a transfer took (server, tier and client).
@@ -282,54 +257,6 @@ class Findings:
             return None
         together = within.select(pl.corr("rate", "cost")).item()
         return math.sqrt(float((within["rate"] ** 2).sum()) / free), float(together or 0.0) ** 2
-
-    def warmth_caveat(self, *contestants: Contestant) -> str:
-        """Which of these were still warming up inside their windows, as a sentence; empty when none was."""
-        rising = [c.system_label for c in contestants if self.warmth(c.name).reading == "still rising"]
-        named = " and ".join(dict.fromkeys(rising))
-        return f" Still warming up inside the window, and so understated: {named}." if named else ""
-
-    def audited(self) -> str:
-        """How much was audited over all trials of the run."""
-        trials = self.run.trials.filter(pl.col("valid"))
-        transfers = int(trials["acknowledged"].sum() or 0)
-        return f"{transfers:,} transfers and {trials.height * self.scenario.workload.accounts:,} balances"
-
-    def uncounted(self) -> str:
-        """In how many valid trials the server had no commit count to compare, and why: that an engine keeps
-        none is another thing than that a trial's rollbacks hid it."""
-        valid = self.run.trials.filter(pl.col("valid"))
-        without = valid.filter(pl.col("committed").is_null())["contestant"].to_list()
-        if not without:
-            return f"the server's own count was compared in all {valid.height:,} valid trials"
-        numbers = {True: 0, False: 0}
-        for contestant in self.scenario.contestants:
-            numbers[contestant.stack.counts_commits] += without.count(contestant.name)
-        reasons = [
-            f"{number:,} {why_uncounted(counts_commits=counts)}"
-            for counts, number in numbers.items()
-            if number
-        ]
-        return (
-            f"{len(without):,} of {valid.height:,} valid trials had no commit count to compare, "
-            f"{' and '.join(reasons)}"
-        )
-
-    def provenance_parts(self) -> list[str]:
-        facts = self.glue_values()
-        code = self.run.manifest["code"]
-        return [
-            f"Run {self.run.run_id}",
-            f"{facts['blocks']} blocks",
-            f"{facts['valid_trials']} of {facts['trials']} trials valid",
-            f"{facts['accounts']} accounts, {facts['connections']} connections",
-            f"{facts['processor']}, {facts['processors']} cores, {facts['memory']}"
-            + (", virtual machine" if self.run.manifest["machine"]["virtual"] else ""),
-            *named_versions(self.run.manifest["systems"]),
-            f"durability {facts['durability']}",
-            facts["date"],
-            f"code {code['revision'][:10]}{' with local changes' if code['changed'] else ''}",
-        ]
 
 
 def scenario_of(run: Run) -> Scenario:
@@ -360,15 +287,3 @@ def named_versions(systems: Mapping[str, Mapping[str, Any]]) -> list[str]:
         name if system["version"] in name.split(" ") else f"{name} {system['version']}"
         for name, system in systems.items()
     ]
-
-
-def _version_values(systems: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """``spacetimedb_version``: every version of a system that ran, each once."""
-    versions: dict[str, dict[str, None]] = {}
-    for name, system in systems.items():
-        versions.setdefault(name.split(" ")[0], {})[str(system["version"])] = None
-    return {f"{system}_version": " and ".join(found) for system, found in versions.items()}
-
-
-def _date(unix_s: float) -> str:
-    return datetime.datetime.fromtimestamp(unix_s, datetime.UTC).date().isoformat()

@@ -1,15 +1,23 @@
-"""What every picture of a run says of itself: its design, its machine and its run."""
+"""What every page of a run says of it: its design, its machine, its versions, and how much was audited."""
 
 from __future__ import annotations
 
+import datetime
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
 from gapbook import charts
-from gapbook.method.findings import Findings
+from gapbook.method.findings import Findings, named_versions
+from gapbook.record.gates import why_uncounted
+from gapbook.trial.scenario import Contestant
 
 __all__ = ["FindingsWithProvenance"]
 
 
 class FindingsWithProvenance(Findings):
-    """Findings whose charts carry method and run."""
+    """Findings whose pages and charts carry method and run."""
 
     @property
     def method(self) -> str:
@@ -26,3 +34,86 @@ class FindingsWithProvenance(Findings):
     @property
     def provenance(self) -> charts.Provenance:
         return charts.Provenance(run=self.run.run_id, method=self.method)
+
+    def glue_values(self) -> dict[str, str]:
+        """Facts of the run for the prose, as printed text."""
+        manifest, machine = self.run.manifest, self.run.manifest["machine"]
+        systems = manifest["systems"]
+        return {
+            "run": self.run.run_id,
+            "date": _date(manifest["started_unix_s"]),
+            "blocks": str(self.blocks),
+            "trials": str(self.run.trials.height),
+            "valid_trials": str(int(self.run.trials["valid"].sum())),
+            "connections": str(self.scenario.connections),
+            "window": f"{self.scenario.window_s:g} s",
+            "warmup": f"{self.scenario.warmup_s:g} s",
+            "accounts": f"{self.scenario.workload.accounts:,}",
+            "durability": str(self.scenario.durability),
+            "processor": machine["processor"],
+            "processors": str(machine["processors"]),
+            "memory": f"{machine['memory_bytes'] / 2**30:.0f} GiB",
+            "kernel": machine["kernel"],
+            "file_system": machine["file_system"],
+            **_version_values(systems),
+        }
+
+    def warmth_caveat(self, *contestants: Contestant) -> str:
+        """Which of these were still warming up inside their windows, as a sentence; empty when none was."""
+        rising = [c.system_label for c in contestants if self.warmth(c.name).reading == "still rising"]
+        named = " and ".join(dict.fromkeys(rising))
+        return f" Still warming up inside the window, and so understated: {named}." if named else ""
+
+    def audited(self) -> str:
+        """How much was audited over all trials of the run."""
+        trials = self.run.trials.filter(pl.col("valid"))
+        transfers = int(trials["acknowledged"].sum() or 0)
+        return f"{transfers:,} transfers and {trials.height * self.scenario.workload.accounts:,} balances"
+
+    def uncounted(self) -> str:
+        """In how many valid trials the server had no commit count to compare, and why: that an engine keeps
+        none is another thing than that a trial's rollbacks hid it."""
+        valid = self.run.trials.filter(pl.col("valid"))
+        without = valid.filter(pl.col("committed").is_null())["contestant"].to_list()
+        if not without:
+            return f"the server's own count was compared in all {valid.height:,} valid trials"
+        numbers = {True: 0, False: 0}
+        for contestant in self.scenario.contestants:
+            numbers[contestant.stack.counts_commits] += without.count(contestant.name)
+        reasons = [
+            f"{number:,} {why_uncounted(counts_commits=counts)}"
+            for counts, number in numbers.items()
+            if number
+        ]
+        return (
+            f"{len(without):,} of {valid.height:,} valid trials had no commit count to compare, "
+            f"{' and '.join(reasons)}"
+        )
+
+    def provenance_parts(self) -> list[str]:
+        facts = self.glue_values()
+        code = self.run.manifest["code"]
+        return [
+            f"Run {self.run.run_id}",
+            f"{facts['blocks']} blocks",
+            f"{facts['valid_trials']} of {facts['trials']} trials valid",
+            f"{facts['accounts']} accounts, {facts['connections']} connections",
+            f"{facts['processor']}, {facts['processors']} cores, {facts['memory']}"
+            + (", virtual machine" if self.run.manifest["machine"]["virtual"] else ""),
+            *named_versions(self.run.manifest["systems"]),
+            f"durability {facts['durability']}",
+            facts["date"],
+            f"code {code['revision'][:10]}{' with local changes' if code['changed'] else ''}",
+        ]
+
+
+def _version_values(systems: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """``spacetimedb_version``: every version of a system that ran, each once."""
+    versions: dict[str, dict[str, None]] = {}
+    for name, system in systems.items():
+        versions.setdefault(name.split(" ")[0], {})[str(system["version"])] = None
+    return {f"{system}_version": " and ".join(found) for system, found in versions.items()}
+
+
+def _date(unix_s: float) -> str:
+    return datetime.datetime.fromtimestamp(unix_s, datetime.UTC).date().isoformat()

@@ -11,7 +11,7 @@ import pytest
 
 from gapbook.errors import RecordError
 from gapbook.method.factors import Factor
-from gapbook.method.findings import Findings, _version_values, named_versions
+from gapbook.method.findings import Findings, named_versions
 from gapbook.trial.scenario import Contestant
 from tests.unit import stored_runs as runs
 from tests.unit.stored_runs import DRIZZLE, PROCEDURE, PROCEDURE_RUST, SPACETIMEDB, SPACETIMEDB_RUST, SQL
@@ -203,26 +203,3 @@ def test_versions_are_said_once_and_all_of_them() -> None:
         "spacetimedb 1.2.0",
         "spacetimedb 2.8.3 (fsync-per-commit)",
     ]
-    assert _version_values(systems) == {
-        "postgres_version": "18.6",
-        "spacetimedb_version": "1.2.0 and 2.8.3",
-    }
-
-
-def test_a_trial_without_a_commit_count_says_whether_the_engine_or_a_rollback_is_why(tmp_path: Path) -> None:
-    embedded = Contestant("embedded", "sqlite", "drizzle", "rpc", "typescript", 1)
-    contestants = (DRIZZLE, PROCEDURE, embedded)
-    scenario = replace(runs.SCENARIO, contestants=contestants, varies=("durability", "isolation"))
-    rows = [
-        runs.valid(planned, 1e3, **({} if planned.contestant == "procedure" else {"committed": None}))
-        for planned in runs.planned_trials(2, scenario)
-    ]
-    shown = Findings(runs.store(tmp_path / runs.CHAPTER, rows, scenario=scenario), runs.CHAPTER)
-    assert shown.uncounted() == (
-        "8 of 12 valid trials had no commit count to compare, 4 because transactions of the trial were rolled "
-        "back, whose updates the engine counts too and 4 because the engine keeps no commit count"
-    )
-
-
-def test_a_run_in_which_every_commit_was_counted_says_so(lattice: Findings) -> None:
-    assert lattice.uncounted().endswith("was compared in all 28 valid trials")

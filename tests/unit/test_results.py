@@ -89,6 +89,7 @@ RESULTS: dict[str, Callable[[Results], Any]] = {
     "metrics_table": lambda e: e.metrics_table(0.0),
     "omission_table": lambda e: e.omission_table([DRIZZLE, PROCEDURE]),
     "provenance_line": lambda e: e.provenance_line(),
+    "provenance_parts": lambda e: " · ".join(e.provenance_parts()),
     "redraw_table": lambda e: e.redraw_table(),
     "refused_table": lambda e: e.refused_table(),
     "rerun_panel": lambda e: e.rerun_panel(),
@@ -102,7 +103,9 @@ RESULTS: dict[str, Callable[[Results], Any]] = {
     "sessions_table": lambda e: e.sessions_table([("engine", SPACETIMEDB, PROCEDURE)]),
     "retries_table": lambda e: e.retries_table(),
     "systems_table": lambda e: e.systems_table(),
+    "uncounted": lambda e: e.uncounted(),
     "unwritten_table": lambda e: e.unwritten_table([DRIZZLE, PROCEDURE], 1.5),
+    "warmth_caveat": lambda e: e.warmth_caveat(DRIZZLE, SPACETIMEDB),
     "warmth_table": lambda e: e.warmth_table(),
     "waterfall": lambda e: [e.waterfall(FACTORS, alpha) for alpha in e.alphas],
 }

@@ -1,0 +1,41 @@
+"""What every page says of its run: each version once, and why a count of commits is missing."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from gapbook.pages.provenance import FindingsWithProvenance, _version_values
+from gapbook.trial.scenario import Contestant
+from tests.unit import stored_runs as runs
+from tests.unit.stored_runs import DRIZZLE, PROCEDURE
+
+
+def test_every_version_of_a_system_is_a_fact_of_the_prose() -> None:
+    systems = {
+        "postgres": {"version": "18.6"},
+        "spacetimedb 1.2.0": {"version": "1.2.0"},
+        "spacetimedb 2.8.3 (fsync-per-commit)": {"version": "2.8.3"},
+    }
+    assert _version_values(systems) == {
+        "postgres_version": "18.6",
+        "spacetimedb_version": "1.2.0 and 2.8.3",
+    }
+
+
+def test_a_trial_without_a_commit_count_says_whether_the_engine_or_a_rollback_is_why(tmp_path: Path) -> None:
+    embedded = Contestant("embedded", "sqlite", "drizzle", "rpc", "typescript", 1)
+    contestants = (DRIZZLE, PROCEDURE, embedded)
+    scenario = replace(runs.SCENARIO, contestants=contestants, varies=("durability", "isolation"))
+    rows = [
+        runs.valid(planned, 1e3, **({} if planned.contestant == "procedure" else {"committed": None}))
+        for planned in runs.planned_trials(2, scenario)
+    ]
+    shown = FindingsWithProvenance(runs.store(tmp_path / runs.CHAPTER, rows, scenario=scenario), runs.CHAPTER)
+    assert shown.uncounted() == (
+        "8 of 12 valid trials had no commit count to compare, 4 because transactions of the trial were rolled "
+        "back, whose updates the engine counts too and 4 because the engine keeps no commit count"
+    )
+
+
+def test_a_run_in_which_every_commit_was_counted_says_so(tmp_path: Path) -> None:
+    shown = FindingsWithProvenance(runs.store(tmp_path / runs.CHAPTER, runs.whole(2)), runs.CHAPTER)
+    assert shown.uncounted().endswith("was compared in all 28 valid trials")
