@@ -14,7 +14,7 @@ from pathlib import Path
 
 import jupytext
 
-from gapbook.claims.verdicts import VERDICT_BAND_FRAC
+from gapbook.claims.rules import VERDICT_BAND_FRAC
 from gapbook.errors import GapbookError
 from gapbook.method.estimate import CONFIDENCE
 from gapbook.method.warmth import RISE_FRAC

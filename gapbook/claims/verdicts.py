@@ -10,25 +10,22 @@ tested in one or several places:
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cache
 from typing import Any, Literal
 
 from gapbook.claims.arithmetic import compute
 from gapbook.claims.claim import Claim, claims
+from gapbook.claims.quantities import SHARES, as_printed, quantity, quantity_name
+from gapbook.claims.rules import RULES, VERDICT_BAND_FRAC, fixed_at, rules_by_claim
 from gapbook.errors import GapbookError, ParameterError
-from gapbook.method.estimate import chance_within, geometric_interval
+from gapbook.method.estimate import chance_within
 from gapbook.method.findings import Findings, named_versions
 from gapbook.method.interval import Interval, Lies
-from gapbook.paths import CHECKOUT
 from gapbook.record.run import latest_published, published_folder
 
 __all__ = [
-    "RULES",
-    "VERDICT_BAND_FRAC",
     "Evidence",
     "Judgement",
     "Outcome",
@@ -36,28 +33,13 @@ __all__ = [
     "judge",
     "judge_all",
     "judge_with",
-    "tests_fixed",
 ]
 
 Outcome = Literal["holds", "fails", "straddles", "missing"]
 Verdict = Literal["confirmed", "conditions", "refuted", "unresolved", "version", "unmeasurable", "elsewhere"]
 Measured = Callable[[str], Findings | str]
 
-RULES: Mapping[str, str] = {
-    "band": "our interval against a band round the published value",
-    "bound": "our interval against the bound of its rule",
-    "version": "measured on another version of the server than the claim was made of, which settles nothing",
-    "arithmetic": "recomputed from published figures",
-    "count": "counted in the published source",
-    "source": "read in the published source",
-    "not-measurable": "cannot be decided by a measurement here",
-    "elsewhere": "belongs to another chapter",
-}
-VERDICT_BAND_FRAC = 0.10
-"""Half the width of the band round a published value, as a fraction of it."""
 _OUTCOMES: Mapping[Lies, Outcome] = {"inside": "holds", "outside": "fails", "straddles": "straddles"}
-_TESTED = {"band", "bound", "version", "arithmetic", "count"}
-_SHARES = {"log-share", "ceiling-frac"}
 _FIXED: Mapping[str, Verdict] = {"not-measurable": "unmeasurable", "elsewhere": "elsewhere"}
 
 
@@ -109,7 +91,7 @@ def judge_all(prefix: str, measured: Measured | None = None) -> list[Judgement]:
 
     Raises ParameterError for a rule that is malformed or missing.
     """
-    rules = _rules()
+    rules = rules_by_claim()
     measured = cache(_published if measured is None else measured)
     known = claims(prefix)
     unruled = [one.identifier for one in known if one.identifier not in rules]
@@ -120,7 +102,7 @@ def judge_all(prefix: str, measured: Measured | None = None) -> list[Judgement]:
 
 def judge_with(identifier: str, found: Findings) -> Judgement:
     """The verdict on one claim by this run, and by the latest published runs of other chapters."""
-    rules = _rules()
+    rules = rules_by_claim()
     known = next((one for one in claims(identifier.partition("-")[0]) if one.identifier == identifier), None)
     if known is None or identifier not in rules:
         raise ParameterError(f"verdict {identifier}: no such claim, or no rule for it in book/verdicts.toml")
@@ -190,24 +172,24 @@ def _count(claim: Claim, test: Mapping[str, Any]) -> Evidence:
 def _measure(claim: Claim, test: Mapping[str, Any], measured: Measured) -> Evidence:
     found = measured(test["chapter"])
     low, high, expected = _expected(claim, test, {}, exact=False)
-    name = _quantity_name(test)
+    name = quantity_name(test)
     if isinstance(found, str):
         return Evidence(name, found, "missing", expected, test["chapter"])
-    ours = _quantity(test, found)
+    ours = quantity(test, found)
     run = found.run
     versions = ", ".join(named_versions(run.manifest["systems"]))
     if isinstance(ours, str):
         return Evidence(name, ours, "missing", expected, test["chapter"], run.run_id, 0, versions)
     return Evidence(
         name,
-        ours.as_count() + "/s" if test["quantity"] == "goodput" else _as_printed(test, ours),
+        ours.as_count() + "/s" if test["quantity"] == "goodput" else as_printed(test, ours),
         _OUTCOMES[ours.against(low, high)],
         expected,
         test["chapter"],
         run.run_id,
         ours.n,
         versions,
-        float(run.manifest["started_unix_s"]) < _fixed_at(test).timestamp(),
+        float(run.manifest["started_unix_s"]) < fixed_at(test).timestamp(),
         _chance_if_true(claim, test, ours),
     )
 
@@ -230,7 +212,7 @@ def _expected(
     document itself says that its number is a round one.
     """
     # A share is printed in percent, so its bound is too.
-    scale, unit = (100, " %") if test.get("quantity") in _SHARES else (1, "")
+    scale, unit = (100, " %") if test.get("quantity") in SHARES else (1, "")
     if "above" in test:
         bound = _bound(test["above"], terms)
         return bound, math.inf, f"above {scale * bound:,.3g}{unit}"
@@ -264,110 +246,6 @@ def _decimals(number: float) -> int:
     return len(decimals) if point else 0
 
 
-# --- what is measured -------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Cell:
-    contestant: str
-    alpha: float
-
-    @classmethod
-    def parse(cls, text: str, alpha: float | None) -> _Cell:
-        """``name`` at the test's own alpha, or ``name@1.5``."""
-        name, at, own = text.partition("@")
-        if not at and alpha is None:
-            raise ParameterError(f"verdict: {text!r} is at no alpha")
-        return cls(name, float(own) if at else float(alpha or 0))
-
-    def __str__(self) -> str:
-        return f"{self.contestant} at α = {self.alpha:g}"
-
-
-def _cells(test: Mapping[str, Any], key: str) -> list[_Cell]:
-    named = test.get(key, [])
-    return [_Cell.parse(name, test.get("alpha")) for name in ([named] if isinstance(named, str) else named)]
-
-
-def _quantity(test: Mapping[str, Any], found: Findings) -> Interval | str:
-    """The measured quantity with its interval over blocks, or why this run does not have it."""
-    groups = {key: _cells(test, key) for key in ("over", "under", "whole_over", "whole_under")}
-    needed = [cell for cells in groups.values() for cell in cells]
-    values: dict[_Cell, Mapping[int, float]] = {}
-    names = {contestant.name for contestant in found.scenario.contestants}
-    for cell in needed:
-        if cell.contestant not in names:
-            return f"Run {found.run.run_id} has no contestant {cell.contestant}"
-        values[cell] = found.values(cell.contestant, cell.alpha)
-        if not values[cell]:
-            why = "has no valid trial" if cell.alpha in found.alphas else "was not run"
-            return f"{cell} {why} in run {found.run.run_id}"
-    blocks = sorted(set.intersection(*(set(of_cell) for of_cell in values.values())))
-    if not blocks:
-        return f"Run {found.run.run_id} has no block in which {' and '.join(map(str, needed))} are all valid"
-    ratios = [_product(groups["over"], values, b) / _product(groups["under"], values, b) for b in blocks]
-    match test["quantity"]:
-        case "goodput" | "ratio":
-            return geometric_interval(ratios)
-        case "ceiling-frac":
-            return _ceiling_frac(needed[0], found)
-        case "log-share":
-            wholes = [
-                _product(groups["whole_over"], values, b) / _product(groups["whole_under"], values, b)
-                for b in blocks
-            ]
-            return _log_share(ratios, wholes)
-    raise ParameterError(
-        f"quantity {test['quantity']!r}: unknown; allowed: ratio, goodput, log-share, ceiling-frac"
-    )
-
-
-def _product(cells: Sequence[_Cell], values: Mapping[_Cell, Mapping[int, float]], block: int) -> float:
-    return math.prod(values[cell][block] for cell in cells)
-
-
-def _log_share(parts: Sequence[float], wholes: Sequence[float]) -> Interval | str:
-    """How much of the logarithm of the whole the part is, as a mean with a t interval over blocks."""
-    if min(map(abs, map(math.log, wholes))) < math.log(1 + VERDICT_BAND_FRAC):
-        return "The whole is within the band round ×1: it has no share to give"
-    # exp turns the mean of shares into a geometric mean, whose interval is computed in one place only.
-    spread = geometric_interval(
-        [math.exp(math.log(part) / math.log(whole)) for part, whole in zip(parts, wholes, strict=True)]
-    )
-    low, middle, high = (math.log(bound) for bound in (spread.low, spread.estimate, spread.high))
-    return Interval(middle, low, high, spread.n)
-
-
-def _ceiling_frac(cell: _Cell, found: Findings) -> Interval | str:
-    """Goodput as a fraction of what the same client reaches against a server that does nothing, over blocks:
-    trials of one block count as their geometric mean."""
-    rows = [row for row in found.rows(cell.contestant, cell.alpha) if row["valid"] and row["ceiling_per_s"]]
-    if not rows:
-        return f"{cell} has no client ceiling in run {found.run.run_id}"
-    by_block: dict[int, list[float]] = {}
-    for row in rows:
-        by_block.setdefault(row["block"], []).append(row["goodput_per_s"] / row["ceiling_per_s"])
-    return geometric_interval([geometric_interval(shares).estimate for shares in by_block.values()])
-
-
-def _quantity_name(test: Mapping[str, Any]) -> str:
-    if "of" in test:
-        return str(test["of"])
-    over, under = _cells(test, "over"), _cells(test, "under")
-    alphas = {cell.alpha for cell in [*over, *under]}
-    if len(alphas) > 1:
-        return " ÷ ".join(" × ".join(map(str, cells)) for cells in (over, under) if cells)
-    names = " ÷ ".join(" × ".join(cell.contestant for cell in cells) for cells in (over, under) if cells)
-    return f"{names}, α = {alphas.pop():g}"
-
-
-def _as_printed(test: Mapping[str, Any], ours: Interval) -> str:
-    if test["quantity"] not in _SHARES:
-        return ours.as_factor()
-    low, middle, high = (f"{100 * value:.2g}" for value in (ours.low, ours.estimate, ours.high))
-    return f"{middle} % [{low}–{high}]" if ours.bounded else f"{middle} %"
-
-
 # --- where from -------------------------------------------------------------------------------
 
 
@@ -379,31 +257,3 @@ def _published(chapter: str) -> Findings | str:
         return Findings(latest_published(chapter), chapter)
     except GapbookError as error:
         return f"The run of {chapter} cannot be used ({error})"
-
-
-def tests_fixed(chapter: str) -> list[datetime]:
-    """When each test that reads runs of this chapter was fixed, in ascending order."""
-    tests = (test for rule in _rules().values() for test in rule.get("test", []))
-    return sorted(_fixed_at(test) for test in tests if test.get("chapter") == chapter)
-
-
-def _fixed_at(test: Mapping[str, Any]) -> datetime:
-    when: datetime = test.get("fixed", _file()["fixed"])
-    return when
-
-
-@cache
-def _file() -> Mapping[str, Any]:
-    return tomllib.loads((CHECKOUT / "book" / "verdicts.toml").read_text())
-
-
-@cache
-def _rules() -> Mapping[str, Mapping[str, Any]]:
-    rows = _file()["verdict"]
-    rules = {row["claim"]: row for row in rows}
-    if len(rules) != len(rows):
-        raise ParameterError("book/verdicts.toml: a claim has two rules")
-    for name, row in rules.items():
-        if row["rule"] in _TESTED and not row.get("test"):
-            raise ParameterError(f"verdict {name}: rule {row['rule']} without a test")
-    return rules

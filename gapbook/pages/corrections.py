@@ -13,7 +13,8 @@ from itertools import pairwise
 
 import polars as pl
 
-from gapbook.claims.verdicts import judge_all, tests_fixed
+from gapbook.claims.rules import tests_fixed
+from gapbook.claims.verdicts import judge_all
 from gapbook.markup import Html, values_table
 from gapbook.method.factors import Factor
 from gapbook.method.findings import Findings

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from gapbook.claims.claim import NOTE
-from gapbook.claims.verdicts import RULES, VERDICT_BAND_FRAC, Evidence, Judgement, Verdict, judge_all
+from gapbook.claims.rules import RULES, VERDICT_BAND_FRAC
+from gapbook.claims.verdicts import Evidence, Judgement, Verdict, judge_all
 from gapbook.markup import Html
 from gapbook.pages import page
 from gapbook.pages.register_table import RegisterRow, register

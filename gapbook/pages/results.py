@@ -14,7 +14,7 @@ import polars as pl
 
 from gapbook import charts
 from gapbook.claims.claim import Claim, claim
-from gapbook.claims.verdicts import VERDICT_BAND_FRAC
+from gapbook.claims.rules import VERDICT_BAND_FRAC
 from gapbook.markup import Html, values_table
 from gapbook.method.factors import Decomposition, Factor
 from gapbook.method.interval import Interval, format_count, format_factor

@@ -17,7 +17,8 @@ from gapbook.book.build import chapters, declared_parameters, execute_chapter, o
 from gapbook.book.prose import require_no_typed_numbers
 from gapbook.claims.arithmetic import compute, picks_in_use
 from gapbook.claims.claim import NOTE, Claim, claim, claims
-from gapbook.claims.verdicts import RULES, Judgement, judge, judge_all
+from gapbook.claims.rules import RULES
+from gapbook.claims.verdicts import Judgement, judge, judge_all
 from gapbook.errors import ParameterError
 from gapbook.method.findings import Findings
 from gapbook.pages.register import Register

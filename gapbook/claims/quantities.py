@@ -1,0 +1,120 @@
+"""The quantities that a rule can name, measured of one run: ratios, rates, shares of a logarithm, of a ceiling."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gapbook.claims.rules import VERDICT_BAND_FRAC
+from gapbook.errors import ParameterError
+from gapbook.method.estimate import geometric_interval
+from gapbook.method.findings import Findings
+from gapbook.method.interval import Interval
+
+__all__ = ["SHARES", "as_printed", "quantity", "quantity_name"]
+
+SHARES = {"log-share", "ceiling-frac"}
+"""Quantities that are fractions, and printed in percent."""
+
+
+@dataclass(frozen=True)
+class _Cell:
+    contestant: str
+    alpha: float
+
+    @classmethod
+    def parse(cls, text: str, alpha: float | None) -> _Cell:
+        """``name`` at the test's own alpha, or ``name@1.5``."""
+        name, at, own = text.partition("@")
+        if not at and alpha is None:
+            raise ParameterError(f"verdict: {text!r} is at no alpha")
+        return cls(name, float(own) if at else float(alpha or 0))
+
+    def __str__(self) -> str:
+        return f"{self.contestant} at α = {self.alpha:g}"
+
+
+def _cells(test: Mapping[str, Any], key: str) -> list[_Cell]:
+    named = test.get(key, [])
+    return [_Cell.parse(name, test.get("alpha")) for name in ([named] if isinstance(named, str) else named)]
+
+
+def quantity(test: Mapping[str, Any], found: Findings) -> Interval | str:
+    """The measured quantity with its interval over blocks, or why this run does not have it."""
+    groups = {key: _cells(test, key) for key in ("over", "under", "whole_over", "whole_under")}
+    needed = [cell for cells in groups.values() for cell in cells]
+    values: dict[_Cell, Mapping[int, float]] = {}
+    names = {contestant.name for contestant in found.scenario.contestants}
+    for cell in needed:
+        if cell.contestant not in names:
+            return f"Run {found.run.run_id} has no contestant {cell.contestant}"
+        values[cell] = found.values(cell.contestant, cell.alpha)
+        if not values[cell]:
+            why = "has no valid trial" if cell.alpha in found.alphas else "was not run"
+            return f"{cell} {why} in run {found.run.run_id}"
+    blocks = sorted(set.intersection(*(set(of_cell) for of_cell in values.values())))
+    if not blocks:
+        return f"Run {found.run.run_id} has no block in which {' and '.join(map(str, needed))} are all valid"
+    ratios = [_product(groups["over"], values, b) / _product(groups["under"], values, b) for b in blocks]
+    match test["quantity"]:
+        case "goodput" | "ratio":
+            return geometric_interval(ratios)
+        case "ceiling-frac":
+            return _ceiling_frac(needed[0], found)
+        case "log-share":
+            wholes = [
+                _product(groups["whole_over"], values, b) / _product(groups["whole_under"], values, b)
+                for b in blocks
+            ]
+            return _log_share(ratios, wholes)
+    raise ParameterError(
+        f"quantity {test['quantity']!r}: unknown; allowed: ratio, goodput, log-share, ceiling-frac"
+    )
+
+
+def _product(cells: Sequence[_Cell], values: Mapping[_Cell, Mapping[int, float]], block: int) -> float:
+    return math.prod(values[cell][block] for cell in cells)
+
+
+def _log_share(parts: Sequence[float], wholes: Sequence[float]) -> Interval | str:
+    """How much of the logarithm of the whole the part is, as a mean with a t interval over blocks."""
+    if min(map(abs, map(math.log, wholes))) < math.log(1 + VERDICT_BAND_FRAC):
+        return "The whole is within the band round ×1: it has no share to give"
+    # exp turns the mean of shares into a geometric mean, whose interval is computed in one place only.
+    spread = geometric_interval(
+        [math.exp(math.log(part) / math.log(whole)) for part, whole in zip(parts, wholes, strict=True)]
+    )
+    low, middle, high = (math.log(bound) for bound in (spread.low, spread.estimate, spread.high))
+    return Interval(middle, low, high, spread.n)
+
+
+def _ceiling_frac(cell: _Cell, found: Findings) -> Interval | str:
+    """Goodput as a fraction of what the same client reaches against a server that does nothing, over blocks:
+    trials of one block count as their geometric mean."""
+    rows = [row for row in found.rows(cell.contestant, cell.alpha) if row["valid"] and row["ceiling_per_s"]]
+    if not rows:
+        return f"{cell} has no client ceiling in run {found.run.run_id}"
+    by_block: dict[int, list[float]] = {}
+    for row in rows:
+        by_block.setdefault(row["block"], []).append(row["goodput_per_s"] / row["ceiling_per_s"])
+    return geometric_interval([geometric_interval(shares).estimate for shares in by_block.values()])
+
+
+def quantity_name(test: Mapping[str, Any]) -> str:
+    if "of" in test:
+        return str(test["of"])
+    over, under = _cells(test, "over"), _cells(test, "under")
+    alphas = {cell.alpha for cell in [*over, *under]}
+    if len(alphas) > 1:
+        return " ÷ ".join(" × ".join(map(str, cells)) for cells in (over, under) if cells)
+    names = " ÷ ".join(" × ".join(cell.contestant for cell in cells) for cells in (over, under) if cells)
+    return f"{names}, α = {alphas.pop():g}"
+
+
+def as_printed(test: Mapping[str, Any], ours: Interval) -> str:
+    if test["quantity"] not in SHARES:
+        return ours.as_factor()
+    low, middle, high = (f"{100 * value:.2g}" for value in (ours.low, ours.estimate, ours.high))
+    return f"{middle} % [{low}–{high}]" if ours.bounded else f"{middle} %"
