@@ -27,7 +27,7 @@ from gapbook.book.notebook import kernel_config, read_text_notebook, temporary_f
 from gapbook.book.prose import require_no_typed_numbers
 from gapbook.deploy.deployment import Deployment
 from gapbook.errors import GapbookError, ParameterError, RecordError, SetupError, cut
-from gapbook.pages.results import pictures_folder
+from gapbook.pages.first_screen import pictures_folder
 from gapbook.parameters import check_parameters
 from gapbook.paths import CHECKOUT, hash_files, tool_path
 from gapbook.record.run import Run, find_run, published_folder

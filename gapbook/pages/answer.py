@@ -13,7 +13,7 @@ from gapbook.method.findings import named_versions
 from gapbook.method.interval import Interval
 from gapbook.model.work import AliasTable, hot_share
 from gapbook.pages import page
-from gapbook.pages.provenance import FindingsWithProvenance
+from gapbook.pages.provenance import FindingsWithProvenance, full_label
 from gapbook.pages.register import verdict_words
 from gapbook.record.losses import ObservedLoss
 from gapbook.trial.scenario import Contestant
@@ -96,7 +96,9 @@ class AnswerResults(FindingsWithProvenance):
                     )
                 )
             parts.append(f"{page.estimate(ratio.as_times())} at α = {alpha:g}")
-            cited.append(self.cited(f"{_name(over)} ÷ {_name(under)}, transfers per second", alpha, ratio))
+            cited.append(
+                self.cited(f"{full_label(over)} ÷ {full_label(under)}, transfers per second", alpha, ratio)
+            )
         text = html.escape(sentence).replace("{ratios}", " and ".join(parts))
         for place, contestant in (("{over}", over), ("{under}", under)):
             text = text.replace(place, html.escape(self.versioned_label(contestant)))
@@ -251,10 +253,6 @@ class AnswerResults(FindingsWithProvenance):
     def _hot_share(self, alpha: float) -> float:
         workload = self.scenario.workload
         return hot_share(AliasTable.zipf_cached(workload.accounts, alpha), workload.redraw)
-
-
-def _name(contestant: Contestant) -> str:
-    return f"{contestant.system_label} ({contestant.detail_label})"
 
 
 def _listed(names: Sequence[str]) -> str:

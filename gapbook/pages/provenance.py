@@ -13,7 +13,7 @@ from gapbook.method.findings import Findings, named_versions
 from gapbook.record.gates import why_uncounted
 from gapbook.trial.scenario import Contestant
 
-__all__ = ["FindingsWithProvenance"]
+__all__ = ["FindingsWithProvenance", "full_label"]
 
 
 class FindingsWithProvenance(Findings):
@@ -105,6 +105,11 @@ class FindingsWithProvenance(Findings):
             facts["date"],
             f"code {code['revision'][:10]}{' with local changes' if code['changed'] else ''}",
         ]
+
+
+def full_label(contestant: Contestant) -> str:
+    """``SpacetimeDB (Rust client · procedure · 64 in flight)``"""
+    return f"{contestant.system_label} ({contestant.detail_label})"
 
 
 def _version_values(systems: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:

@@ -13,7 +13,8 @@ import pytest
 from gapbook.book.build import chapters
 from gapbook.charts import Gate
 from gapbook.markup import Html
-from gapbook.pages.results import Results, _gate_cell
+from gapbook.pages.pictures import _gate_cell
+from gapbook.pages.results import Results
 from gapbook.record.run import published_folder
 from tests.unit import stored_runs as runs
 from tests.unit.stored_runs import DRIZZLE, PROCEDURE, SPACETIMEDB, SQL
@@ -57,7 +58,7 @@ def test_each_page_cites_what_its_first_screen_answers(
     if not any(published_folder(chapter).glob("*/manifest.json")):
         pytest.skip(f"{chapter} has no published run")
     monkeypatch.setattr(Results, "glue", lambda self, **more: None)
-    monkeypatch.setattr("gapbook.pages.results.pictures_folder", lambda run_id: tmp_path)
+    monkeypatch.setattr("gapbook.pages.first_screen.pictures_folder", lambda run_id: tmp_path)
     screens: list[dict[str, Any]] = []
     first_screen = Results.first_screen
 

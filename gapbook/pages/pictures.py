@@ -1,0 +1,246 @@
+"""Pictures that every chapter has: contestants, the waterfall of the gap, latency, gates."""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gapbook import charts
+from gapbook.claims.claim import claim
+from gapbook.method.factors import Decomposition, Factor
+from gapbook.method.interval import Interval, format_count, format_factor
+from gapbook.pages.answer import AnswerResults
+from gapbook.pages.factors import order_range_words
+from gapbook.trial.scenario import Contestant
+
+__all__ = ["PictureResults"]
+
+_REASON_CHARACTERS = 120
+
+
+class PictureResults(AnswerResults):
+    """The findings of a run as figures."""
+
+    def contestants_chart(self, published: Mapping[tuple[str, float], str]) -> charts.Figure:
+        """Goodput of every contestant, one panel an alpha; ``published`` maps cells to claim ids."""
+        rows = [
+            charts.Contestant(
+                system=contestant.system,
+                label=contestant.system_label,
+                detail=contestant.detail_label,
+                cells=tuple(
+                    self._chart_cell(contestant.name, alpha, published.get((contestant.name, alpha)))
+                    for alpha in self.alphas
+                ),
+            )
+            for contestant in self.scenario.contestants
+        ]
+        return charts.contestants(
+            rows,
+            facets=[f"α = {alpha:g}" for alpha in self.alphas],
+            provenance=self.provenance,
+            title=self._contestants_title(),
+            subtitle="Verified goodput: acknowledged in the window, reconciled with every balance. "
+            f"Durability {self.scenario.durability}.",
+        )
+
+    def _contestants_title(self) -> str:
+        """Who is fastest at each end of contention; a simulated server is nobody, nor is a known defect."""
+        parts = []
+        for alpha in dict.fromkeys((self.alphas[0], self.alphas[-1])):
+            known = [
+                (value, c)
+                for c in self.scenario.contestants
+                if c.is_sound
+                and not c.stack.facts.get("simulated")
+                and (value := self.goodput(c.name, alpha))
+            ]
+            if known:
+                value, best = max(known, key=lambda pair: pair[0].estimate)
+                name = f"{self.versioned_label(best)}, {best.detail_label}"
+                parts.append(f"at α = {alpha:g} {name}, {format_count(value.estimate)}/s")
+        return f"Fastest: {'; '.join(parts)}" if parts else "No contestant without a defect has a valid trial"
+
+    def _chart_cell(self, contestant: str, alpha: float, claim_id: str | None) -> charts.Cell:
+        rows = self.rows(contestant, alpha)
+        trials = tuple(
+            charts.Trial(row["goodput_per_s"] or math.nan, row["refused_because"] or "")
+            for row in rows
+            if row["goodput_per_s"]
+        )
+        goodput = self.goodput(contestant, alpha)
+        flags = set(self.labels(contestant, alpha))
+        if self.warmth(contestant).reading == "still rising":
+            flags.add("still warming up")
+        reason = min((row["refused_because"] for row in rows if not row["valid"]), default="not run")
+        return charts.Cell(
+            goodput=goodput,
+            trials=trials,
+            published=claim(claim_id).value if claim_id else None,
+            flags=tuple(sorted(flags)),
+            missing="" if goodput else textwrap.shorten(reason, _REASON_CHARACTERS, placeholder=" …"),
+        )
+
+    def waterfall(self, factors: Sequence[Factor], alpha: float) -> charts.Figure:
+        """The gap in steps that multiply to it, from all ``before`` to all ``after``."""
+        parts = self.decompose(factors, alpha)
+        start, end = self.end(factors, "before"), self.end(factors, "after")
+        if parts is None or start is None or end is None:
+            return charts.missing(
+                f"The gap at α = {alpha:g} cannot be taken apart by this run",
+                "A cell on every path between the two ends has no valid trial in this run, "
+                "so that no factor can be given.",
+                provenance=self.provenance,
+            )
+        steps = [
+            charts.Step(
+                name=share.factor.name,
+                detail=f"{share.factor.before} → {share.factor.after}",
+                family=share.factor.family,
+                factor=share.multiplier,
+                order_range=(share.order_low, share.order_high),
+                blocks=tuple(share.by_block.values()),
+            )
+            for share in parts.shares
+        ]
+        return charts.waterfall(
+            self._endpoint(start, alpha, parts.start),
+            steps,
+            self._endpoint(end, alpha, parts.end),
+            provenance=self.provenance,
+            title=_waterfall_title(parts, alpha),
+            subtitle=f"{parts.gap.as_factor()}. Mean over {parts.orderings} of {parts.orderings_possible} orders "
+            f"that can be run, {parts.cells_measured} of {parts.cells_possible} cells measured. "
+            + self._two_fits(parts, start, end, alpha)
+            + self._without_client_bound(factors, alpha),
+            total=parts.gap,
+        )
+
+    def _without_client_bound(self, factors: Sequence[Factor], alpha: float) -> str:
+        """What the factors are without cells that their client limits; empty where there is none."""
+        bound = self.client_bound_between(factors, alpha)
+        if not bound:
+            return ""
+        parts = self.decompose(factors, alpha, without=bound)
+        if parts is None:
+            return f" No order is left without {', '.join(bound)}, which the client limits."
+        told = ", ".join(f"{one.factor.name} {one.multiplier.as_factor()}" for one in parts.shares)
+        return f" Without {', '.join(bound)}, which the client limits: {told}."
+
+    def _two_fits(self, parts: Decomposition, start: Contestant, end: Contestant, alpha: float) -> str:
+        """Says why the whole gap is not the ratio that tables give for the same pair, where they differ."""
+        paired = self.ratio(end.name, start.name, alpha)
+        if paired is None or format_factor(paired.estimate) == format_factor(parts.gap.estimate):
+            return ""
+        return (
+            f"Fitted to every valid trial; the {paired.n} blocks that hold both ends alone give "
+            f"{paired.as_factor()}."
+        )
+
+    def _endpoint(self, contestant: Contestant, alpha: float, goodput: Interval) -> charts.Endpoint:
+        return charts.Endpoint(
+            system=contestant.system,
+            label=contestant.system_label,
+            detail=contestant.detail_label,
+            goodput=goodput,
+            blocks=tuple(self.values(contestant.name, alpha).values()),
+        )
+
+    def latency_chart(self, alpha: float, contestants: Sequence[Contestant] = ()) -> charts.Figure:
+        """Latency at percentiles of these contestants (all, when none is named) at one alpha, each trial a line."""
+        title = f"Latency at α = {alpha:g}"
+        series, medians = [], []
+        for contestant in contestants or self.scenario.contestants:
+            trials = [
+                charts.LatencyTrial(
+                    tuple(point["percentile"] for point in points),
+                    tuple(point["latency_ms"] for point in points),
+                    tuple(point["operations_above"] for point in points),
+                )
+                for row in self.rows(contestant.name, alpha)
+                if row["valid"]
+                for points in [json.loads(row["latency_ms"])]
+            ]
+            if trials:
+                middles = [dict(zip(one.percentiles, one.latency_ms, strict=True)) for one in trials]
+                name = f"{contestant.system_label}, {contestant.detail_label}"
+                medians.append((statistics.median(middle[50.0] for middle in middles), name))
+                series.append(
+                    charts.LatencySeries(
+                        contestant.system, contestant.system_label, contestant.detail_label, tuple(trials)
+                    )
+                )
+        if not any(max(trial.counts_above) >= 100 for one in series for trial in one.trials):
+            return charts.missing(
+                f"{title}: not told by this run",
+                "No trial has enough operations for a percentile.",
+                provenance=self.provenance,
+            )
+        (least, quick), (most, slow) = min(medians), max(medians)
+        if quick != slow:
+            title += f": median {least:,.1f} ms ({quick}) to {most:,.1f} ms ({slow})"
+        return charts.latency(
+            series,
+            provenance=self.provenance,
+            title=title,
+            subtitle="Service time of requests acknowledged in the window; closed loop.",
+        )
+
+    def gates_chart(self) -> charts.Figure:
+        """Every gate over all trials of the run: the worst trial against the limit."""
+        judged: dict[str, list[dict[str, Any]]] = {}
+        for text in self.run.trials["gates"].to_list():
+            for gate in json.loads(text):
+                judged.setdefault(gate["name"], []).append(gate)
+        cells = [_gate_cell(name, gates) for name, gates in judged.items()]
+        total, valid = self.run.trials.height, int(self.run.trials["valid"].sum())
+        title = f"{valid} of {total} trials failed no gate"
+        if unassessed := [cell.name for cell in cells if cell.unassessed]:
+            title += f"; not assessed in all of them: {', '.join(unassessed)}"
+        if not cells:
+            return charts.missing(title, "No trial came as far as its gates.", provenance=self.provenance)
+        return charts.gates(
+            cells,
+            provenance=self.provenance,
+            title=title,
+            subtitle="Number: the worst trial. Dots: all trials. Tick: the limit, fixed before the run.",
+        )
+
+
+def _waterfall_title(parts: Decomposition, alpha: float) -> str:
+    """The whole gap, the largest named factor, and the residual with its range over orders."""
+    named = [share for share in parts.shares if share.factor.family != "residual"]
+    residual = [share for share in parts.shares if share.factor.family == "residual"]
+    largest = max(named, key=lambda share: abs(math.log(share.multiplier.estimate)))
+    words = [f"{largest.factor.name} for ×{format_factor(largest.multiplier.estimate)}"]
+    words += [
+        f"the engines for ×{format_factor(share.multiplier.estimate)} ({order_range_words(share)})"
+        for share in residual
+    ]
+    return f"×{format_factor(parts.gap.estimate)} at α = {alpha:g}: {', '.join(words)}"
+
+
+def _gate_cell(name: str, judged: Sequence[Mapping[str, Any]]) -> charts.Gate:
+    """A gate over all trials: one that was assessed in none of them has neither passed nor failed."""
+    assessed = [gate for gate in judged if gate["passed"] is False or gate["value"] is not None]
+    values = tuple(gate["value"] for gate in assessed if gate["value"] is not None)
+    passed = sum(gate["passed"] is not False for gate in assessed)
+    limit = float(judged[0]["limit"])
+    worst = max(values, default=math.nan)
+    exact = limit == 0
+    off = f"{worst:,.0f} off" if exact else f"{worst:.1%}"
+    return charts.Gate(
+        name=name,
+        worst=off if math.isfinite(worst) else "no value" if assessed else "not assessed",
+        limit="limit: none off" if exact else f"limit {limit:.1%}",
+        values=values,
+        limit_value=limit,
+        passed=passed,
+        total=len(judged),
+        state="unassessed" if not assessed else "passed" if passed == len(assessed) else "failed",
+        unassessed=len(judged) - len(assessed),
+    )

@@ -1,0 +1,138 @@
+"""Tables that every chapter has: rates, retries, kills, refused trials, what each server said of itself."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Mapping, Sequence
+
+from gapbook.claims.claim import claim
+from gapbook.claims.rules import VERDICT_BAND_FRAC
+from gapbook.markup import Html, values_table
+from gapbook.method.interval import format_factor
+from gapbook.pages import page
+from gapbook.pages.kills import KILL_COLUMNS, kill_caption, kill_table
+from gapbook.pages.provenance import FindingsWithProvenance, full_label
+
+__all__ = ["TableResults"]
+
+
+class TableResults(FindingsWithProvenance):
+    """The findings of a run in rows and columns."""
+
+    def ladder_table(self, rungs: Sequence[tuple[str, str, str, Mapping[tuple[str, float], str]]]) -> Html:
+        """Each rung as a ratio of two contestants: as published, as measured, and whether our interval
+        lies inside the band round the published value. Where nothing was published, ours alone."""
+        rows: list[list[str | Html]] = []
+        for name, over, under, published in rungs:
+            for alpha in self.alphas:
+                ours = self.ratio(over, under, alpha)
+                theirs = _published_ratio(published, over, under, alpha)
+                rows.append(
+                    [
+                        f"{name}, α = {alpha:g}",
+                        ours.as_factor() if ours else "no valid trial",
+                        f"×{format_factor(theirs)}" if theirs else "–",
+                        ours.against(theirs * (1 - VERDICT_BAND_FRAC), theirs * (1 + VERDICT_BAND_FRAC))
+                        if theirs and ours and ours.bounded
+                        else "–",
+                    ]
+                )
+        columns = ("rung", "ours", "published", f"published ±{VERDICT_BAND_FRAC:.0%}")
+        shown = len(columns) if any(published for _, _, _, published in rungs) else 2
+        return values_table(columns[:shown], [row[:shown] for row in rows])
+
+    def goodput_table(self, *contestants: str) -> Html:
+        """Goodput of contestants at each alpha, with median and tail of their latency."""
+        rows: list[list[str | Html]] = []
+        for name in contestants:
+            for alpha in self.alphas:
+                goodput = self.goodput(name, alpha)
+                waits = [
+                    {point["percentile"]: point["latency_ms"] for point in json.loads(row["latency_ms"])}
+                    for row in self.rows(name, alpha)
+                    if row["valid"]
+                ]
+                ended = [
+                    row["completed_in_window"] / self.scenario.window_s
+                    for row in self.rows(name, alpha)
+                    if row["valid"]
+                ]
+                rows.append(
+                    [
+                        f"{name}, α = {alpha:g}",
+                        f"{goodput.as_count()}/s" if goodput else "no valid trial",
+                        f"{statistics.median(ended):,.0f}/s" if ended else "–",
+                        f"{statistics.median(w[50.0] for w in waits):,.1f} ms" if waits else "–",
+                        f"{statistics.median(w[99.0] for w in waits):,.1f} ms" if waits else "–",
+                    ]
+                )
+        return values_table(
+            ("contestant", "goodput", "ended in the window", "median latency", "p99 latency"), rows
+        )
+
+    def retries_table(self) -> Html:
+        """How often transfers were refused for a collision and sent again, where any were."""
+        rows: list[list[str | Html]] = []
+        for contestant in self.scenario.contestants:
+            for alpha in self.alphas:
+                seen = [row for row in self.rows(contestant.name, alpha) if row["valid"]]
+                again = sum(row["retried"] for row in seen)
+                if again:
+                    per_transfer = again / sum(row["acknowledged"] for row in seen)
+                    rows.append([contestant.name, f"{alpha:g}", f"{again:,}", f"{per_transfer:.3f}"])
+        if not rows:
+            return page.banner("note", "No transfer of this run had to be sent again.")
+        return values_table(("contestant", "α", "sent again", "for each transfer"), rows)
+
+    def kill_table(self) -> Html:
+        """What was gone of each contestant's acknowledged transfers after its server was killed."""
+        rows = self.run.manifest.get("kill_checks", [])
+        if not rows:
+            return page.banner(
+                "note", "This run killed no server: what its durability class is worth is not measured here."
+            )
+        labels = {contestant.name: full_label(contestant) for contestant in self.scenario.contestants}
+        return values_table(KILL_COLUMNS, kill_table(rows, labels), caption=kill_caption(rows))
+
+    def infeasible_table(self, infeasible: Sequence[tuple[str, str]]) -> Html:
+        """Combinations of levels that nobody can run, each with the reason."""
+        return values_table(("cell", "why it cannot be run"), [list(row) for row in infeasible])
+
+    def catch_up_table(self) -> Html:
+        """How long each server worked on after the last acknowledgement, over all valid trials."""
+        rows: list[list[str | Html]] = []
+        for contestant in self.scenario.contestants:
+            seen = [row for a in self.alphas for row in self.rows(contestant.name, a) if row["valid"]]
+            if seen:
+                seconds, cpu_s = [row["catch_up_s"] for row in seen], [row["catch_up_cpu_s"] for row in seen]
+                rows.append(
+                    [
+                        full_label(contestant),
+                        f"{min(seconds):.1f} to {max(seconds):.1f} s",
+                        f"{min(cpu_s):.1f} to {max(cpu_s):.1f} s",
+                    ]
+                )
+        return values_table(("contestant", "until idle", "processor time"), rows)
+
+    def refused_table(self) -> Html:
+        return page.refused_table(self.refused)
+
+    def systems_table(self) -> Html:
+        """Version, binary and settings of each server, as it said them, and who could not be measured."""
+        rows: list[tuple[str, str, str]] = []
+        for name, system in self.run.manifest["systems"].items():
+            rows.append((name, "version", system["version"]))
+            if system.get("built"):
+                rows.append((name, "how it was built", system["built"]))
+            rows.append((name, "sha256 of the binary", system["sha256"][:16] or "not readable"))
+            rows += [(name, key, value) for key, value in system["settings"].items()]
+        rows += [(name, "not measured here", reason) for name, reason in self.absent.items()]
+        return page.settings_table(("server", "setting", "read back"), rows)
+
+
+def _published_ratio(
+    published: Mapping[tuple[str, float], str], over: str, under: str, alpha: float
+) -> float | None:
+    ids = published.get((over, alpha)), published.get((under, alpha))
+    return claim(ids[0]).value / claim(ids[1]).value if ids[0] and ids[1] else None
