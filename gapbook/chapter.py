@@ -15,7 +15,8 @@ from gapbook.parameters import PARAMETERS, check_parameters
 from gapbook.record.durability import Durability
 from gapbook.record.run import Run
 from gapbook.trial.campaign import obtain_run
-from gapbook.trial.scenario import Contestant, Scenario, Workload
+from gapbook.trial.contestant import Contestant
+from gapbook.trial.scenario import Scenario, Workload
 from gapbook.trial.servers import absent_versions, parse_choices
 
 __all__ = ["Chapter"]
@@ -57,7 +58,7 @@ class Chapter:
     ) -> Contestant:
         """One contestant, a full set of levels; raises ParameterError when a level does not exist.
 
-        ``settings`` are those of :class:`gapbook.trial.scenario.Contestant` that are not as the scenario has them.
+        ``settings`` are those of :class:`gapbook.trial.contestant.Contestant` that are not as the scenario has them.
         """
         return Contestant(name, system, access, tier, client, in_flight, **settings)
 

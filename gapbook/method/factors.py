@@ -35,7 +35,7 @@ _Bits = NDArray[np.int64]
 class Factor:
     """What differs between start and end: ``before`` → ``after`` in one dimension of the cells.
 
-    ``dimension`` is a key of :meth:`gapbook.trial.scenario.Contestant.levels`; ``family`` groups factors by
+    ``dimension`` is a key of :meth:`gapbook.trial.contestant.Contestant.levels`; ``family`` groups factors by
     colour: ``stack``, ``wire``, ``promise``, ``workload`` or ``residual``.
     """
 

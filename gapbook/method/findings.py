@@ -23,7 +23,8 @@ from gapbook.record.labels import CLIENT_BOUND, LIMIT_FRAC
 from gapbook.record.losses import ObservedLoss, observed_loss
 from gapbook.record.run import Run
 from gapbook.record.schema import one_line
-from gapbook.trial.scenario import Contestant, Scenario
+from gapbook.trial.contestant import Contestant
+from gapbook.trial.scenario import Scenario
 
 __all__ = ["Findings", "named_versions", "scenario_of"]
 

@@ -16,7 +16,7 @@ from gapbook.pages import page
 from gapbook.pages.provenance import FindingsWithProvenance, full_label
 from gapbook.pages.register import verdict_words
 from gapbook.record.losses import ObservedLoss
-from gapbook.trial.scenario import Contestant
+from gapbook.trial.contestant import Contestant
 
 __all__ = ["AnswerResults", "Compared"]
 

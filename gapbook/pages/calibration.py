@@ -14,7 +14,7 @@ from gapbook.model.plant import Knobs, counted_bounds_per_s, true_goodput_per_s
 from gapbook.pages import page
 from gapbook.pages.provenance import FindingsWithProvenance
 from gapbook.record.histograms import decode_histogram
-from gapbook.trial.scenario import Contestant
+from gapbook.trial.contestant import Contestant
 
 __all__ = ["CalibrationResults", "counted_bounds_of", "coverage_table", "true_goodput_of"]
 

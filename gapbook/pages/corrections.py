@@ -24,7 +24,7 @@ from gapbook.paths import CHECKOUT
 from gapbook.record.goodput import PRINTED
 from gapbook.record.labels import CLIENT_BOUND
 from gapbook.record.run import Run, load_run
-from gapbook.trial.scenario import Contestant
+from gapbook.trial.contestant import Contestant
 
 __all__ = [
     "Correction",

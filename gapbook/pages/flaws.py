@@ -12,7 +12,7 @@ from gapbook.markup import Html, values_table
 from gapbook.method.interval import format_count, format_factor
 from gapbook.pages import page
 from gapbook.pages.provenance import FindingsWithProvenance
-from gapbook.trial.scenario import Contestant
+from gapbook.trial.contestant import Contestant
 
 __all__ = ["UNWRITTEN_COLUMNS", "FlawResults", "unwritten_cells"]
 

@@ -15,7 +15,7 @@ from gapbook.method.factors import Decomposition, Factor
 from gapbook.method.interval import Interval, format_count, format_factor
 from gapbook.pages.answer import AnswerResults
 from gapbook.pages.factors import order_range_words
-from gapbook.trial.scenario import Contestant
+from gapbook.trial.contestant import Contestant
 
 __all__ = ["PictureResults"]
 

@@ -11,7 +11,7 @@ import polars as pl
 from gapbook import charts
 from gapbook.method.findings import Findings, named_versions
 from gapbook.record.gates import why_uncounted
-from gapbook.trial.scenario import Contestant
+from gapbook.trial.contestant import Contestant
 
 __all__ = ["FindingsWithProvenance", "full_label"]
 

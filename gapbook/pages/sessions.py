@@ -13,7 +13,7 @@ from gapbook.markup import Html, values_table
 from gapbook.method.estimate import geometric_interval, paired_ratios
 from gapbook.method.interval import format_factor
 from gapbook.pages.provenance import FindingsWithProvenance
-from gapbook.trial.scenario import Contestant
+from gapbook.trial.contestant import Contestant
 
 __all__ = ["SessionResults"]
 

@@ -11,7 +11,7 @@ from gapbook.method.interval import Interval, format_factor
 from gapbook.model.work import REDRAW_BOTH, REDRAW_DESTINATION, AliasTable, hot_share
 from gapbook.pages import page
 from gapbook.pages.answer import AnswerResults
-from gapbook.trial.scenario import Contestant
+from gapbook.trial.contestant import Contestant
 
 __all__ = ["SweepResults"]
 

@@ -20,9 +20,10 @@ from gapbook.paths import deployments_directory
 from gapbook.record.journal import Journal
 from gapbook.record.run import Run, find_finished, find_run, latest_published, live_folder
 from gapbook.trial.ceilings import Ceilings, median_ceilings
+from gapbook.trial.contestant import Variant
 from gapbook.trial.facts import code_version, described_server, machine
 from gapbook.trial.kill_check import kill_check
-from gapbook.trial.scenario import Scenario, Variant
+from gapbook.trial.scenario import Scenario
 from gapbook.trial.servers import choice_of, require_servers, require_used
 from gapbook.trial.trial import run_trial
 

@@ -14,7 +14,8 @@ from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.stack import Stack
 from gapbook.errors import ClientError
 from gapbook.load.null_server import measure_ceiling
-from gapbook.trial.scenario import Contestant, Scenario
+from gapbook.trial.contestant import Contestant
+from gapbook.trial.scenario import Scenario
 
 __all__ = ["Ceilings", "ceiling_key", "median_ceilings"]
 

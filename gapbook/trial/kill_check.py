@@ -24,10 +24,11 @@ from gapbook.errors import ClientError, StackError
 from gapbook.load.client import ClientRun, configure_load
 from gapbook.model.work import AliasTable
 from gapbook.record.losses import KILL_ALPHA
+from gapbook.trial.contestant import Contestant
 from gapbook.trial.kill_outcome import KillOutcome, oldest_age_s
 from gapbook.trial.kill_timer import KillTimer
 from gapbook.trial.lost_writes import IssuedWork, issued_work, surviving_prefixes
-from gapbook.trial.scenario import Contestant, Scenario
+from gapbook.trial.scenario import Scenario
 from gapbook.trial.target import target_of
 
 __all__ = ["kill_check"]

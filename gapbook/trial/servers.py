@@ -8,7 +8,7 @@ from dataclasses import replace
 from gapbook.deploy.stack import ServerChoice
 from gapbook.errors import ParameterError, SetupError, cut
 from gapbook.record.durability import Durability
-from gapbook.trial.scenario import Contestant
+from gapbook.trial.contestant import Contestant
 
 __all__ = ["absent_versions", "choice_of", "parse_choices", "require_servers", "require_used"]
 

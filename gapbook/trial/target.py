@@ -9,7 +9,7 @@ from typing import Any
 
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.process import Process
-from gapbook.trial.scenario import Contestant
+from gapbook.trial.contestant import Contestant
 
 __all__ = ["Target", "target_of"]
 

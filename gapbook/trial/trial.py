@@ -22,9 +22,10 @@ from gapbook.record.labels import labels_of
 from gapbook.trial import gates
 from gapbook.trial.audit import reconcile
 from gapbook.trial.backlog import wait_until_idle
+from gapbook.trial.contestant import Contestant
 from gapbook.trial.kill_timer import KillTimer
 from gapbook.trial.row import Loaded, as_counted, as_measured
-from gapbook.trial.scenario import Contestant, Scenario
+from gapbook.trial.scenario import Scenario
 from gapbook.trial.target import target_of
 from gapbook.trial.window_cpu import WindowSampler
 

@@ -18,7 +18,8 @@ from gapbook.record.histograms import decode_histogram
 from gapbook.record.journal import Journal
 from gapbook.record.run import Run
 from gapbook.trial.campaign import obtain_run
-from gapbook.trial.scenario import Contestant, Scenario, Workload
+from gapbook.trial.contestant import Contestant
+from gapbook.trial.scenario import Scenario, Workload
 
 _IN_FLIGHT = 16
 _ROUND_TRIP_MS = 5.0

@@ -30,7 +30,8 @@ from gapbook.paths import CHECKOUT
 from gapbook.record.durability import Durability
 from gapbook.record.run import find_run
 from gapbook.trial.campaign import obtain_run
-from gapbook.trial.scenario import Contestant, Scenario, Workload
+from gapbook.trial.contestant import Contestant
+from gapbook.trial.scenario import Scenario, Workload
 from gapbook.trial.trial import run_trial
 from tests.integration.running import (
     BIN,

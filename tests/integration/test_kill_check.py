@@ -18,9 +18,10 @@ from gapbook.errors import StackError
 from gapbook.method.proportions import proportion_bound
 from gapbook.record.durability import Durability
 from gapbook.record.losses import verdict_of
+from gapbook.trial.contestant import Contestant
 from gapbook.trial.kill_check import kill_check
 from gapbook.trial.kill_outcome import oldest_age_s
-from gapbook.trial.scenario import Contestant, Scenario, Workload
+from gapbook.trial.scenario import Scenario, Workload
 
 _FSYNC = Durability("fsync-per-commit")
 _DELAYED = Durability("delayed", 500.0)

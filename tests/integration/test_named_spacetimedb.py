@@ -26,7 +26,8 @@ _RUN = """
 import json, sys
 from gapbook.trial.campaign import obtain_run
 from gapbook.trial.servers import parse_choices
-from gapbook.trial.scenario import Contestant, Scenario, Workload
+from gapbook.trial.scenario import Scenario, Workload
+from gapbook.trial.contestant import Contestant
 from gapbook.record.durability import Durability
 
 if __name__ == "__main__":

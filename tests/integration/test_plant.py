@@ -25,7 +25,8 @@ from gapbook.model.work import AliasTable, draw_transfers, hot_share
 from gapbook.pages.calibration import counted_bounds_of, true_goodput_of
 from gapbook.paths import CHECKOUT
 from gapbook.record.durability import Durability
-from gapbook.trial.scenario import Contestant, Scenario, Workload
+from gapbook.trial.contestant import Contestant
+from gapbook.trial.scenario import Scenario, Workload
 from gapbook.trial.trial import run_trial
 
 _MODULE = load_module_facts("plant")

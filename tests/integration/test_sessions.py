@@ -11,7 +11,8 @@ from gapbook.record.durability import Durability
 from gapbook.record.run import Run
 from gapbook.trial.campaign import obtain_run
 from gapbook.trial.ceilings import median_ceilings
-from gapbook.trial.scenario import Contestant, Scenario, Workload
+from gapbook.trial.contestant import Contestant
+from gapbook.trial.scenario import Scenario, Workload
 
 _BLOCKS, _SESSIONS = 3, 2
 _SCENARIO = Scenario(

@@ -12,7 +12,8 @@ from gapbook.model.plan import PlannedTrial, make_plan
 from gapbook.record.durability import Durability
 from gapbook.record.journal import Journal
 from gapbook.record.run import Run
-from gapbook.trial.scenario import Contestant, Scenario, Workload
+from gapbook.trial.contestant import Contestant
+from gapbook.trial.scenario import Scenario, Workload
 
 CHAPTER = "synthetic"
 DRIZZLE = Contestant("drizzle", "postgres", "drizzle", "direct", "typescript", 1)

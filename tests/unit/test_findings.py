@@ -12,7 +12,7 @@ import pytest
 from gapbook.errors import RecordError
 from gapbook.method.factors import Factor
 from gapbook.method.findings import Findings, named_versions
-from gapbook.trial.scenario import Contestant
+from gapbook.trial.contestant import Contestant
 from tests.unit import stored_runs as runs
 from tests.unit.stored_runs import DRIZZLE, PROCEDURE, PROCEDURE_RUST, SPACETIMEDB, SPACETIMEDB_RUST, SQL
 

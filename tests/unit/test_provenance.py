@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from gapbook.pages.provenance import FindingsWithProvenance, _version_values
-from gapbook.trial.scenario import Contestant
+from gapbook.trial.contestant import Contestant
 from tests.unit import stored_runs as runs
 from tests.unit.stored_runs import DRIZZLE, PROCEDURE
 

@@ -16,7 +16,7 @@ from gapbook.method.factors import Factor
 from gapbook.pages import first_screen
 from gapbook.pages.results import Results
 from gapbook.record.run import Run
-from gapbook.trial.scenario import Contestant
+from gapbook.trial.contestant import Contestant
 from tests.unit import stored_runs as runs
 from tests.unit.stored_runs import DRIZZLE, PROCEDURE, PROCEDURE_RUST, REPLAYED, SPACETIMEDB, SPACETIMEDB_RUST
 

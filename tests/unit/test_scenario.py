@@ -11,7 +11,8 @@ from gapbook.chapter import Chapter
 from gapbook.deploy.module import Module
 from gapbook.errors import ParameterError
 from gapbook.record.durability import Durability
-from gapbook.trial.scenario import Contestant, Scenario, Variant, Workload
+from gapbook.trial.contestant import Contestant, Variant
+from gapbook.trial.scenario import Scenario, Workload
 from tests.unit.test_parameters import GOOD
 
 DELAYED = Durability("delayed", 500.0)

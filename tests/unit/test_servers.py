@@ -9,7 +9,7 @@ import pytest
 from gapbook.deploy.stack import ServerChoice, stack_class
 from gapbook.errors import ParameterError, SetupError, StackError
 from gapbook.record.durability import Durability
-from gapbook.trial.scenario import Contestant
+from gapbook.trial.contestant import Contestant
 from gapbook.trial.servers import absent_versions, choice_of, parse_choices, require_servers, require_used
 from tests.unit.test_scenario import DELAYED, postgres, scenario, spacetimedb
 

@@ -1,0 +1,221 @@
+"""A contestant: one system with one module, one client and its settings, and the server that it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gapbook.deploy.module import Module, load_module_facts
+from gapbook.deploy.stack import Stack, stack_class
+from gapbook.errors import ParameterError
+from gapbook.load.client import Client, find_client
+from gapbook.record.durability import Durability
+
+__all__ = ["Contestant", "Variant", "versioned"]
+
+_LANGUAGE_LABELS = {"rust": "Rust", "typescript": "TypeScript", "python": "Python"}
+
+
+def versioned(system: str, version: str | None) -> str:
+    """``spacetimedb 2.8.3``; the system alone where no version is asked for."""
+    return f"{system} {version}" if version else system
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A deployed server: a system with the settings that are fixed when it starts.
+
+    ``isolation`` None is the server's own default, ``server_cores`` None is every processor, ``version``
+    None the one that the stack has by itself. ``program`` is what the server is given to run where an access
+    level needs another one than the module's; None is the module's.
+    """
+
+    system: str
+    durability: str
+    isolation: str | None
+    server_cores: int | None
+    version: str | None = None
+    program: str | None = None
+
+    @property
+    def processors(self) -> list[int] | None:
+        return None if self.server_cores is None else list(range(self.server_cores))
+
+    def label(self, durability: Durability) -> str:
+        """``spacetimedb 2.8.3 (1 core)``: system and version, and what is not as the scenario has it."""
+        cores = f"{self.server_cores} core{'s' if self.server_cores != 1 else ''}"
+        differs = [
+            self.durability if self.durability != str(durability) else "",
+            self.isolation or "",
+            cores if self.server_cores is not None else "",
+            self.program or "",
+        ]
+        parts = ", ".join(part for part in differs if part)
+        system = versioned(self.system, self.version)
+        return f"{system} ({parts})" if parts else system
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """One system with one module, one client and its settings: a full set of levels.
+
+    ``durability`` and ``isolation`` None are those of the scenario and of the server.
+    ``server_cores`` None is every processor; the client and a tier may always use all of them.
+    ``round_trip_ms`` is added between the system and what calls it (load client or tier), by a proxy;
+    None is no proxy. ``max_retries`` is how often a transfer refused for a serialization failure or a
+    deadlock is sent again. ``flaws`` are defects of a published benchmark, switched on in the client
+    (clients/CONTRACT.md). ``server_killed`` ends the server in the middle of the window.
+    ``initial_balance`` None is that of the workload; a poor bank must refuse many transfers.
+    ``rate_per_s`` is the offered load of an open loop, None is a closed loop. ``window_s`` None is the
+    window of the scenario. ``version`` is the server's; None is the one that the stack has by itself, or
+    that the reader named in its place.
+    """
+
+    name: str
+    system: str
+    access: str
+    tier: str
+    client: str
+    in_flight: int
+    durability: str | None = None
+    isolation: str | None = None
+    server_cores: int | None = None
+    round_trip_ms: float | None = None
+    max_retries: int = 0
+    flaws: tuple[Mapping[str, Any], ...] = ()
+    server_killed: bool = False
+    initial_balance: int | None = None
+    rate_per_s: float | None = None
+    window_s: float | None = None
+    version: str | None = None
+
+    def __post_init__(self) -> None:
+        self.module.require(self.access, self.tier)
+        client = find_client(self.client, self.protocol, self.access, among=self.module.facts["access"])
+        if self.in_flight > 1:
+            self.module.require_pipelined(self.access, self.tier)
+            client.require_pipelined(self.protocol)
+        levels = self.stack.facts.get("isolation_levels", [self.stack.facts["isolation"]])
+        if self.isolation is not None and self.isolation not in levels:
+            raise ParameterError(
+                f"isolation: {self.isolation!r} is not one of {self.system}; allowed: {', '.join(levels)}"
+            )
+        if self.durability is not None:
+            Durability.parse(self.durability)
+        if self.stack.facts["in_process"]:
+            self._require_no_server()
+
+    def _require_no_server(self) -> None:
+        """Raises ParameterError for a setting that needs a server between the client and the engine."""
+        settings = {
+            "server_cores": self.server_cores is not None,
+            "round_trip_ms": self.round_trip_ms is not None,
+            "server_killed": self.server_killed,
+        }
+        if needless := [name for name, is_set in settings.items() if is_set]:
+            raise ParameterError(
+                f"{', '.join(needless)}: {self.system} runs inside its caller and has no server of its own; "
+                f"leave it out for {self.name}"
+            )
+
+    @property
+    def stack(self) -> type[Stack]:
+        return stack_class(self.system)
+
+    @property
+    def module(self) -> Module:
+        return load_module_facts(self.system)
+
+    @property
+    def protocol(self) -> str:
+        """What the client speaks: the tier's protocol, else the stack's own."""
+        return self.module.protocol(self.tier, self.stack.facts["protocol"])
+
+    @property
+    def load_client(self) -> Client:
+        return find_client(self.client, self.protocol, self.access)
+
+    @property
+    def client_retries(self) -> int:
+        """How often the client itself sends a transfer again: where there is a tier, that does it."""
+        return 0 if self.module.is_process(self.tier) else self.max_retries
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether nothing is meant to be wrong: no defect in client or module, no server ended in the window."""
+        defect = self.module.facts["access"][self.access].get("defect", False)
+        return not (self.flaws or self.server_killed or defect)
+
+    def variant(self, durability: Durability) -> Variant:
+        """The server that this contestant needs, where the scenario's class is ``durability``."""
+        return Variant(
+            self.system,
+            self.durability or str(durability),
+            self.isolation,
+            self.server_cores,
+            self.version,
+            self.module.program(self.access),
+        )
+
+    @property
+    def isolation_in_effect(self) -> str:
+        """What a transfer gets: a module can be stricter than the level that its server is set to."""
+        facts = self.stack.facts
+        default = str(facts["isolation"])
+        if self.isolation in (None, default):
+            return str(facts.get("isolation_in_effect", default))
+        return str(self.isolation)
+
+    def levels(self) -> dict[str, str]:
+        """The level of each dimension, in words that are the same for all systems.
+
+        A version belongs to its system, so both are one dimension: ``spacetimedb`` and ``spacetimedb 2.8.3``
+        are two levels of it, and the step between them is a factor like any other.
+        """
+        return {
+            "system": versioned(self.system, self.version),
+            "access": str(self.module.facts["access"][self.access].get("level", self.access)),
+            "tier": self.tier,
+            "client": self.client,
+            "in flight": str(self.in_flight),
+            "durability": self.durability or "as the scenario",
+            "isolation": self.isolation or "the server's own",
+            "server cores": "all" if self.server_cores is None else str(self.server_cores),
+            "round trip": "none added" if self.round_trip_ms is None else f"{self.round_trip_ms:g} ms",
+            "initial balance": "the workload's"
+            if self.initial_balance is None
+            else str(self.initial_balance),
+            "server": "killed" if self.server_killed else "left alone",
+            "loop": "closed" if self.rate_per_s is None else f"open, {self.rate_per_s:g}/s",
+            "window": "the scenario's" if self.window_s is None else f"{self.window_s:g} s",
+            "counting": ", ".join(str(flaw["name"]) for flaw in self.flaws) or "honest",
+        }
+
+    @property
+    def system_label(self) -> str:
+        return versioned(str(self.stack.facts["label"]), self.version)
+
+    @property
+    def detail_label(self) -> str:
+        """``Rust client · procedure · 64 in flight``"""
+        tier = self.module.facts["tier"][self.tier].get("label", "")
+        access = self.module.facts["access"][self.access].get("label", self.access)
+        language = _LANGUAGE_LABELS.get(self.client, self.client)
+        cores = "" if self.server_cores is None else f"server on {self.server_cores} of all cores"
+        parts = (
+            f"{language} client",
+            tier,
+            access,
+            f"{self.in_flight} in flight",
+            f"durability {self.durability}" if self.durability else "",
+            self.isolation or "",
+            cores,
+            "" if self.rate_per_s is None else f"open loop, {self.rate_per_s:,.0f}/s",
+            "" if self.round_trip_ms is None else f"round trip + {self.round_trip_ms:g} ms",
+            "" if self.initial_balance is None else f"{self.initial_balance:,} in each account",
+            "server killed" if self.server_killed else "",
+            "" if self.window_s is None else f"{self.window_s:g} s window",
+            *(str(flaw["name"]) for flaw in self.flaws),
+        )
+        return " · ".join(part for part in parts if part)
