@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gapbook.charts._canvas import Canvas, Plane
 from gapbook.charts._figure import Figure, Table, build
-from gapbook.charts._frame import Provenance, draw_axis, draw_footer, draw_header, sizes_of
+from gapbook.charts._frame import Provenance, draw_footer, draw_header, draw_ratio_axis, sizes_of
 from gapbook.charts._marks import (
     draw_dots,
     draw_estimate,
@@ -18,7 +18,7 @@ from gapbook.charts._marks import (
     key_interval,
     key_published,
 )
-from gapbook.charts._scale import LogScale, log_domain, log_ticks
+from gapbook.charts._scale import LogScale, log_domain
 from gapbook.charts._text import measure, wrap
 from gapbook.method.interval import Interval, format_factor
 
@@ -67,10 +67,7 @@ def comparisons(rows: Sequence[Comparison], *, provenance: Provenance, title: st
         top = canvas.y
         for row in rows:
             _draw_comparison(canvas, row, names)
-        one = canvas.x_scale(1.0)
-        canvas.line((one, top), (one, canvas.y), token="rule", plane=Plane.GRID, width=1.4)
-        ticks = [(tick, f"×{tick:g}") for tick in log_ticks(low, high, most=4 if canvas.is_phone else 7)]
-        draw_axis(canvas, top, ticks, _AXIS)
+        draw_ratio_axis(canvas, top, _AXIS)
         draw_footer(canvas, provenance)
 
     return build("comparisons", title, _description(title, rows), _table(rows), draw)

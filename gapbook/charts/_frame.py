@@ -17,6 +17,7 @@ __all__ = [
     "draw_axis",
     "draw_footer",
     "draw_header",
+    "draw_ratio_axis",
     "goodput_ticks",
     "sizes_of",
 ]
@@ -95,11 +96,19 @@ def _draw_key(canvas: Canvas, key: Sequence[KeyItem]) -> None:
 
 def goodput_ticks(canvas: Canvas) -> list[tuple[float, str]]:
     """Round values of the canvas's x scale with their labels: ``10k``."""
+    return [(tick, short_count(tick)) for tick in _round_values(canvas)]
+
+
+def draw_ratio_axis(canvas: Canvas, top: float, title: str) -> None:
+    """The axis of ratios, as ``×2``, with a line at ×1 from ``top`` to the cursor."""
+    one = _scale(canvas.x_scale)(1.0)
+    canvas.line((one, top), (one, canvas.y), token="rule", plane=Plane.GRID, width=1.4)
+    draw_axis(canvas, top, [(tick, f"×{tick:g}") for tick in _round_values(canvas)], title)
+
+
+def _round_values(canvas: Canvas) -> list[float]:
     scale = _scale(canvas.x_scale)
-    return [
-        (tick, short_count(tick))
-        for tick in log_ticks(scale.low, scale.high, most=4 if canvas.is_phone else 7)
-    ]
+    return log_ticks(scale.low, scale.high, most=4 if canvas.is_phone else 7)
 
 
 def draw_axis(canvas: Canvas, top: float, ticks: Sequence[tuple[float, str]], title: str) -> None:
