@@ -20,6 +20,7 @@ from typing import TextIO
 warnings.filterwarnings("ignore", module="platformdirs")
 
 from gapbook.book import build  # noqa: E402
+from gapbook.book.execute import chapters, execute_chapter  # noqa: E402
 from gapbook.deploy import setup  # noqa: E402
 from gapbook.errors import GapbookError  # noqa: E402
 from gapbook.pages.refused import mostly_refused  # noqa: E402
@@ -124,7 +125,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     run = commands.add_parser("run", help="execute a chapter live and render its page")
-    run.add_argument("chapter", help=f"one of: {', '.join(build.chapters())}")
+    run.add_argument("chapter", help=f"one of: {', '.join(chapters())}")
     parameters = "; ".join(f"{p.name}: {p.help}" for p in PARAMETERS.values())
     run.add_argument(
         "-p", dest="assignments", metavar="NAME=VALUE", action="append", default=[], help=parameters
@@ -147,7 +148,7 @@ def _parser() -> argparse.ArgumentParser:
 def _run(chosen: argparse.Namespace) -> int:
     parameters = dict(parse_assignment(text) for text in chosen.assignments)
     with build.own_build() as folder:
-        executed = build.execute_chapter(
+        executed = execute_chapter(
             chosen.chapter, {"source": "live", **parameters}, folder=folder / "executed"
         )
         print(f"executed notebook: {executed}")

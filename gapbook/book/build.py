@@ -1,7 +1,6 @@
-"""The book: chapters executed by papermill, then rendered by Jupyter Book without a network.
+"""The book: executed chapters, rendered by Jupyter Book without a network.
 
-Notebooks are executed here and not by the renderer, with parameters that say where trials come
-from; the renderer only lays out what they produced.
+The renderer executes nothing (:mod:`gapbook.book.execute` does): it only lays out what chapters produced.
 """
 
 from __future__ import annotations
@@ -9,129 +8,33 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
 
-import nbformat
-import papermill
 import yaml
-from nbclient.exceptions import DeadKernelError
-from papermill.exceptions import PapermillExecutionError
 
-from gapbook import errors
+from gapbook.book.execute import BUILD, chapters, execute_chapter, overviews
 from gapbook.book.locks import own_folder, taking_turns
-from gapbook.book.notebook import kernel_config, read_text_notebook, temporary_folder
-from gapbook.book.prose import require_no_typed_numbers
+from gapbook.book.notebook import temporary_folder
 from gapbook.deploy.deployment import Deployment
-from gapbook.errors import GapbookError, ParameterError, RecordError, SetupError, cut
+from gapbook.errors import GapbookError, RecordError, SetupError
 from gapbook.pages.first_screen import pictures_folder
-from gapbook.parameters import check_parameters
 from gapbook.paths import CHECKOUT, hash_files, tool_path
 from gapbook.record.run import Run, find_run, published_folder
 
 __all__ = [
     "build_published",
     "build_with",
-    "chapters",
-    "execute_chapter",
     "own_build",
     "published_page",
     "runs_shown",
 ]
 
-_BUILD = CHECKOUT / "build"
 _FIRST_SCREEN = "first-screen"
 _INJECTED = "injected-parameters"
-_PARAMETERS = re.compile(r"^:tags: \[.*\bparameters\b", re.MULTILINE)
 # What buttons of a page link to: the files of a run, beneath the static files of the book.
 _RUN_LINK = re.compile(r"_static/runs/([0-9a-f]+)/([\w.-]+)")
-
-
-def chapters() -> list[str]:
-    """The chapters there are: one text notebook each, with parameters."""
-    return sorted(path.stem for path in _notebooks() if _PARAMETERS.search(path.read_text()))
-
-
-def overviews() -> list[str]:
-    """The notebooks that measure nothing: they have no parameters, and read what chapters have published."""
-    return sorted(path.stem for path in _notebooks() if not _PARAMETERS.search(path.read_text()))
-
-
-def _notebooks() -> list[Path]:
-    return sorted((CHECKOUT / "notebooks").glob("*.md"))
-
-
-def declared_parameters(chapter: str) -> frozenset[str]:
-    """Names in the cell tagged ``parameters`` of a chapter; none where there is no such cell."""
-    if chapter in overviews():
-        return frozenset()
-    notebook = nbformat.reads(read_text_notebook(CHECKOUT / "notebooks" / f"{chapter}.md"), as_version=4)
-    cell = next(cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", []))
-    return frozenset(
-        line.partition("=")[0].strip()
-        for line in cell.source.splitlines()
-        if "=" in line and line[0].isalpha()
-    )
-
-
-def execute_chapter(chapter: str, parameters: Mapping[str, Any], *, folder: Path | None = None) -> Path:
-    """Execute a chapter in a kernel of its own; return the executed notebook.
-
-    Raises ParameterError before a kernel starts when a parameter is not allowed, and the
-    GapbookError that the chapter itself raised.
-    """
-    if chapter in overviews() and parameters:
-        raise ParameterError(f"chapter {chapter}: measures nothing; see it with: gapbook book")
-    if chapter not in [*chapters(), *overviews()]:
-        raise ParameterError(f"chapter {cut(repr(chapter))}: unknown; allowed: {', '.join(chapters())}")
-    check_parameters(parameters, declared_parameters(chapter))
-    text = CHECKOUT / "notebooks" / f"{chapter}.md"
-    require_no_typed_numbers(text)
-    output = (folder or _BUILD / "executed") / f"{chapter}.ipynb"
-    output.parent.mkdir(parents=True, exist_ok=True)
-    unexecuted = output.with_name(f"{chapter}.unexecuted.ipynb")
-    unexecuted.write_text(read_text_notebook(text))
-    try:
-        with kernel_config() as config:
-            papermill.execute_notebook(
-                unexecuted,
-                output,
-                parameters=dict(parameters),
-                kernel_name="python3",
-                cwd=str(CHECKOUT),
-                progress_bar=False,
-                log_output=True,
-                stdout_file=sys.stdout,
-                stderr_file=sys.stderr,
-                config=config,
-            )
-    except PapermillExecutionError as error:
-        kind = getattr(errors, error.ename, None)
-        if isinstance(kind, type) and issubclass(kind, GapbookError):
-            raise kind(error.evalue) from None
-        if error.ename == "KeyboardInterrupt":
-            raise _ended_from_outside(chapter, "interrupted") from None
-        raise
-    except DeadKernelError:
-        raise _ended_from_outside(chapter, "ended") from None
-    except RuntimeError as error:
-        # What is said of a kernel that ends before its first cell has no type of its own.
-        if "Kernel died" not in str(error):
-            raise
-        raise _ended_from_outside(chapter, "ended") from None
-    finally:
-        unexecuted.unlink(missing_ok=True)
-    return output
-
-
-def _ended_from_outside(chapter: str, how: str) -> GapbookError:
-    return GapbookError(
-        f"chapter {chapter}: its kernel was {how} from outside; trials finished so far are kept, "
-        "use source=resume"
-    )
 
 
 def build_published() -> Path:
@@ -146,20 +49,20 @@ def build_published() -> Path:
                 f"{published_folder(chapter).relative_to(CHECKOUT)}; to see it with a run of your own: "
                 f"gapbook run {chapter}"
             )
-    folder = _BUILD / "published"
+    folder = BUILD / "published"
     with taking_turns(folder):
         return _build(folder, _execute_published(chapters())) / "index.html"
 
 
 def published_page() -> Path | None:
     """The first page of the published book as it was built last; None before that."""
-    page = _site(_BUILD / "published") / "index.html"
+    page = _site(BUILD / "published") / "index.html"
     return page if page.is_file() else None
 
 
 def own_build() -> AbstractContextManager[Path]:
     """The folder for a page of the reader's: build/yours, or another while a command at work has that."""
-    return own_folder(_BUILD / "yours")
+    return own_folder(BUILD / "yours")
 
 
 def build_with(chapter: str, executed: Path, folder: Path) -> Path:
@@ -192,7 +95,7 @@ def _execute_published(names: Sequence[str]) -> dict[str, Path]:
     A page depends on notebook, library, facts and stored runs alone: while they are the same, what was
     executed before is used again.
     """
-    folder = _BUILD / "executed-published"
+    folder = BUILD / "executed-published"
     shared = _hash_of_what_pages_depend_on()
     wanted = {**{name: {"source": "published"} for name in names}, **{name: {} for name in overviews()}}
     with taking_turns(folder):

@@ -14,6 +14,7 @@ import papermill
 import pytest
 
 from gapbook.book import build
+from gapbook.book.execute import chapters, overviews
 from gapbook.book.notebook import read_text_notebook
 from gapbook.charts._tokens import TOKENS
 from gapbook.cli import main
@@ -279,7 +280,7 @@ def test_notebook_of_a_page_runs_as_it_is_offered(site: Site, visit: Open, tmp_p
 
 
 def test_notebooks_are_offered_in_the_order_in_which_they_run(site: Site) -> None:
-    for name in (*build.chapters(), *build.overviews()):
+    for name in (*chapters(), *overviews()):
         offered = site.folder / "_sources" / "notebooks" / f"{name}.ipynb"
         if offered.is_file():
             ran = [

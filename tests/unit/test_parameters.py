@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gapbook.book.build import chapters, declared_parameters
+from gapbook.book.execute import chapters, declared_parameters
 from gapbook.book.notebook import read_text_notebook
 from gapbook.chapter import Chapter
 from gapbook.errors import ParameterError, cut
