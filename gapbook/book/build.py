@@ -112,7 +112,8 @@ def _execute_published(names: Sequence[str]) -> dict[str, Path]:
 def _hash_of_what_pages_depend_on() -> str:
     patterns = (
         "gapbook/**/*.py",
-        "stacks/*/stack.*",
+        "stacks/*/*.py",
+        "stacks/*/stack.toml",
         "modules/*/module.toml",
         "clients/**/client.toml",
         "book/*.toml",

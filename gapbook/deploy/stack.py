@@ -1,7 +1,8 @@
 """Stacks: one deployed system each, behind one interface, discovered from their folders.
 
 ``stacks/NAME/stack.toml`` declares facts (each setting with its reason), ``stacks/NAME/stack.py``
-holds the verbs in a class named ``Stack`` that extends :class:`Stack` of this module.
+holds the verbs in a class named ``Stack`` that extends :class:`Stack` of this module. The folder is a
+package: ``stack.py`` imports modules beside it as ``from .name import ...``.
 """
 
 from __future__ import annotations
@@ -270,7 +271,10 @@ def discover_stacks() -> Mapping[str, type[Stack]]:
     for facts_path in sorted((CHECKOUT / "stacks").glob("*/stack.toml")):
         folder = facts_path.parent
         module_name = f"gapbook_stack_{folder.name.replace('-', '_')}"
-        spec = importlib.util.spec_from_file_location(module_name, folder / "stack.py")
+        # A package, so that stack.py can import what lies beside it.
+        spec = importlib.util.spec_from_file_location(
+            module_name, folder / "stack.py", submodule_search_locations=[str(folder)]
+        )
         if spec is None or spec.loader is None:
             raise SetupError(f"stacks/{folder.name}: no stack.py beside stack.toml")
         module = importlib.util.module_from_spec(spec)

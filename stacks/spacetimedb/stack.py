@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import re
 import runpy
 import secrets
@@ -12,9 +11,7 @@ import shutil
 import subprocess
 import sys
 import time
-import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -33,6 +30,8 @@ from gapbook.deploy.toolchain import require_tool, run_step
 from gapbook.errors import SetupError, StackError
 from gapbook.paths import CHECKOUT, cache_directory
 from gapbook.record.durability import Durability
+
+from .running import Running
 
 _MODULE = CHECKOUT / "modules" / "spacetimedb"
 _READY_TIMEOUT_S = 30.0
@@ -84,7 +83,7 @@ class Stack(stack.Stack):
     @classmethod
     def locate(cls, choice: ServerChoice) -> Server:
         if choice.endpoint:
-            return _Running.listening_at(*_host_and_port(choice.endpoint)).server()
+            return Running.listening_at(*_host_and_port(choice.endpoint)).server()
         binary = choice.binary or cls._binary(choice.version)
         if not binary.is_file():
             raise SetupError(cls._how_to_get(binary, choice.version))
@@ -394,13 +393,13 @@ class Stack(stack.Stack):
         return self._running().server()
 
     # --- inside -------------------------------------------------------------------------------
-    def _running(self) -> _Running:
+    def _running(self) -> Running:
         if self._process is not None:
             self._process.require_running()
-            return _Running(self._process.pid)
+            return Running(self._process.pid)
         if self._api is None:
             raise StackError("spacetimedb: not started")
-        return _Running.listening_at(self._address["host"], self._address["port"])
+        return Running.listening_at(self._address["host"], self._address["port"])
 
     def _request(self, verb: str, method: str, path: str, **parameters: Any) -> httpx.Response:
         if self._api is None:
@@ -415,95 +414,6 @@ class Stack(stack.Stack):
                 f"spacetimedb: {verb}: the server answered {answer.status_code}: {answer.text[:300]}"
             )
         return answer
-
-
-@dataclass(frozen=True)
-class _Running:
-    """A server process of this machine, asked through /proc: what it is, not what we believe we started."""
-
-    pid: int
-
-    @classmethod
-    def listening_at(cls, host: str, port: int) -> _Running:
-        """The process that listens there; raises StackError when it cannot be looked into."""
-        for pid in _listening_processes(port):
-            running = cls(pid)
-            with contextlib.suppress(OSError):
-                if running.argument("--data-dir"):
-                    return running
-        raise StackError(
-            f"spacetimedb: no SpacetimeDB process that we may look into listens on {host}:{port}; run it on "
-            "this machine as this user (a container: with the host's network, and gapbook as root)"
-        )
-
-    @property
-    def arguments(self) -> list[str]:
-        return Path(f"/proc/{self.pid}/cmdline").read_bytes().decode(errors="replace").split("\0")[:-1]
-
-    def argument(self, name: str) -> str | None:
-        words = self.arguments
-        for word, following in zip(words, [*words[1:], ""], strict=True):
-            if word == name:
-                return following
-            if word.startswith(f"{name}="):
-                return word.partition("=")[2]
-        return None
-
-    @property
-    def in_memory(self) -> bool:
-        return "--in-memory" in self.arguments
-
-    @property
-    def data_directory(self) -> Path:
-        """As seen from here, also when the process lives in a container."""
-        named = Path(f"/proc/{self.pid}/cwd").readlink() / (self.argument("--data-dir") or "")
-        return Path(f"/proc/{self.pid}/root{named}")
-
-    @property
-    def file_system(self) -> str:
-        """Type of the file system under the data directory."""
-        device = self.data_directory.stat().st_dev
-        wanted = f"{os.major(device)}:{os.minor(device)}"
-        for line in Path(f"/proc/{self.pid}/mountinfo").read_text().splitlines():
-            left, _, right = line.partition(" - ")
-            if left.split()[2] == wanted:
-                return right.split()[0]
-        return "unknown"
-
-    @property
-    def version(self) -> str:
-        """What the server wrote into its own data directory when it started."""
-        return str(self.toml("metadata.toml")["version"])
-
-    def toml(self, name: str) -> dict[str, Any]:
-        try:
-            return tomllib.loads((self.data_directory / name).read_text())
-        except (OSError, tomllib.TOMLDecodeError) as error:
-            raise StackError(f"spacetimedb: {name} of the running server cannot be read ({error})") from error
-
-    def log_files(self) -> list[Path]:
-        return list(self.data_directory.glob("replicas/*/clog/*.stdb.log"))
-
-    def server(self) -> Server:
-        program = Path(f"/proc/{self.pid}/exe")
-        path = program.readlink()
-        return Server(str(path), self.version, stack.sha256_of(program), stack.built_note(path))
-
-
-def _listening_processes(port: int) -> Iterator[int]:
-    """Processes whose open files hold a TCP socket that listens on the port."""
-    sockets = set()
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
-        with contextlib.suppress(OSError):
-            for line in Path(table).read_text().splitlines()[1:]:
-                fields = line.split()
-                if fields[3] == "0A" and int(fields[1].rpartition(":")[2], 16) == port:
-                    sockets.add(f"socket:[{fields[9]}]")
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with contextlib.suppress(OSError):
-                if any(str(handle.readlink()) in sockets for handle in (entry / "fd").iterdir()):
-                    yield int(entry.name)
 
 
 def _host_and_port(url: str) -> tuple[str, int]:
