@@ -149,7 +149,7 @@ def test_a_loss_is_told_with_its_class_where_the_classes_differ(tmp_path: Path) 
         *(kills(f"{name}-waits", 0, "kept") | {"durability": waits} for name in ("procedure", "drizzle")),
     ]
     run = runs.store(tmp_path / runs.CHAPTER, rows, scenario=scenario, kill_checks=checks)
-    answer = Exhibits(run, runs.CHAPTER).answer(
+    answer = Results(run, runs.CHAPTER).answer(
         ("{over} did {ratios} of {under}.", procedure_waits, drizzle_waits),
         ("{over} did {ratios} of {under}.", PROCEDURE, DRIZZLE),
     )
