@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gapbook.deploy.deployment import Deployment, Process, log_tail
+from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.process import Process, log_tail
 from gapbook.errors import ClientError
 
 __all__ = ["Ended", "run_program"]

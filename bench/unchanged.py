@@ -12,7 +12,8 @@ from bench.load import program_load
 from bench.pairs import Bars, Case, Load, NotRun, Ratio, compare
 from bench.programs import Ended
 from gapbook.deploy.deployment import Deployment
-from gapbook.load.client import find_client, rust_binary
+from gapbook.deploy.rust import rust_binary
+from gapbook.load.client import find_client
 from gapbook.load.null_server import null_server
 
 __all__ = ["ratios"]
