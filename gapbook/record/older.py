@@ -1,0 +1,125 @@
+"""Formats 1 and 2 of the record, read as format 3.
+
+They held the settings of each contestant and left its labels and levels to the code of their reader. What
+that code said of the systems there were is kept in ``older.toml``; no stack and no module is asked. The
+treatment was called alpha, and was always the Zipf exponent of bank transfers.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import polars as pl
+
+from gapbook.model.work import REDRAW_BOTH
+from gapbook.record.describe import Said, described
+from gapbook.record.fields import Amount, Count, Name, Positive, Window
+from gapbook.record.scenario import (
+    ContestantSettings,
+    RecordedScenario,
+    RecordedTreatment,
+    RecordedWorkload,
+    require_durability,
+)
+
+__all__ = ["LAST_OLDER_FORMAT", "upgraded_manifest", "upgraded_trials"]
+
+LAST_OLDER_FORMAT = 2
+_Alpha = Annotated[float, msgspec.Meta(ge=0, le=100)]
+_WORKLOAD_LABELS = {"transfer": "Bank transfers"}
+
+
+class _Workload(msgspec.Struct, forbid_unknown_fields=True):
+    accounts: int
+    initial_balance: Count = 0
+    amount_max: Positive = 1
+    name: Name = "transfer"
+    redraw: str = REDRAW_BOTH
+
+
+class _Scenario(msgspec.Struct, forbid_unknown_fields=True):
+    chapter: Name
+    contestants: list[ContestantSettings]
+    workload: _Workload
+    alphas: list[_Alpha]
+    connections: Positive
+    window_s: Window
+    warmup_s: Amount
+    durability: str
+    seed: Count
+    drain_s: Amount = 0.0
+    request_timeout_s: Amount = 0.0
+    varies: list[str] = msgspec.field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        require_durability(self.durability)
+
+
+class _Manifest(msgspec.Struct):
+    scenario: _Scenario
+
+
+def upgraded_manifest(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """A manifest of format 1 or 2 with its scenario as format 3 has it; raises msgspec.ValidationError."""
+    scenario = msgspec.convert(manifest, _Manifest).scenario
+    return {**manifest, "scenario": _recorded(scenario).as_dict()}
+
+
+def upgraded_trials(table: pl.DataFrame) -> pl.DataFrame:
+    """Trials of format 1 or 2 with the column of their treatment by the name that it has in format 3."""
+    older = "alpha" in table.columns and "treatment" not in table.columns
+    return table.rename({"alpha": "treatment"}) if older else table
+
+
+def _recorded(scenario: _Scenario) -> RecordedScenario:
+    workload = msgspec.structs.asdict(scenario.workload)
+    name = workload.pop("name")
+    return RecordedScenario(
+        chapter=scenario.chapter,
+        contestants=[
+            described(given, _said(given), durability=scenario.durability, window_s=scenario.window_s)
+            for given in scenario.contestants
+        ],
+        workload=RecordedWorkload(name, _WORKLOAD_LABELS.get(name, name), workload),
+        treatment=RecordedTreatment("alpha", "α", "", scenario.alphas, words="Zipf exponent α"),
+        connections=scenario.connections,
+        window_s=scenario.window_s,
+        warmup_s=scenario.warmup_s,
+        durability=scenario.durability,
+        seed=scenario.seed,
+        drain_s=scenario.drain_s,
+        request_timeout_s=scenario.request_timeout_s,
+        varies=scenario.varies,
+    )
+
+
+def _said(given: ContestantSettings) -> Said:
+    """What is kept of a contestant's system, access level and tier; raw names for what is not kept."""
+    system: Mapping[str, Any] = _kept().get(given.system, {})
+    access: Mapping[str, Any] = system.get("access", {}).get(given.access, {})
+    tier: Mapping[str, Any] = system.get("tier", {}).get(given.tier, {"label": given.tier})
+    return Said(
+        system=system.get("label", given.system),
+        colour=given.system,
+        access=access.get("label", given.access),
+        level=access.get("level", given.access),
+        tier=tier.get("label", ""),
+        protocol=tier.get("protocol", ""),
+        in_process=system.get("in_process", False),
+        simulated=system.get("simulated", False),
+        counts_commits=system.get("counts_commits", True),
+        defect=access.get("defect", False),
+        program=access.get("program"),
+        planted=access.get("planted"),
+    )
+
+
+@cache
+def _kept() -> Mapping[str, Any]:
+    systems: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("older.toml").read_text())["system"]
+    return systems
