@@ -8,7 +8,7 @@ from typing import Any
 from gapbook.book.execute import chapters
 from gapbook.errors import RecordError
 from gapbook.record.run import Run, latest_published
-from gapbook.trial.scenario import Scenario
+from gapbook.record.scenario import RecordedScenario
 
 __all__ = ["lines"]
 
@@ -21,11 +21,11 @@ def lines() -> Iterator[str]:
         except RecordError as error:
             yield str(error)
             continue
-        scenario = Scenario.from_dict(dict(run.manifest["scenario"]))
+        scenario = run.scenario
         yield from (*_ceilings(run, scenario), _overhead(run, scenario), *_memory(run, scenario))
 
 
-def _ceilings(run: Run, scenario: Scenario) -> Iterator[str]:
+def _ceilings(run: Run, scenario: RecordedScenario) -> Iterator[str]:
     """The smallest over trials of what the client did in that block against a server that does nothing, by the
     trial's goodput. A run from before ceilings were measured has none, nor has a client without a null server."""
     for key, rows in _valid_rows(run, scenario).items():
@@ -34,13 +34,13 @@ def _ceilings(run: Run, scenario: Scenario) -> Iterator[str]:
         yield f"{run.run_id} ceiling ÷ goodput, smallest, {key}: {found}"
 
 
-def _overhead(run: Run, scenario: Scenario) -> str:
+def _overhead(run: Run, scenario: RecordedScenario) -> str:
     loaded_s = run.trials.height * (scenario.warmup_s + scenario.window_s)
     wall_s = run.manifest["finished_unix_s"] - run.manifest["started_unix_s"]
     return f"{run.run_id} wall time ÷ warm-ups and windows: {wall_s / loaded_s:.2f} (bar <= 1.2)"
 
 
-def _memory(run: Run, scenario: Scenario) -> Iterator[str]:
+def _memory(run: Run, scenario: RecordedScenario) -> Iterator[str]:
     for key, rows in _valid_rows(run, scenario).items():
         peak_bytes = max(row["client_peak_memory_bytes"] or 0 for row in rows)
         if peak_bytes:
@@ -50,7 +50,7 @@ def _memory(run: Run, scenario: Scenario) -> Iterator[str]:
             )
 
 
-def _valid_rows(run: Run, scenario: Scenario) -> dict[str, list[dict[str, Any]]]:
+def _valid_rows(run: Run, scenario: RecordedScenario) -> dict[str, list[dict[str, Any]]]:
     """The trials that did something and were not refused, by client, protocol and depth."""
     keys = {each.name: f"{each.client}/{each.protocol}/{each.in_flight}" for each in scenario.contestants}
     found: dict[str, list[dict[str, Any]]] = {key: [] for key in sorted(keys.values())}

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import Any, TypeAlias
 
 from gapbook.deploy.stack import ServerChoice
 from gapbook.errors import GapbookError, ParameterError, SetupError
-from gapbook.method.findings import scenario_of
 from gapbook.model.plan import make_plan
 from gapbook.pages.results import Results
 from gapbook.parameters import PARAMETERS, check_parameters
 from gapbook.record.durability import Durability
-from gapbook.record.run import Run
+from gapbook.record.run import Run, stored_run
+from gapbook.record.scenario import RecordedContestant
 from gapbook.trial.campaign import obtain_run
 from gapbook.trial.contestant import Contestant
 from gapbook.trial.scenario import Scenario, Workload
 from gapbook.trial.servers import absent_versions, parse_choices
 
 __all__ = ["Chapter"]
+
+_Stated: TypeAlias = Contestant | RecordedContestant
 
 
 class Chapter:
@@ -55,16 +58,29 @@ class Chapter:
         in_flight: int,
         tier: str = "direct",
         **settings: Any,
-    ) -> Contestant:
+    ) -> Contestant | RecordedContestant:
         """One contestant, a full set of levels; raises ParameterError when a level does not exist.
 
         ``settings`` are those of :class:`gapbook.trial.contestant.Contestant` that are not as the scenario has them.
+        What nobody can run here any more may stand in a stored run, which tells of it by itself.
         """
-        return Contestant(name, system, access, tier, client, in_flight, **settings)
+        try:
+            return Contestant(name, system, access, tier, client, in_flight, **settings)
+        except ParameterError:
+            recorded = self._stored.scenario.find(name) if self._stored else None
+            if recorded is None:
+                raise
+            return recorded
+
+    @cached_property
+    def _stored(self) -> Run | None:
+        """The stored run that the parameters name; None when one is measured."""
+        source = self.parameters["source"]
+        return None if source in {"live", "resume"} else stored_run(self.name, source)
 
     def lattice(
         self, name: Callable[..., str], system: str, **levels: Sequence[Any]
-    ) -> tuple[list[Contestant], list[tuple[str, str]]]:
+    ) -> tuple[list[_Stated], list[tuple[str, str]]]:
         """All combinations of levels: the contestants that can be run, and the names of the others with
         the reason why nobody can run them. ``name`` makes a contestant's name of its levels."""
         feasible, infeasible = [], []
@@ -78,7 +94,7 @@ class Chapter:
 
     def measure(
         self,
-        *contestants: Contestant,
+        *contestants: _Stated,
         varies: Sequence[str] = (),
         trials_per_block: Mapping[str, float] | None = None,
     ) -> Results:
@@ -88,10 +104,22 @@ class Chapter:
         ``varies`` names the promises (``durability``, ``isolation``) that are a factor of the chapter;
         ``trials_per_block`` the contestants that have not one trial in each (:func:`gapbook.model.plan.make_plan`).
         """
+        here = [one for one in contestants if isinstance(one, Contestant)]
+        gone = [one for one in contestants if isinstance(one, RecordedContestant)]
+        if self._stored and not here:
+            return Results(self._stored, self.name, stated=gone)
+        whole = self._scenario(here, varies)
+        scenario = whole.select(_names(self.parameters["contestants"]))
+        choices = parse_choices(self.parameters["servers"])
+        run = self._stored or self._measured(scenario, choices, trials_per_block)
+        given = {} if gone else _given(run, scenario, self.parameters, trials_per_block)
+        return Results(run, self.name, given, [*whole.recorded().contestants, *gone])
+
+    def _scenario(self, contestants: Sequence[Contestant], varies: Sequence[str]) -> Scenario:
         given = self.parameters
-        scenario = Scenario(
+        return Scenario(
             chapter=self.name,
-            contestants=contestants,
+            contestants=tuple(contestants),
             workload=Workload(given["accounts"]),
             alphas=tuple(sorted(float(a) for a in _as_list(given["alpha"]))),
             connections=given["connections"],
@@ -100,10 +128,18 @@ class Chapter:
             durability=Durability.parse(given["durability"]),
             seed=given["seed"],
             varies=tuple(varies),
-        ).select(_names(given["contestants"]))
-        choices = parse_choices(given["servers"])
-        absent = _say_absent(choices, scenario) if given["source"] in {"live", "resume"} else {}
-        run = obtain_run(
+        )
+
+    def _measured(
+        self,
+        scenario: Scenario,
+        choices: Mapping[str, ServerChoice],
+        trials_per_block: Mapping[str, float] | None,
+    ) -> Run:
+        """A run that is measured now, or was begun before and is finished now."""
+        given = self.parameters
+        absent = _say_absent(choices, scenario)
+        return obtain_run(
             scenario.select([c.name for c in scenario.contestants if c.name not in absent]),
             source=given["source"],
             blocks=given["blocks"],
@@ -115,7 +151,6 @@ class Chapter:
             trials_per_block=trials_per_block,
             parameters=_recorded(given),
         )
-        return Results(run, self.name, _stated(run, scenario, given, trials_per_block))
 
 
 def _say_absent(choices: Mapping[str, ServerChoice], scenario: Scenario) -> dict[str, str]:
@@ -159,17 +194,17 @@ def _recorded(given: Mapping[str, Any]) -> dict[str, Any]:
     return {**kept, "servers": ",".join(servers)}
 
 
-def _stated(
+def _given(
     run: Run, scenario: Scenario, given: Mapping[str, Any], trials_per_block: Mapping[str, float] | None
 ) -> dict[str, Any]:
     """The chapter's own parameters that say who is measured and how often, where they make just the
     contestants and trials of this run: what did not record its parameters can then be repeated all the same."""
-    stored = scenario_of(run)
-    if stored.contestants != scenario.contestants:
+    stored = run.scenario
+    if [one.settings for one in stored.contestants] != [one.settings for one in scenario.contestants]:
         return {}
     plan = make_plan(
         [contestant.name for contestant in scenario.contestants],
-        stored.alphas,
+        stored.treatment.values,
         blocks=run.manifest["blocks"],
         seed=stored.seed,
         trials_per_block=trials_per_block,

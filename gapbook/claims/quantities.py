@@ -17,28 +17,32 @@ __all__ = ["SHARES", "as_printed", "quantity", "quantity_name"]
 
 SHARES = {"log-share", "ceiling-frac"}
 """Quantities that are fractions, and printed in percent."""
+_TREATMENT, _TREATMENT_LABEL = "alpha", "α"
+"""How rules name what varies in the runs that they read, and how a page prints it."""
 
 
 @dataclass(frozen=True)
 class _Cell:
     contestant: str
-    alpha: float
+    treatment: float
 
     @classmethod
-    def parse(cls, text: str, alpha: float | None) -> _Cell:
-        """``name`` at the test's own alpha, or ``name@1.5``."""
+    def parse(cls, text: str, treatment: float | None) -> _Cell:
+        """``name`` at the test's own value of the treatment, or ``name@1.5``."""
         name, at, own = text.partition("@")
-        if not at and alpha is None:
-            raise ParameterError(f"verdict: {text!r} is at no alpha")
-        return cls(name, float(own) if at else float(alpha or 0))
+        if not at and treatment is None:
+            raise ParameterError(f"verdict: {text!r} is at no {_TREATMENT}")
+        return cls(name, float(own) if at else float(treatment or 0))
 
     def __str__(self) -> str:
-        return f"{self.contestant} at α = {self.alpha:g}"
+        return f"{self.contestant} at {_TREATMENT_LABEL} = {self.treatment:g}"
 
 
 def _cells(test: Mapping[str, Any], key: str) -> list[_Cell]:
     named = test.get(key, [])
-    return [_Cell.parse(name, test.get("alpha")) for name in ([named] if isinstance(named, str) else named)]
+    return [
+        _Cell.parse(name, test.get(_TREATMENT)) for name in ([named] if isinstance(named, str) else named)
+    ]
 
 
 def quantity(test: Mapping[str, Any], found: Findings) -> Interval | str:
@@ -50,9 +54,9 @@ def quantity(test: Mapping[str, Any], found: Findings) -> Interval | str:
     for cell in needed:
         if cell.contestant not in names:
             return f"Run {found.run.run_id} has no contestant {cell.contestant}"
-        values[cell] = found.values(cell.contestant, cell.alpha)
+        values[cell] = found.values(cell.contestant, cell.treatment)
         if not values[cell]:
-            why = "has no valid trial" if cell.alpha in found.alphas else "was not run"
+            why = "has no valid trial" if cell.treatment in found.treatments else "was not run"
             return f"{cell} {why} in run {found.run.run_id}"
     blocks = sorted(set.intersection(*(set(of_cell) for of_cell in values.values())))
     if not blocks:
@@ -93,7 +97,9 @@ def _log_share(parts: Sequence[float], wholes: Sequence[float]) -> Interval | st
 def _ceiling_frac(cell: _Cell, found: Findings) -> Interval | str:
     """Goodput as a fraction of what the same client reaches against a server that does nothing, over blocks:
     trials of one block count as their geometric mean."""
-    rows = [row for row in found.rows(cell.contestant, cell.alpha) if row["valid"] and row["ceiling_per_s"]]
+    rows = [
+        row for row in found.rows(cell.contestant, cell.treatment) if row["valid"] and row["ceiling_per_s"]
+    ]
     if not rows:
         return f"{cell} has no client ceiling in run {found.run.run_id}"
     by_block: dict[int, list[float]] = {}
@@ -106,11 +112,11 @@ def quantity_name(test: Mapping[str, Any]) -> str:
     if "of" in test:
         return str(test["of"])
     over, under = _cells(test, "over"), _cells(test, "under")
-    alphas = {cell.alpha for cell in [*over, *under]}
-    if len(alphas) > 1:
+    treatments = {cell.treatment for cell in [*over, *under]}
+    if len(treatments) > 1:
         return " ÷ ".join(" × ".join(map(str, cells)) for cells in (over, under) if cells)
     names = " ÷ ".join(" × ".join(cell.contestant for cell in cells) for cells in (over, under) if cells)
-    return f"{names}, α = {alphas.pop():g}"
+    return f"{names}, {_TREATMENT_LABEL} = {treatments.pop():g}"
 
 
 def as_printed(test: Mapping[str, Any], ours: Interval) -> str:

@@ -16,8 +16,9 @@ from typing import Annotated, Any, TypeAlias
 import msgspec
 
 from gapbook.errors import ClientError
+from gapbook.record.fields import Amount, Count
 from gapbook.record.histograms import decode_histogram
-from gapbook.record.schema import Amount, Count, Flawed, one_line
+from gapbook.record.schema import Flawed, one_line
 
 __all__ = ["checked_event", "checked_report"]
 

@@ -25,7 +25,7 @@ __all__ = ["AA_FACTOR", "TOTAL_GAP", "Coverage", "Plant", "QuantityCoverage", "m
 
 TOTAL_GAP = "total gap"
 AA_FACTOR = "A/A"
-_ALPHA = 0.0
+_TREATMENT = 0.0
 _MEAN_LOG_GOODPUT = math.log(10_000)
 
 
@@ -85,7 +85,7 @@ class Plant:
         ends = {_name(("before",) * self.factors), _name(("after",) * self.factors)}
         plan = make_plan(
             list(names),
-            [_ALPHA],
+            [_TREATMENT],
             blocks=blocks,
             seed=int(random.integers(2**53)),
             trials_per_block={name: self.end_trials for name in ends},
@@ -109,7 +109,7 @@ class Plant:
         return pl.DataFrame(
             {
                 "contestant": order,
-                "alpha": np.full(len(order), _ALPHA),
+                "treatment": np.full(len(order), _TREATMENT),
                 "block": block,
                 "valid": random.random(len(order)) >= self.refused,
                 "goodput_per_s": np.exp(logs),
@@ -195,7 +195,7 @@ def _estimate_plant(plant: Plant, blocks: int, random: np.random.Generator) -> d
     truth = plant.draw_truth(random)
     rows = plant.draw_rows(truth, blocks, random)
     true_parts = decompose(factors, {cell: {0: math.exp(log)} for cell, log in truth.items()})
-    values = values_by_contestant(rows, _ALPHA)
+    values = values_by_contestant(rows, _TREATMENT)
     parts = decompose(factors, {cell: values.get(_name(cell), {}) for cell in truth})
     if true_parts is None or parts is None:
         return {}

@@ -246,17 +246,17 @@ def _contrast(
     )
 
 
-def cell_values(trials: pl.DataFrame, contestant: str, alpha: float) -> dict[int, float]:
+def cell_values(trials: pl.DataFrame, contestant: str, treatment: float) -> dict[int, float]:
     """Goodput by block of one cell's valid trials."""
-    return values_by_contestant(trials, alpha).get(contestant, {})
+    return values_by_contestant(trials, treatment).get(contestant, {})
 
 
-def values_by_contestant(trials: pl.DataFrame, alpha: float) -> dict[str, dict[int, float]]:
-    """Goodput by block of the valid trials at one alpha, of every contestant that has any.
+def values_by_contestant(trials: pl.DataFrame, treatment: float) -> dict[str, dict[int, float]]:
+    """Goodput by block of the valid trials at one value of the treatment, of every contestant that has any.
 
     A block with several trials of one cell counts as their geometric mean.
     """
-    kept = trials.filter((pl.col("alpha") == alpha) & pl.col("valid"))
+    kept = trials.filter((pl.col("treatment") == treatment) & pl.col("valid"))
     # Relative to the first trial, so that a single one is its own mean to the last digit.
     first = pl.col("goodput_per_s").first()
     means = kept.group_by("contestant", "block", maintain_order=True).agg(

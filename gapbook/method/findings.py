@@ -7,13 +7,13 @@ cannot be treated differently.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import polars as pl
 
-from gapbook.errors import ParameterError, RecordError
+from gapbook.errors import ParameterError, RecordError, cut
 from gapbook.method.estimate import cell_values, geometric_interval, ratio_interval
 from gapbook.method.factors import Decomposition, Factor, decompose
 from gapbook.method.interval import Interval
@@ -22,29 +22,62 @@ from gapbook.method.warmth import Warmth, as_one_family, warmth_of
 from gapbook.record.labels import CLIENT_BOUND, LIMIT_FRAC
 from gapbook.record.losses import ObservedLoss, observed_loss
 from gapbook.record.run import Run
+from gapbook.record.scenario import RecordedContestant
 from gapbook.record.schema import one_line
-from gapbook.trial.contestant import Contestant
-from gapbook.trial.scenario import Scenario
 
-__all__ = ["Findings", "named_versions", "scenario_of"]
+__all__ = ["Findings", "Named", "named_versions"]
+
+
+class Named(Protocol):
+    """Whatever has the name of a contestant: what a chapter states, or what a run recorded."""
+
+    @property
+    def name(self) -> str: ...
 
 
 class Findings:
-    """The findings of one run of one chapter."""
+    """The findings of one run of one chapter.
 
-    def __init__(self, run: Run, chapter: str) -> None:
+    ``stated`` are contestants that the chapter names and the run may not have, described as of today.
+    """
+
+    def __init__(self, run: Run, chapter: str, stated: Iterable[RecordedContestant] = ()) -> None:
         if run.manifest["chapter"] != chapter:
             raise RecordError(
                 f"run {run.run_id}: is of chapter {one_line(run.manifest['chapter'])}, not of {chapter}; "
                 "name another with source="
             )
         self.run = run
-        self.scenario = scenario_of(run)
+        self.scenario = run.scenario
+        self._stated_contestants = {one.name: one for one in stated}
 
     # --- cells --------------------------------------------------------------------------------
     @property
-    def alphas(self) -> tuple[float, ...]:
-        return self.scenario.alphas
+    def treatments(self) -> Sequence[float]:
+        """The values of the scenario's treatment, in their order."""
+        return self.scenario.treatment.values
+
+    def at(self, treatment: float) -> str:
+        """``α = 0.5``: a value of the treatment as it is printed."""
+        return self.scenario.treatment.at(treatment)
+
+    @property
+    def ends(self) -> list[float]:
+        """The first and the last value of the treatment; one, where there is one."""
+        return list(dict.fromkeys((self.treatments[0], self.treatments[-1])))
+
+    def contestant(self, named: Named) -> RecordedContestant:
+        """What the run recorded of a contestant, else what the chapter states of one that the run does not have.
+
+        Raises ParameterError for one that neither knows.
+        """
+        found = self.scenario.find(named.name) or self._stated_contestants.get(named.name)
+        if found is None:
+            raise ParameterError(f"contestant {cut(named.name)!r}: unknown to run {self.run.run_id}")
+        return found
+
+    def contestants(self, named: Iterable[Named]) -> list[RecordedContestant]:
+        return [self.contestant(one) for one in named]
 
     @property
     def blocks(self) -> int:
@@ -60,71 +93,72 @@ class Findings:
         return observed_loss(self.run.manifest.get("kill_checks", []), contestant)
 
     def trials_per_block(self, contestant: str) -> float:
-        """How many trials of each alpha the plan has for a contestant, in the mean block."""
+        """How many trials of each value of the treatment the plan has for a contestant, in the mean block."""
         planned = [name for _, _, name, *_ in self.run.manifest["trials"]].count(contestant)
-        return planned / (self.blocks * len(self.alphas))
+        return planned / (self.blocks * len(self.treatments))
 
-    def values(self, contestant: str, alpha: float) -> dict[int, float]:
+    def values(self, contestant: str, treatment: float) -> dict[int, float]:
         """Goodput of one cell by block, the geometric mean of its valid trials there; empty when the run
         has no such cell."""
-        return cell_values(self.run.trials, contestant, alpha)
+        return cell_values(self.run.trials, contestant, treatment)
 
-    def goodput(self, contestant: str, alpha: float) -> Interval | None:
-        values = self.values(contestant, alpha)
+    def goodput(self, contestant: str, treatment: float) -> Interval | None:
+        values = self.values(contestant, treatment)
         return geometric_interval(list(values.values())) if values else None
 
-    def ratio(self, over: str, under: str, alpha: float) -> Interval | None:
+    def ratio(self, over: str, under: str, treatment: float) -> Interval | None:
         """How many times the goodput of ``over`` is that of ``under``, paired by block."""
-        return ratio_interval(self.values(over, alpha), self.values(under, alpha))
+        return ratio_interval(self.values(over, treatment), self.values(under, treatment))
 
-    def across_alphas(self, contestant: str, alpha: float, base_alpha: float) -> Interval | None:
-        """What a contestant does at one alpha of what it does at another, paired by block."""
-        return ratio_interval(self.values(contestant, alpha), self.values(contestant, base_alpha))
+    def across_treatments(self, contestant: str, treatment: float, base: float) -> Interval | None:
+        """What a contestant does at one value of the treatment of what it does at another, paired by block."""
+        return ratio_interval(self.values(contestant, treatment), self.values(contestant, base))
 
-    def ratio_of_ratios(self, over: str, under: str, alpha: float, base_alpha: float) -> Interval | None:
-        """The contention factor: by how much the ratio at ``alpha`` is that at ``base_alpha``."""
-        cells = [self.values(name, a) for a in (alpha, base_alpha) for name in (over, under)]
+    def ratio_of_ratios(self, over: str, under: str, treatment: float, base: float) -> Interval | None:
+        """How many times the ratio at ``treatment`` is that at ``base``, two values of the treatment."""
+        cells = [self.values(name, value) for value in (treatment, base) for name in (over, under)]
         blocks = sorted(set.intersection(*map(set, cells)))
         if not blocks:
             return None
-        top, top_under, base, base_under = cells
-        return geometric_interval([top[b] / top_under[b] / (base[b] / base_under[b]) for b in blocks])
+        top, top_under, low, low_under = cells
+        return geometric_interval([top[b] / top_under[b] / (low[b] / low_under[b]) for b in blocks])
 
-    def rows(self, contestant: str, alpha: float) -> list[dict[str, Any]]:
-        kept = self.run.trials.filter((pl.col("contestant") == contestant) & (pl.col("alpha") == alpha))
-        return kept.to_dicts()
+    def rows(self, contestant: str, treatment: float) -> list[dict[str, Any]]:
+        cell = (pl.col("contestant") == contestant) & (pl.col("treatment") == treatment)
+        return self.run.trials.filter(cell).to_dicts()
 
-    def has_label(self, contestant: str, label: str, alphas: Sequence[float]) -> bool:
-        """Whether the contestant carries a label at any of these alphas (:func:`gapbook.method.labels.carried`)."""
-        window_s = self.scenario.window_of(self.scenario.contestant(contestant))
+    def has_label(self, contestant: str, label: str, treatments: Sequence[float]) -> bool:
+        """Whether the contestant carries a label at any of these treatments (:func:`gapbook.method.labels.carried`)."""
+        found = self.scenario.find(contestant)
+        window_s = found.window_s if found else self.scenario.window_s
         return any(
             carried(
-                (row for row in self.rows(contestant, alpha) if row["valid"]),
+                (row for row in self.rows(contestant, treatment) if row["valid"]),
                 label,
                 self.scenario.warmup_s,
                 window_s,
             )
-            for alpha in alphas
+            for treatment in treatments
         )
 
-    def labels(self, contestant: str, alpha: float) -> list[str]:
-        """The labels that a contestant carries at one alpha."""
-        return [label for label in LIMIT_FRAC if self.has_label(contestant, label, [alpha])]
+    def labels(self, contestant: str, treatment: float) -> list[str]:
+        """The labels that a contestant carries at one value of the treatment."""
+        return [label for label in LIMIT_FRAC if self.has_label(contestant, label, [treatment])]
 
     def warmth(self, contestant: str | None = None) -> Warmth:
         """Whether a contestant was warm when its windows opened, over all its valid trials; all contestants
         of the scenario's window together when none is named."""
         if contestant is not None:
             return self._warmth_by_contestant[contestant]
-        names = [c.name for c in self.scenario.contestants if c.window_s is None]
-        return self._warmth_over(names, self.scenario.window_s)
+        window_s = self.scenario.window_s
+        return self._warmth_over(
+            [c.name for c in self.scenario.contestants if c.window_s == window_s], window_s
+        )
 
     @cached_property
     def _warmth_by_contestant(self) -> dict[str, Warmth]:
         """All contestants together, for a reading is one of as many as the table has rows."""
-        one_by_one = {
-            c.name: self._warmth_over([c.name], self.scenario.window_of(c)) for c in self.scenario.contestants
-        }
+        one_by_one = {c.name: self._warmth_over([c.name], c.window_s) for c in self.scenario.contestants}
         return as_one_family(one_by_one)
 
     def _warmth_over(self, names: Collection[str], window_s: float) -> Warmth:
@@ -137,7 +171,7 @@ class Findings:
         rows = self.run.trials.filter(~pl.col("valid")).to_dicts()
         return [
             (
-                f"{row['contestant']}, α = {row['alpha']:g}",
+                f"{row['contestant']}, {self.at(row['treatment'])}",
                 f"{row['trial'] + 1}, block {row['block'] + 1}",
                 row["refused_because"],
             )
@@ -146,7 +180,7 @@ class Findings:
 
     # --- factors ------------------------------------------------------------------------------
     def decompose(
-        self, factors: Sequence[Factor], alpha: float, *, without: Collection[str] = ()
+        self, factors: Sequence[Factor], treatment: float, *, without: Collection[str] = ()
     ) -> Decomposition | None:
         """The gap from all ``before`` to all ``after``; None when a needed cell has no valid trial.
 
@@ -157,12 +191,12 @@ class Findings:
         chains = _chains(factors)
         start = self.end(factors, "before")
         left_out = {
-            tuple(contestant.levels()[dimension] for dimension in chains)
+            tuple(map(contestant.level, chains))
             for contestant in self.scenario.contestants
             if contestant.name in without
         }
         within: dict[tuple[str, ...], dict[int, float]] = {}
-        for cell, values in self.cells(list(chains), alpha, start).items():
+        for cell, values in self.cells(list(chains), treatment, start).items():
             if cell in left_out:
                 continue
             places = {
@@ -176,8 +210,8 @@ class Findings:
                 within[state] = values
         return decompose(factors, within)
 
-    def client_bound_between(self, factors: Sequence[Factor], alpha: float) -> list[str]:
-        """Contestants between the ends, beyond a residual, that their client limits at this alpha.
+    def client_bound_between(self, factors: Sequence[Factor], treatment: float) -> list[str]:
+        """Contestants between the ends, beyond a residual, that their client limits at this treatment.
 
         What a client limits may speak for the client and not for the engine: a decomposition without
         these is the alternative that stands beside the one with all cells.
@@ -187,18 +221,18 @@ class Findings:
         start, end = self.end(factors, "before"), self.end(factors, "after")
         if start is None:
             return []
-        fixed = {key: level for key, level in start.levels().items() if key not in chains}
+        fixed = {key: level for key, level in start.levels.items() if key not in chains}
         return [
             contestant.name
             for contestant in self.scenario.contestants
             if contestant is not end
-            and fixed.items() <= (levels := contestant.levels()).items()
-            and residuals & levels.items()
-            and self.has_label(contestant.name, CLIENT_BOUND, [alpha])
+            and fixed.items() <= contestant.levels.items()
+            and residuals & contestant.levels.items()
+            and self.has_label(contestant.name, CLIENT_BOUND, [treatment])
         ]
 
     def cells(
-        self, dimensions: Sequence[str], alpha: float, like: Contestant | None
+        self, dimensions: Sequence[str], treatment: float, like: Named | None
     ) -> dict[tuple[str, ...], dict[int, float]]:
         """Goodput by block of every contestant that differs from ``like`` in these dimensions only.
 
@@ -206,14 +240,15 @@ class Findings:
         """
         if like is None:
             return {}
-        fixed = {key: level for key, level in like.levels().items() if key not in dimensions}
+        levels = self.contestant(like).levels
+        fixed = {key: level for key, level in levels.items() if key not in dimensions}
         return {
-            tuple(levels[dimension] for dimension in dimensions): self.values(contestant.name, alpha)
+            tuple(map(contestant.level, dimensions)): self.values(contestant.name, treatment)
             for contestant in self.scenario.contestants
-            if fixed.items() <= (levels := contestant.levels()).items()
+            if fixed.items() <= contestant.levels.items()
         }
 
-    def end(self, factors: Sequence[Factor], which: Literal["before", "after"]) -> Contestant | None:
+    def end(self, factors: Sequence[Factor], which: Literal["before", "after"]) -> RecordedContestant | None:
         """The contestant at all ``before`` or all ``after``; None when the run does not have it.
 
         Where several are at ``before``, since other dimensions vary too, it is the first; the other end
@@ -221,15 +256,15 @@ class Findings:
         """
         chains = _chains(factors)
 
-        def at(place: int) -> list[tuple[Contestant, dict[str, str]]]:
+        def standing(place: int) -> list[tuple[RecordedContestant, dict[str, str]]]:
             wanted = {dimension: chain[place] for dimension, chain in chains.items()}
             return [
-                (contestant, {key: level for key, level in levels.items() if key not in chains})
-                for contestant in self.scenario.contestants
-                if wanted.items() <= (levels := contestant.levels()).items()
+                (one, {key: level for key, level in one.levels.items() if key not in chains})
+                for one in self.scenario.contestants
+                if wanted.items() <= one.levels.items()
             ]
 
-        starts, ends = at(0), at(0 if which == "before" else -1)
+        starts, ends = standing(0), standing(0 if which == "before" else -1)
         like = [contestant for contestant, others in ends if starts and others == starts[0][1]]
         return like[0] if like else None
 
@@ -246,11 +281,11 @@ class Findings:
         )
         rows = self.run.trials.filter(pl.col("valid") & (pl.col("completed_in_window") > 0)).select(
             "contestant",
-            "alpha",
+            "treatment",
             rate=pl.col("goodput_per_s").log(),
             cost=(spent / pl.col("completed_in_window")).log(),
         )
-        cell = ("contestant", "alpha")
+        cell = ("contestant", "treatment")
         repeated = rows.filter(pl.len().over(cell) > 1)
         within = repeated.select(pl.col(name) - pl.col(name).mean().over(cell) for name in ("rate", "cost"))
         free = within.height - repeated.select(cell).n_unique()
@@ -258,17 +293,6 @@ class Findings:
             return None
         together = within.select(pl.corr("rate", "cost")).item()
         return math.sqrt(float((within["rate"] ** 2).sum()) / free), float(together or 0.0) ** 2
-
-
-def scenario_of(run: Run) -> Scenario:
-    """The scenario of a stored run; raises RecordError where today's code no longer knows a part of it."""
-    try:
-        return Scenario.from_dict(run.manifest["scenario"])
-    except ParameterError as error:
-        raise RecordError(
-            f"run {run.run_id}: {one_line(error)}; this version does not know it: read the run with the code "
-            f"that measured it, revision {run.manifest['code']['revision'][:10]}"
-        ) from error
 
 
 def _chains(factors: Sequence[Factor]) -> dict[str, list[str]]:

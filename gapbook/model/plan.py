@@ -1,9 +1,9 @@
 """The plan of a run: randomised blocks, drawn from a stored seed.
 
-Every block holds one trial of each treatment (contestant × alpha) in an order of its own, so that a
-drift of the machine falls on all treatments alike (Abedi and Brecht, RMIT, doi 10.1145/3030207.3030229).
-A treatment that much hangs on may have more trials in each block, and one that little hangs on none in
-some blocks.
+Every block holds one trial of each cell (contestant × value of the treatment) in an order of its own, so
+that a drift of the machine falls on all cells alike (Abedi and Brecht, RMIT, doi 10.1145/3030207.3030229).
+A cell that much hangs on may have more trials in each block, and one that little hangs on none in some
+blocks.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ _SEED_BITS = 53
 
 @dataclass(frozen=True)
 class PlannedTrial:
-    """One trial to be run. All contestants of a block draw the same work at one alpha."""
+    """One trial to be run. All contestants of a block draw the same work at one value of the treatment."""
 
     number: int
     block: int
     contestant: str
-    alpha: float
+    treatment: float
     work_seed: int
 
 
 def make_plan(
     contestants: Sequence[str],
-    alphas: Sequence[float],
+    treatments: Sequence[float],
     *,
     blocks: int,
     seed: int,
@@ -40,7 +40,7 @@ def make_plan(
 ) -> tuple[PlannedTrial, ...]:
     """All trials in the order in which they run.
 
-    ``trials_per_block`` names contestants that do not have one trial of each alpha in every block: 3 is
+    ``trials_per_block`` names contestants that do not have one trial of each value of the treatment in every block: 3 is
     three in each, 0.5 is one in every other block, from the first on. Raises ValueError when not above 0.
     """
     rates = trials_per_block or {}
@@ -51,22 +51,22 @@ def make_plan(
     def trials() -> Iterator[PlannedTrial]:
         number = 0
         for block in range(blocks):
-            treatments = [
-                (contestant, alpha)
+            cells = [
+                (contestant, treatment)
                 for contestant in contestants
                 for _ in range(_trials_in(block, rates.get(contestant, 1)))
-                for alpha in alphas
+                for treatment in treatments
             ]
-            order.shuffle(treatments)
-            for contestant, alpha in treatments:
-                yield PlannedTrial(number, block, contestant, alpha, _work_seed(seed, block))
+            order.shuffle(cells)
+            for contestant, treatment in cells:
+                yield PlannedTrial(number, block, contestant, treatment, _work_seed(seed, block))
                 number += 1
 
     return tuple(trials())
 
 
 def _trials_in(block: int, rate: float) -> int:
-    """How many trials of one treatment a block holds, such that the first blocks together have the rate."""
+    """How many trials of one cell a block holds, such that the first blocks together have the rate."""
     return math.ceil((block + 1) * rate) - math.ceil(block * rate)
 
 

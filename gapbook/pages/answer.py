@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from gapbook.claims import verdicts
 from gapbook.claims.claim import NOTE, claim
 from gapbook.markup import Html
-from gapbook.method.findings import named_versions
+from gapbook.method.findings import Named, named_versions
 from gapbook.method.interval import Interval
-from gapbook.model.work import AliasTable, hot_share
 from gapbook.pages import page
-from gapbook.pages.provenance import FindingsWithProvenance, full_label
+from gapbook.pages.gloss import gloss_of
+from gapbook.pages.provenance import FindingsWithProvenance
 from gapbook.pages.register import verdict_words
 from gapbook.record.losses import ObservedLoss
-from gapbook.trial.contestant import Contestant
+from gapbook.record.scenario import RecordedContestant
 
 __all__ = ["AnswerResults", "Compared"]
 
-Compared = tuple[str, Contestant, Contestant]
+Compared: TypeAlias = tuple[str, Named, Named]
+_Groups: TypeAlias = Sequence[Sequence[RecordedContestant]]
 _SENTENCE = "{over} committed {ratios} as many transfers per second as {under}."
-_FEW_FRAC = 0.1
 _LEAST_TOLD_S = 0.01
 
 
@@ -46,7 +46,7 @@ class AnswerResults(FindingsWithProvenance):
         """Stands in the place of a claim where a chapter answers a question of our own."""
         return page.question_line(question)
 
-    def answer_ratio(self, over: Contestant, under: Contestant, sentence: str = _SENTENCE) -> page.Answer:
+    def answer_ratio(self, over: Named, under: Named, sentence: str = _SENTENCE) -> page.Answer:
         """One comparison; see :meth:`answer`."""
         return self.answer((sentence, over, under))
 
@@ -54,7 +54,7 @@ class AnswerResults(FindingsWithProvenance):
         """The answer: a sentence for each pair of contestants, then what it must be read with.
 
         In a sentence ``{over}`` and ``{under}`` become the systems with their versions, ``{ratios}`` how many
-        times the transfers per second of ``under`` those of ``over`` are, at the lowest and the highest alpha.
+        times the transfers per second of ``under`` those of ``over`` are, at both ends of the treatment.
         What the run does not answer is said last, each once.
         """
         told = [self._compared(*one) for one in compared]
@@ -64,40 +64,42 @@ class AnswerResults(FindingsWithProvenance):
         return self.read_with(Html(" ".join(sentences)), answered, cited)
 
     def read_with(
-        self, text: Html, compared: Sequence[Sequence[Contestant]], cited: Sequence[page.Cited]
+        self, text: Html, compared: Sequence[Sequence[Named]], cited: Sequence[page.Cited]
     ) -> page.Answer:
-        """An answer with what it must be read with: promises, caveats, and what an exponent means.
+        """An answer with what it must be read with: promises, caveats, and what the treatment means.
 
         ``compared`` are the contestants of each comparison. Without a number there is nothing to be read with.
         """
         if not cited:
             return page.answer(text)
-        names = dict.fromkeys(one.name for group in compared for one in group)
-        contestants = [self.scenario.contestant(name) for name in names]
-        after = [self._promises(compared), *self._caveats(contestants), self.alpha_gloss()]
+        groups = [self.contestants(group) for group in compared]
+        everybody = {one.name: one for group in groups for one in group}
+        after = [self._promises(groups), *self._caveats(list(everybody.values())), self.treatment_gloss()]
         notes = html.escape(" ".join(filter(None, after)))
         return page.answer(Html(f'{text.html} <span class="gb-gloss">{notes}</span>'), cited)
 
-    def _compared(self, sentence: str, over: Contestant, under: Contestant) -> page.Answer:
+    def _compared(self, sentence: str, *pair: Named) -> page.Answer:
         parts, cited = [], []
-        for alpha in dict.fromkeys((self.alphas[0], self.alphas[-1])):
-            ratio = self.ratio(over.name, under.name, alpha)
+        over, under = self.contestants(pair)
+        for treatment in self.ends:
+            ratio = self.ratio(over.name, under.name, treatment)
             if absent := [one for one in (over, under) if one.name in self.absent]:
                 reasons = "; ".join(f"{one.name}: {self.absent[one.name]}" for one in absent)
                 return page.Answer(html.escape(f"Not measured here: {reasons}."))
             if unplanned := [one for one in (over, under) if one.name not in self._planned]:
-                named = ", ".join(f"{c.system_label} ({self.scenario.durability_of(c)})" for c in unplanned)
+                usual = self.scenario.durability
+                named = ", ".join(f"{c.system_label} ({c.settings.durability or usual})" for c in unplanned)
                 return page.Answer(html.escape(f"Not in this run: {named}."))
             if ratio is None:
                 return page.Answer(
                     html.escape(
                         f"Not answered by this run: {over.name} or {under.name} has no valid trial "
-                        f"at α = {alpha:g}."
+                        f"at {self.at(treatment)}."
                     )
                 )
-            parts.append(f"{page.estimate(ratio.as_times())} at α = {alpha:g}")
+            parts.append(f"{page.estimate(ratio.as_times())} at {self.at(treatment)}")
             cited.append(
-                self.cited(f"{full_label(over)} ÷ {full_label(under)}, transfers per second", alpha, ratio)
+                self.cited(f"{over.full_label} ÷ {under.full_label}, transfers per second", treatment, ratio)
             )
         text = html.escape(sentence).replace("{ratios}", " and ".join(parts))
         for place, contestant in (("{over}", over), ("{under}", under)):
@@ -109,24 +111,20 @@ class AnswerResults(FindingsWithProvenance):
         """Contestants that the run's plan has; a notebook can name others when the run is older."""
         return {contestant.name for contestant in self.scenario.contestants}
 
-    def cited(self, quantity: str, alpha: float | None, value: Interval) -> page.Cited:
+    def cited(self, quantity: str, treatment: float | None, value: Interval) -> page.Cited:
         """A number as an answer gives it, to be cited just so."""
-        where = "" if alpha is None else f" at α = {alpha:g}"
+        where = "" if treatment is None else f" at {self.at(treatment)}"
         return page.Cited(f"{quantity}{where}", value.as_factor(), value.n)
 
     # --- what an answer must be read with -----------------------------------------------------
-    def alpha_gloss(self) -> str:
-        """What the exponents of this run mean, computed: how many transfers touch the busiest account."""
-        ends = list(dict.fromkeys((self.alphas[0], self.alphas[-1])))
-        parts = [f"at {alpha:g}, {_share_words(self._hot_share(alpha))}" for alpha in ends]
-        parts[0] += f" touch the busiest of {self.scenario.workload.accounts:,} accounts"
-        parts[1:] = [f"{part} do" for part in parts[1:]]
-        return f"α says how unequal the accounts are: {'; '.join(parts)}."
+    def treatment_gloss(self) -> str:
+        """What the values of the treatment mean, computed; empty for one that explains itself."""
+        return gloss_of(self.scenario)
 
-    def _promises(self, compared: Sequence[Sequence[Contestant]]) -> str:
+    def _promises(self, compared: _Groups) -> str:
         """The durability class of each side of each comparison, and what kills showed of it."""
-        real = [[c for c in group if not c.stack.facts.get("simulated")] for group in compared]
-        classes = [[str(self.scenario.durability_of(c)) for c in group] for group in real if group]
+        real = [[c for c in group if not c.simulated] for group in compared]
+        classes = [[c.durability for c in group] for group in real if group]
         if not classes:
             return ""
         everybody = [one for group in real for one in group]
@@ -138,18 +136,18 @@ class AnswerResults(FindingsWithProvenance):
         else:
             declared: dict[str, dict[str, None]] = {}
             for one in everybody:
-                level = declared.setdefault(str(self.scenario.durability_of(one)), {})
+                level = declared.setdefault(one.durability, {})
                 level[self.versioned_label(one)] = None
             said = "; ".join(f"{_listed(list(labels))} {level}" for level, labels in declared.items())
         return f"Declared durability: {said}{self._observed(everybody, equal=equal)}"
 
-    def _observed(self, contestants: Sequence[Contestant], *, equal: bool) -> str:
+    def _observed(self, contestants: Sequence[RecordedContestant], *, equal: bool) -> str:
         """What kills showed of the declared classes."""
         checked = {one.name: self.observed_loss(one.name) for one in contestants}
         unequal = "" if equal else ", which is not the same promise"
         if not any(loss.kills for loss in checked.values()):
             return f"{unequal}; this run did not test it by killing servers."
-        classes = {one.name: str(self.scenario.durability_of(one)) for one in contestants}
+        classes = {one.name: one.durability for one in contestants}
         several = len(set(classes.values())) > 1
         labels = {
             one.name: f"{self.versioned_label(one)} ({classes[one.name]})"
@@ -177,8 +175,8 @@ class AnswerResults(FindingsWithProvenance):
             )
         return ", kept in every kill of these contestants." if equal else f"{unequal}."
 
-    def _caveats(self, contestants: Sequence[Contestant]) -> list[str]:
-        ends = [self.alphas[0], self.alphas[-1]]
+    def _caveats(self, contestants: Sequence[RecordedContestant]) -> list[str]:
+        ends = self.ends
         ahead, bound = (
             list(
                 dict.fromkeys(
@@ -200,23 +198,21 @@ class AnswerResults(FindingsWithProvenance):
         return [*sentences, self.warmth_caveat(*contestants).strip()]
 
     # --- who is meant -------------------------------------------------------------------------
-    def versioned_label(self, contestant: Contestant) -> str:
+    def versioned_label(self, contestant: RecordedContestant) -> str:
         """``SpacetimeDB 1.2.0``: the system with the version that its server said.
 
         An engine that each client embeds has no server to ask, and a simulated one no version.
         """
-        facts = contestant.stack.facts
         version = self.version_of(contestant)
         label = contestant.system_label
-        if facts["in_process"] or facts.get("simulated") or not version or label.endswith(version):
+        if contestant.in_process or contestant.simulated or not version or label.endswith(version):
             return label
         return f"{label} {version}"
 
-    def version_of(self, contestant: Contestant) -> str:
+    def version_of(self, contestant: RecordedContestant) -> str:
         """What the server of a contestant said of its version; empty when the run does not tell."""
         systems: dict[str, Any] = self.run.manifest["systems"]
-        label = contestant.variant(self.scenario.durability).label(self.scenario.durability)
-        return str(systems.get(label, {}).get("version", ""))
+        return str(systems.get(contestant.server, {}).get("version", ""))
 
     # --- how to cite --------------------------------------------------------------------------
     def cite_panel(self, answer: page.Answer) -> Html:
@@ -250,10 +246,6 @@ class AnswerResults(FindingsWithProvenance):
             "bibtex": bibtex.replace("%", "\\%"),
         }
 
-    def _hot_share(self, alpha: float) -> float:
-        workload = self.scenario.workload
-        return hot_share(AliasTable.zipf_cached(workload.accounts, alpha), workload.redraw)
-
 
 def _listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
@@ -267,10 +259,3 @@ def _loss_words(loss: ObservedLoss) -> str:
     if loss.worst_loss_s < _LEAST_TOLD_S:
         return f"{transfers}, less than {_LEAST_TOLD_S:g} s of work"
     return f"{transfers}, {loss.worst_loss_s:.2f} s of work"
-
-
-def _share_words(share: float) -> str:
-    """``1 in 12 transfers`` for the few, ``58 % of transfers`` for the many."""
-    if share < _FEW_FRAC:
-        return f"1 in {1 / share:,.0f} transfers"
-    return f"{100 * share:.0f} % of transfers"

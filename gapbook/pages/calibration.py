@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from gapbook.markup import Html, values_table
 from gapbook.method.coverage import Coverage
 from gapbook.method.factors import Factor, decompose
+from gapbook.method.findings import Named
 from gapbook.method.interval import Interval, format_count, format_factor
 from gapbook.model.plant import Knobs, counted_bounds_per_s, true_goodput_per_s
 from gapbook.pages import page
 from gapbook.pages.provenance import FindingsWithProvenance
 from gapbook.record.histograms import decode_histogram
-from gapbook.trial.contestant import Contestant
+from gapbook.record.scenario import RecordedContestant
 
 __all__ = ["CalibrationResults", "counted_bounds_of", "coverage_table", "true_goodput_of"]
 
@@ -26,17 +27,17 @@ class CalibrationResults(FindingsWithProvenance):
 
     def answer_calibration(
         self,
-        plants: Sequence[Contestant],
-        pairs: Sequence[tuple[str, Contestant, Contestant]],
+        plants: Sequence[Named],
+        pairs: Sequence[tuple[str, Named, Named]],
         simulated: Sequence[tuple[str, Coverage]],
     ) -> page.Answer:
         """How often intervals hold the truth: in simulation, and of live plants, with the farthest miss."""
         shares = [q.covered / q.tried for _, coverage in simulated for q in coverage.quantities]
         tried = sum(q.tried for _, coverage in simulated for q in coverage.quantities)
-        alpha = self.alphas[0]
-        live = [(self.goodput(plant.name, alpha), self._truth(plant)) for plant in plants]
+        treatment = self.treatments[0]
+        live = [(self.goodput(plant.name, treatment), self._truth(plant)) for plant in plants]
         live += [
-            (self.ratio(over.name, under.name, alpha), self._truth(over) / self._truth(under))
+            (self.ratio(over.name, under.name, treatment), self._truth(over) / self._truth(under))
             for _, over, under in pairs
         ]
         known = [(ours, truth) for ours, truth in live if ours is not None and ours.bounded]
@@ -62,12 +63,12 @@ class CalibrationResults(FindingsWithProvenance):
         ]
         return page.answer(Html(text), cited)
 
-    def truth_table(self, contestants: Sequence[Contestant]) -> Html:
+    def truth_table(self, contestants: Sequence[Named]) -> Html:
         """Goodput of each plant: the truth, our interval, and whether the interval holds the truth."""
         rows: list[list[str | Html]] = []
         for contestant in contestants:
             truth = self._truth(contestant)
-            ours = self.goodput(contestant.name, self.alphas[0])
+            ours = self.goodput(contestant.name, self.treatments[0])
             rows.append(
                 [
                     contestant.name,
@@ -79,12 +80,13 @@ class CalibrationResults(FindingsWithProvenance):
             )
         return values_table(("plant", "truth", "measured", "off by", "interval holds truth"), rows)
 
-    def _truth(self, contestant: Contestant) -> float:
+    def _truth(self, plant: Named) -> float:
         """The rate of the plant, which a perfect client counts in the mean of its windows."""
-        return true_goodput_of(contestant, self.scenario.connections)
+        return true_goodput_of(self.contestant(plant), self.scenario.connections)
 
-    def windows_table(self, contestant: Contestant, windows_s: Sequence[float]) -> Html:
+    def windows_table(self, plant: Named, windows_s: Sequence[float]) -> Html:
         """The least and the most that a perfect client counts of a plant in windows of these lengths, computed."""
+        contestant = self.contestant(plant)
         truth = true_goodput_of(contestant, self.scenario.connections)
         rows: list[list[str | Html]] = []
         for window_s in windows_s:
@@ -94,12 +96,12 @@ class CalibrationResults(FindingsWithProvenance):
             rows.append([f"{window_s:g} s", *told, " to ".join(dict.fromkeys(off))])
         return values_table(("window", "least", "most", f"off from {format_count(truth)}/s by"), rows)
 
-    def ratios_table(self, pairs: Sequence[tuple[str, Contestant, Contestant]]) -> Html:
+    def ratios_table(self, pairs: Sequence[tuple[str, Named, Named]]) -> Html:
         """Planted ratios beside measured ones: pairs of a name, the plant above and the plant beneath."""
         rows: list[list[str | Html]] = []
         for name, over, under in pairs:
             truth = self._truth(over) / self._truth(under)
-            ours = self.ratio(over.name, under.name, self.alphas[0])
+            ours = self.ratio(over.name, under.name, self.treatments[0])
             rows.append(
                 [
                     name,
@@ -110,17 +112,15 @@ class CalibrationResults(FindingsWithProvenance):
             )
         return values_table(("planted", "truth", "recovered", "interval holds truth"), rows)
 
-    def planted_factors_table(self, factors: Sequence[Factor], lattice: Sequence[Contestant]) -> Html:
+    def planted_factors_table(self, factors: Sequence[Factor], lattice: Sequence[Named]) -> Html:
         """The decomposition of the measured lattice beside that of the true one."""
-        alpha = self.alphas[0]
-        ours = self.decompose(factors, alpha)
+        treatment = self.treatments[0]
+        ours = self.decompose(factors, treatment)
         truth = decompose(
             factors,
             {
-                tuple(contestant.levels()[factor.dimension] for factor in factors): {
-                    0: self._truth(contestant)
-                }
-                for contestant in lattice
+                tuple(contestant.level(factor.dimension) for factor in factors): {0: self._truth(contestant)}
+                for contestant in self.contestants(lattice)
             },
         )
         if ours is None or truth is None:
@@ -147,19 +147,20 @@ class CalibrationResults(FindingsWithProvenance):
         rows.append(["closes in log to", "0", f"{ours.closing_error_log:.1e}", "–"])
         return values_table(("factor", "truth", "recovered", "interval holds truth"), rows)
 
-    def omission_table(self, contestants: Sequence[Contestant]) -> Html:
+    def omission_table(self, contestants: Sequence[Named]) -> Html:
         """The tail of latency as the waiting client sees it and from the intended start."""
         rows: list[list[str | Html]] = []
-        for contestant in contestants:
+        for contestant in self.contestants(contestants):
             tails: dict[str, list[float]] = {"service": [], "response": []}
-            for row in self.rows(contestant.name, self.alphas[0]):
+            for row in self.rows(contestant.name, self.treatments[0]):
                 histograms = self.histograms(int(row["trial"]))
                 for kind, values in tails.items():
                     if histograms.get(kind):
                         found = decode_histogram(histograms[kind])
                         values.append(found.get_value_at_percentile(_TAIL_PERCENTILE) / 1e6)
             cells = [f"{statistics.median(v):,.1f} ms" if v else "no trial" for v in tails.values()]
-            loop = "closed" if contestant.rate_per_s is None else f"open, {contestant.rate_per_s:,.0f}/s"
+            rate_per_s = contestant.settings.rate_per_s
+            loop = "closed" if rate_per_s is None else f"open, {rate_per_s:,.0f}/s"
             rows.append([contestant.name, loop, *cells])
         return values_table(("plant", "loop", "p99 service time", "p99 response time"), rows)
 
@@ -174,31 +175,32 @@ class CalibrationResults(FindingsWithProvenance):
             if found[0][f"{kind}_time_histogram"]
         }
 
-    def labels_table(self, contestants: Sequence[Contestant]) -> Html:
+    def labels_table(self, contestants: Sequence[Named]) -> Html:
         """What trials of each plant were labelled, and why some were refused."""
         rows: list[list[str | Html]] = []
         for contestant in contestants:
-            seen = self.rows(contestant.name, self.alphas[0])
-            labels = self.labels(contestant.name, self.alphas[0])
+            seen = self.rows(contestant.name, self.treatments[0])
+            labels = self.labels(contestant.name, self.treatments[0])
             valid = sum(bool(row["valid"]) for row in seen)
             rows.append([contestant.name, f"{valid} of {len(seen)}", ", ".join(labels) or "none"])
         return values_table(("plant", "trials valid", "labels"), rows)
 
 
-def true_goodput_of(contestant: Contestant, connections: int) -> float:
+def true_goodput_of(contestant: RecordedContestant, connections: int) -> float:
     """The true goodput of a contestant of the system ``plant``, its added round trip included."""
     return true_goodput_per_s(_knobs(contestant), connections, contestant.in_flight)
 
 
-def counted_bounds_of(contestant: Contestant, connections: int, window_s: float) -> tuple[float, float]:
+def counted_bounds_of(
+    contestant: RecordedContestant, connections: int, window_s: float
+) -> tuple[float, float]:
     """The least and the most that a perfect client can count of it in one window."""
     return counted_bounds_per_s(_knobs(contestant), connections, contestant.in_flight, window_s)
 
 
-def _knobs(contestant: Contestant) -> Knobs:
-    """What the contestant's access level tells the plant to be."""
-    told = contestant.module.client_endpoint(contestant.access, {})
-    return Knobs.parse(told["database"]).farther(contestant.round_trip_ms or 0.0)
+def _knobs(contestant: RecordedContestant) -> Knobs:
+    """What the plant was told to be."""
+    return Knobs.parse(contestant.planted or "").farther(contestant.settings.round_trip_ms or 0.0)
 
 
 def coverage_table(found: Sequence[tuple[str, Coverage]]) -> Html:

@@ -24,7 +24,7 @@ from gapbook.paths import CHECKOUT
 from gapbook.record.goodput import PRINTED
 from gapbook.record.labels import CLIENT_BOUND
 from gapbook.record.run import Run, load_run
-from gapbook.trial.contestant import Contestant
+from gapbook.record.scenario import RecordedContestant
 
 __all__ = [
     "Correction",
@@ -138,38 +138,38 @@ def verdicts_table(prefix: str) -> Html:
 
 def _quantities(found: Findings, *, labels_decide: bool) -> Iterator[tuple[str, str]]:
     contestants = found.scenario.contestants
-    for alpha in found.alphas:
+    for treatment in found.treatments:
         for contestant in contestants:
-            goodput = found.goodput(contestant.name, alpha)
-            yield f"{contestant.name}, α = {alpha:g}", f"{goodput.as_count()}/s" if goodput else "–"
+            goodput = found.goodput(contestant.name, treatment)
+            yield f"{contestant.name}, {found.at(treatment)}", f"{goodput.as_count()}/s" if goodput else "–"
         for over, under in _pairs(contestants):
-            ratio = found.ratio(over.name, under.name, alpha)
-            yield f"{over.name} ÷ {under.name}, α = {alpha:g}", _factor(ratio)
+            ratio = found.ratio(over.name, under.name, treatment)
+            yield f"{over.name} ÷ {under.name}, {found.at(treatment)}", _factor(ratio)
         for factors in _lattices(contestants):
-            left_out = _left_out(found, factors, alpha) if labels_decide else ()
-            yield from _shares(found, factors, alpha, left_out)
+            left_out = _left_out(found, factors, treatment) if labels_decide else ()
+            yield from _shares(found, factors, treatment, left_out)
 
 
-def _left_out(found: Findings, factors: Sequence[Factor], alpha: float) -> list[str]:
+def _left_out(found: Findings, factors: Sequence[Factor], treatment: float) -> list[str]:
     """Contestants that earlier pages left out of a decomposition: beyond the residual, not its end, and
     labelled client-bound in most of their valid trials."""
     after = {factor.after for factor in factors if factor.family == "residual"}
     end = found.end(factors, "after")
     names = []
     for contestant in found.scenario.contestants:
-        valid = [row["labels"] for row in found.rows(contestant.name, alpha) if row["valid"]]
+        valid = [row["labels"] for row in found.rows(contestant.name, treatment) if row["valid"]]
         most = 2 * sum(CLIENT_BOUND in labels for labels in valid) > len(valid)
-        if most and contestant is not end and contestant.levels()["system"] in after:
+        if most and contestant is not end and contestant.level("system") in after:
             names.append(contestant.name)
     return names
 
 
 def _shares(
-    found: Findings, factors: Sequence[Factor], alpha: float, left_out: Sequence[str]
+    found: Findings, factors: Sequence[Factor], treatment: float, left_out: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
     """The whole gap and each factor's part, at the depth of the far end."""
-    where = f"to {factors[-2].after} in flight, α = {alpha:g}"
-    parts = found.decompose(factors, alpha, without=left_out)
+    where = f"to {factors[-2].after} in flight, {found.at(treatment)}"
+    parts = found.decompose(factors, treatment, without=left_out)
     yield f"whole gap, {where}", _factor(parts.gap if parts else None)
     for place, factor in enumerate(factors):
         yield f"{factor.name}, {where}", _factor(parts.shares[place].multiplier if parts else None)
@@ -179,22 +179,24 @@ def _factor(interval: Interval | None) -> str:
     return interval.as_factor() if interval else "–"
 
 
-def _pairs(contestants: Sequence[Contestant]) -> list[tuple[Contestant, Contestant]]:
+def _pairs(
+    contestants: Sequence[RecordedContestant],
+) -> list[tuple[RecordedContestant, RecordedContestant]]:
     """Contestants that differ in their system alone (with what it is called from), or in their depth alone."""
     found = []
     for place, under in enumerate(contestants):
         for over in contestants[place + 1 :]:
-            levels, others = over.levels(), under.levels()
-            differing = {key for key in levels if levels[key] != others[key]}
+            levels, others = over.levels, under.levels
+            differing = {key for key in levels if levels[key] != others.get(key)}
             if len(differing) == 1 and differing & set(_COMPARED):
                 found.append((over, under))
     return found
 
 
-def _lattices(contestants: Sequence[Contestant]) -> list[list[Factor]]:
+def _lattices(contestants: Sequence[RecordedContestant]) -> list[list[Factor]]:
     """The factors between the slowest use of Postgres and the deepest of SpacetimeDB, for each depth there is."""
-    levels = [contestant.levels() for contestant in contestants]
-    there = {key: {one[key] for one in levels} for key in ("access", "client", "tier", "system", "in flight")}
+    dimensions = ("access", "client", "tier", "system", "in flight")
+    there = {key: {contestant.level(key) for contestant in contestants} for key in dimensions}
     ends = {
         "client": ("typescript", "rust"),
         "tier": ("rpc", "direct"),

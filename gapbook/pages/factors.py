@@ -25,29 +25,31 @@ class FactorResults(AnswerResults):
     """What differs, by how much, and in which state of the rest."""
 
     def answer_factors(self, factors: Sequence[Factor], sentence: str) -> page.Answer:
-        """``{whole}`` and ``{residual}`` become the gap and the share of the residual at both ends of alpha,
+        """``{whole}`` and ``{residual}`` become the gap and the share of the residual at both ends of the treatment,
         ``{over}`` and ``{under}`` the two ends of the gap.
 
         A residual is never told without its range over orders: it may hold one where the interval does not.
         """
         whole, residual, cited = [], [], []
         start, end = self.end(factors, "before"), self.end(factors, "after")
-        for alpha in dict.fromkeys((self.alphas[0], self.alphas[-1])):
-            parts = self.decompose(factors, alpha)
+        for treatment in self.ends:
+            parts = self.decompose(factors, treatment)
             if parts is None or start is None or end is None:
                 return page.answer(
-                    f"Not answered by this run: a cell on every path has no valid trial at α = {alpha:g}."
+                    f"Not answered by this run: a cell on every path has no valid trial at {self.at(treatment)}."
                 )
             names = f"{self.versioned_label(end)} ÷ {self.versioned_label(start)}"
-            whole.append(f"{page.estimate(parts.gap.as_times())} at α = {alpha:g}")
-            cited.append(self.cited(f"{names}, whole gap", alpha, parts.gap))
+            whole.append(f"{page.estimate(parts.gap.as_times())} at {self.at(treatment)}")
+            cited.append(self.cited(f"{names}, whole gap", treatment, parts.gap))
             for share in parts.shares:
                 if share.factor.family == "residual":
                     ordered = order_range_words(share)
                     residual.append(
-                        f"{page.estimate(share.multiplier.as_factor())} at α = {alpha:g} ({ordered})"
+                        f"{page.estimate(share.multiplier.as_factor())} at {self.at(treatment)} ({ordered})"
                     )
-                    cited.append(self.cited(f"{names}, engine residual ({ordered})", alpha, share.multiplier))
+                    cited.append(
+                        self.cited(f"{names}, engine residual ({ordered})", treatment, share.multiplier)
+                    )
         text = html.escape(sentence)
         for name, values in (("whole", whole), ("residual", residual)):
             text = text.replace(f"{{{name}}}", " and ".join(values))
@@ -58,11 +60,11 @@ class FactorResults(AnswerResults):
         return self.read_with(Html(text), [ends], cited)
 
     def factors_table(self, factors: Sequence[Factor]) -> Html:
-        """Each factor's share at each alpha, the gap they multiply to, and the range over orders."""
+        """Each factor's share at each value of the treatment, the gap they multiply to, and the range over orders."""
         columns = ["factor", "from → to"]
-        for alpha in self.alphas:
-            columns += [f"α = {alpha:g}", "range over orders"]
-        found = {alpha: self.decompose(factors, alpha) for alpha in self.alphas}
+        for treatment in self.treatments:
+            columns += [self.at(treatment), "range over orders"]
+        found = {treatment: self.decompose(factors, treatment) for treatment in self.treatments}
         rows: list[list[str | Html]] = []
         for index, factor in enumerate(factors):
             row: list[str | Html] = [factor.name, f"{factor.before} → {factor.after}"]
@@ -77,16 +79,18 @@ class FactorResults(AnswerResults):
             ]
         return values_table(columns, [*rows, whole])
 
-    def interaction_chart(self, factors: Sequence[Factor], alpha: float) -> charts.Figure:
+    def interaction_chart(self, factors: Sequence[Factor], treatment: float) -> charts.Figure:
         """Each factor in every state of the others in which both its levels were measured."""
-        parts = self.decompose(factors, alpha)
+        parts = self.decompose(factors, treatment)
         if parts is None:
             return charts.missing(
-                f"Interactions at α = {alpha:g}", "No path was measured whole.", provenance=self.provenance
+                f"Interactions at {self.at(treatment)}",
+                "No path was measured whole.",
+                provenance=self.provenance,
             )
         rows = []
         for share in parts.shares:
-            effect = self._effect(factors, share.factor, alpha)
+            effect = self._effect(factors, share.factor, treatment)
             rows.append(
                 charts.FactorStates(
                     share.factor.name,
@@ -100,7 +104,7 @@ class FactorResults(AnswerResults):
         values = [value.estimate for _, value in widest.states]
         title = (
             f"{widest.name} is worth ×{format_factor(min(values))} to ×{format_factor(max(values))} "
-            f"at α = {alpha:g}, by the state of the rest"
+            f"at {self.at(treatment)}, by the state of the rest"
         )
         return charts.interaction(
             rows,
@@ -112,12 +116,12 @@ class FactorResults(AnswerResults):
     def effects_table(self, factors: Sequence[Factor]) -> Html:
         """Each factor's mean over all states, and whether it may be left out of a larger experiment."""
         rows: list[list[str | Html]] = []
-        for alpha in self.alphas:
+        for treatment in self.treatments:
             for factor in factors:
-                effect = self._effect(factors, factor, alpha)
+                effect = self._effect(factors, factor, treatment)
                 rows.append(
                     [
-                        f"{factor.name}, α = {alpha:g}",
+                        f"{factor.name}, {self.at(treatment)}",
                         effect.mean.as_factor() if effect.mean else "no state has both levels",
                         f"{len(effect.states)} of {effect.states_possible}",
                         screen(effect),
@@ -126,22 +130,22 @@ class FactorResults(AnswerResults):
         return values_table(("factor", "mean over states", "states measured", "screened"), rows)
 
     def interactions_table(self, factors: Sequence[Factor]) -> Html:
-        """Pairs of factors whose product is not what they are worth apart: the largest, at each alpha.
+        """Pairs of factors whose product is not what they are worth apart: the largest, at each value of the treatment.
 
-        The p values are adjusted for all pairs at all alphas, for the table shows them together.
+        The p values are adjusted for all pairs at all values, for the table shows them together.
         """
         rows: list[list[str | Html]] = []
         changes = {factor.name: (factor.dimension, factor.before, factor.after) for factor in factors}
         found = {
-            alpha: interactions(self._lattice(factors, alpha), _dimensions(factors), changes)
-            for alpha in self.alphas
+            treatment: interactions(self._lattice(factors, treatment), _dimensions(factors), changes)
+            for treatment in self.treatments
         }
         adjusted = iter(holm([pair.p for pairs in found.values() for pair in pairs]))
-        for alpha, pairs in found.items():
+        for treatment, pairs in found.items():
             told = [(pair, next(adjusted)) for pair in pairs]
             rows += [
                 [
-                    f"{pair.first} × {pair.second}, α = {alpha:g}",
+                    f"{pair.first} × {pair.second}, {self.at(treatment)}",
                     pair.ratio.as_factor(),
                     str(pair.states),
                     f"{p:.2g}" if math.isfinite(p) else "one block",
@@ -159,35 +163,41 @@ class FactorResults(AnswerResults):
         says little: allowed the same, the two take different amounts.
         """
         rows: list[list[str | Html]] = []
-        for alpha in self.alphas:
+        for treatment in self.treatments:
             for over, under in pairs:
-                ratio = self.ratio(over, under, alpha)
+                ratio = self.ratio(over, under, treatment)
                 rows.append(
                     [
-                        f"{over} ÷ {under}, α = {alpha:g}",
-                        self._server_cores(over, alpha),
-                        self._server_cores(under, alpha),
+                        f"{over} ÷ {under}, {self.at(treatment)}",
+                        self._server_cores(over, treatment),
+                        self._server_cores(under, treatment),
                         ratio.as_factor() if ratio else "no valid trial",
                     ]
                 )
         columns = ("pair", "cores used, first", "cores used, second", "first ÷ second")
         return values_table(columns, rows)
 
-    def _server_cores(self, name: str, alpha: float) -> str:
+    def _server_cores(self, name: str, treatment: float) -> str:
         used = [
             row["server_cpu_s"] / (row.get("window_s") or self.scenario.window_s)
-            for row in self.rows(name, alpha)
+            for row in self.rows(name, treatment)
             if row["valid"] and row.get("server_cpu_s") is not None
         ]
         return f"{statistics.median(used):.2f}" if used else "not readable"
 
-    def _lattice(self, factors: Sequence[Factor], alpha: float) -> dict[tuple[str, ...], dict[int, float]]:
-        cells = self.cells(_dimensions(factors), alpha, self.end(factors, "before"))
+    def _lattice(
+        self, factors: Sequence[Factor], treatment: float
+    ) -> dict[tuple[str, ...], dict[int, float]]:
+        cells = self.cells(_dimensions(factors), treatment, self.end(factors, "before"))
         return {cell: values for cell, values in cells.items() if values}
 
-    def _effect(self, factors: Sequence[Factor], factor: Factor, alpha: float) -> Effect:
+    def _effect(self, factors: Sequence[Factor], factor: Factor, treatment: float) -> Effect:
         return effect_of(
-            self._lattice(factors, alpha), _dimensions(factors), factor.dimension, factor.before, factor.after
+            self._lattice(factors, treatment),
+            _dimensions(factors),
+            factor.dimension,
+            factor.before,
+            factor.after,
         )
 
 

@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gapbook.markup import Html, values_table
+from gapbook.method.findings import Named
 from gapbook.method.interval import format_count, format_factor
 from gapbook.pages import page
 from gapbook.pages.provenance import FindingsWithProvenance
-from gapbook.trial.contestant import Contestant
+from gapbook.record.scenario import RecordedContestant
 
 __all__ = ["UNWRITTEN_COLUMNS", "FlawResults", "unwritten_cells"]
 
@@ -37,13 +38,13 @@ _COUNTED = {
 class FlawResults(FindingsWithProvenance):
     """Numbers with a defect beside the same trials' numbers without it."""
 
-    def flaws_table(self, alpha: float) -> Html:
+    def flaws_table(self, treatment: float) -> Html:
         """One row a flaw of each contestant: medians over all its trials, the refused ones included, for a
         trial that must be refused is often the point."""
         rows: list[list[str | Html]] = []
         for contestant in self.scenario.contestants:
-            seen = [row for row in self.rows(contestant.name, alpha) if row["goodput_per_s"] is not None]
-            for flaw in (str(flaw["name"]) for flaw in contestant.flaws):
+            seen = [row for row in self.rows(contestant.name, treatment) if row["goodput_per_s"] is not None]
+            for flaw in contestant.settings.flaw_names:
                 pairs = [pair for row in seen if (pair := _numbers(flaw, row)) is not None]
                 if not pairs:
                     rows.append([f"{contestant.name}: {flaw}", "no trial", "–", "–", _judged(seen)])
@@ -61,29 +62,30 @@ class FlawResults(FindingsWithProvenance):
                 )
         return values_table(_COLUMNS, rows)
 
-    def answer_counts(self, alpha: float, sentence: str, **counted: tuple[Contestant, str]) -> page.Answer:
+    def answer_counts(self, treatment: float, sentence: str, **counted: tuple[Named, str]) -> page.Answer:
         """A sentence in which ``{name}`` becomes what was counted of a contestant: medians over its trials.
 
         ``with`` and ``without`` its first flaw, ``answered`` by a count of answers, or ``written`` to its files.
         """
         text, cited = html.escape(sentence), []
-        for name, (contestant, what) in counted.items():
-            seen = [r for r in self.rows(contestant.name, alpha) if r["goodput_per_s"] is not None]
+        for name, (named, what) in counted.items():
+            contestant = self.contestant(named)
+            seen = [r for r in self.rows(contestant.name, treatment) if r["goodput_per_s"] is not None]
             value = _counted(contestant, what, seen)
             if value is None:
                 return page.answer(
-                    f"Not answered by this run: {contestant.name} has no trial with that count at α = {alpha:g}."
+                    f"Not answered by this run: {contestant.name} has no trial with that count at {self.at(treatment)}."
                 )
             text = text.replace(f"{{{name}}}", page.estimate(value).html)
             blocks = len({row["block"] for row in seen})
             cited.append(page.Cited(f"{contestant.name}, {_COUNTED[what]}", f"{value} (median)", blocks))
         return page.answer(Html(text), cited)
 
-    def metrics_table(self, alpha: float) -> Html:
+    def metrics_table(self, treatment: float) -> Html:
         """What the server's public metrics counted in whole trials, beside transfers that were committed."""
         rows: list[list[str | Html]] = []
         for contestant in self.scenario.contestants:
-            for row in self.rows(contestant.name, alpha):
+            for row in self.rows(contestant.name, treatment):
                 if row.get("metric_transactions") is None or row.get("committed") is None:
                     continue
                 refused = sum(json.loads(row["failed"]).values())
@@ -97,10 +99,10 @@ class FlawResults(FindingsWithProvenance):
                 )
         return values_table(("trial", "by the metrics", "committed transfers", "refused transfers"), rows)
 
-    def batch_table(self, contestant: Contestant, alpha: float) -> Html:
+    def batch_table(self, contestant: Named, treatment: float) -> Html:
         """How long a round took of a client that reads its clock between rounds, against the window."""
         rows: list[list[str | Html]] = []
-        for row in self.rows(contestant.name, alpha):
+        for row in self.rows(contestant.name, treatment):
             found = _flawed(row).get("clock-between-batches")
             if found:
                 rows.append(
@@ -114,12 +116,12 @@ class FlawResults(FindingsWithProvenance):
                 )
         return values_table(("trial", "rounds", "mean round", "longest round", "window"), rows)
 
-    def unwritten_table(self, contestants: Sequence[Contestant], alpha: float) -> Html:
+    def unwritten_table(self, contestants: Sequence[Named], treatment: float) -> Html:
         """What was answered beside what was written, refused trials included."""
         accounts = self.scenario.workload.accounts
         return values_table(
             UNWRITTEN_COLUMNS,
-            [unwritten_cells(c.name, self.rows(c.name, alpha), accounts) for c in contestants],
+            [unwritten_cells(c.name, self.rows(c.name, treatment), accounts) for c in contestants],
         )
 
 
@@ -145,10 +147,10 @@ def unwritten_cells(contestant: str, rows: Sequence[dict[str, Any]], accounts: i
     ]
 
 
-def _counted(contestant: Contestant, what: str, rows: Sequence[dict[str, Any]]) -> str | None:
+def _counted(contestant: RecordedContestant, what: str, rows: Sequence[dict[str, Any]]) -> str | None:
     """One count of a contestant as printed; None where no trial has it."""
     if what in {"with", "without"}:
-        flaw = str(contestant.flaws[0]["name"])
+        flaw = next(iter(contestant.settings.flaw_names), "")
         pairs = [pair for row in rows if (pair := _numbers(flaw, row)) is not None]
         values = [pair[what == "without"] for pair in pairs]
         return _with_unit(statistics.median(values), flaw) if values else None

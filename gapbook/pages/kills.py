@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from gapbook.method.proportions import proportion_bound
-from gapbook.record.losses import BROKEN, KILL_ALPHA
+from gapbook.record.losses import BROKEN, KILL_LOAD
 
 __all__ = ["KILL_COLUMNS", "kill_caption", "kill_table"]
 
@@ -51,7 +51,7 @@ def kill_table(rows: Rows, labels: Mapping[str, str] | None = None) -> list[tupl
 def kill_caption(rows: Rows) -> str:
     """What the check is, and what it is not."""
     caption = (
-        f"SIGKILL under load (alpha {KILL_ALPHA:g}), then a start on the same data; every balance is compared. "
+        f"SIGKILL under load ({KILL_LOAD}), then a start on the same data; every balance is compared. "
         "SIGKILL keeps the operating system's page cache: this is no loss of power, which can take more."
     )
     serverless = any(row["resolved"] and row["recovered_in_s"] is None for row in rows)

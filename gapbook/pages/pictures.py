@@ -12,10 +12,11 @@ from typing import Any
 from gapbook import charts
 from gapbook.claims.claim import claim
 from gapbook.method.factors import Decomposition, Factor
+from gapbook.method.findings import Named
 from gapbook.method.interval import Interval, format_count, format_factor
 from gapbook.pages.answer import AnswerResults
 from gapbook.pages.factors import order_range_words
-from gapbook.trial.contestant import Contestant
+from gapbook.record.scenario import RecordedContestant
 
 __all__ = ["PictureResults"]
 
@@ -26,22 +27,22 @@ class PictureResults(AnswerResults):
     """The findings of a run as figures."""
 
     def contestants_chart(self, published: Mapping[tuple[str, float], str]) -> charts.Figure:
-        """Goodput of every contestant, one panel an alpha; ``published`` maps cells to claim ids."""
+        """Goodput of every contestant, one panel a value of the treatment; ``published`` maps cells to claim ids."""
         rows = [
             charts.Contestant(
-                system=contestant.system,
+                system=contestant.colour,
                 label=contestant.system_label,
                 detail=contestant.detail_label,
                 cells=tuple(
-                    self._chart_cell(contestant.name, alpha, published.get((contestant.name, alpha)))
-                    for alpha in self.alphas
+                    self._chart_cell(contestant.name, treatment, published.get((contestant.name, treatment)))
+                    for treatment in self.treatments
                 ),
             )
             for contestant in self.scenario.contestants
         ]
         return charts.contestants(
             rows,
-            facets=[f"α = {alpha:g}" for alpha in self.alphas],
+            facets=[self.at(value) for value in self.treatments],
             provenance=self.provenance,
             title=self._contestants_title(),
             subtitle="Verified goodput: acknowledged in the window, reconciled with every balance. "
@@ -49,31 +50,29 @@ class PictureResults(AnswerResults):
         )
 
     def _contestants_title(self) -> str:
-        """Who is fastest at each end of contention; a simulated server is nobody, nor is a known defect."""
+        """Who is fastest at each end of the treatment; a simulated server is nobody, nor is a known defect."""
         parts = []
-        for alpha in dict.fromkeys((self.alphas[0], self.alphas[-1])):
+        for treatment in self.ends:
             known = [
                 (value, c)
                 for c in self.scenario.contestants
-                if c.is_sound
-                and not c.stack.facts.get("simulated")
-                and (value := self.goodput(c.name, alpha))
+                if c.sound and not c.simulated and (value := self.goodput(c.name, treatment))
             ]
             if known:
                 value, best = max(known, key=lambda pair: pair[0].estimate)
                 name = f"{self.versioned_label(best)}, {best.detail_label}"
-                parts.append(f"at α = {alpha:g} {name}, {format_count(value.estimate)}/s")
+                parts.append(f"at {self.at(treatment)} {name}, {format_count(value.estimate)}/s")
         return f"Fastest: {'; '.join(parts)}" if parts else "No contestant without a defect has a valid trial"
 
-    def _chart_cell(self, contestant: str, alpha: float, claim_id: str | None) -> charts.Cell:
-        rows = self.rows(contestant, alpha)
+    def _chart_cell(self, contestant: str, treatment: float, claim_id: str | None) -> charts.Cell:
+        rows = self.rows(contestant, treatment)
         trials = tuple(
             charts.Trial(row["goodput_per_s"] or math.nan, row["refused_because"] or "")
             for row in rows
             if row["goodput_per_s"]
         )
-        goodput = self.goodput(contestant, alpha)
-        flags = set(self.labels(contestant, alpha))
+        goodput = self.goodput(contestant, treatment)
+        flags = set(self.labels(contestant, treatment))
         if self.warmth(contestant).reading == "still rising":
             flags.add("still warming up")
         reason = min((row["refused_because"] for row in rows if not row["valid"]), default="not run")
@@ -85,13 +84,13 @@ class PictureResults(AnswerResults):
             missing="" if goodput else textwrap.shorten(reason, _REASON_CHARACTERS, placeholder=" …"),
         )
 
-    def waterfall(self, factors: Sequence[Factor], alpha: float) -> charts.Figure:
+    def waterfall(self, factors: Sequence[Factor], treatment: float) -> charts.Figure:
         """The gap in steps that multiply to it, from all ``before`` to all ``after``."""
-        parts = self.decompose(factors, alpha)
+        parts = self.decompose(factors, treatment)
         start, end = self.end(factors, "before"), self.end(factors, "after")
         if parts is None or start is None or end is None:
             return charts.missing(
-                f"The gap at α = {alpha:g} cannot be taken apart by this run",
+                f"The gap at {self.at(treatment)} cannot be taken apart by this run",
                 "A cell on every path between the two ends has no valid trial in this run, "
                 "so that no factor can be given.",
                 provenance=self.provenance,
@@ -108,32 +107,32 @@ class PictureResults(AnswerResults):
             for share in parts.shares
         ]
         return charts.waterfall(
-            self._endpoint(start, alpha, parts.start),
+            self._endpoint(start, treatment, parts.start),
             steps,
-            self._endpoint(end, alpha, parts.end),
+            self._endpoint(end, treatment, parts.end),
             provenance=self.provenance,
-            title=_waterfall_title(parts, alpha),
+            title=_waterfall_title(parts, self.at(treatment)),
             subtitle=f"{parts.gap.as_factor()}. Mean over {parts.orderings} of {parts.orderings_possible} orders "
             f"that can be run, {parts.cells_measured} of {parts.cells_possible} cells measured. "
-            + self._two_fits(parts, start, end, alpha)
-            + self._without_client_bound(factors, alpha),
+            + self._two_fits(parts, start, end, treatment)
+            + self._without_client_bound(factors, treatment),
             total=parts.gap,
         )
 
-    def _without_client_bound(self, factors: Sequence[Factor], alpha: float) -> str:
+    def _without_client_bound(self, factors: Sequence[Factor], treatment: float) -> str:
         """What the factors are without cells that their client limits; empty where there is none."""
-        bound = self.client_bound_between(factors, alpha)
+        bound = self.client_bound_between(factors, treatment)
         if not bound:
             return ""
-        parts = self.decompose(factors, alpha, without=bound)
+        parts = self.decompose(factors, treatment, without=bound)
         if parts is None:
             return f" No order is left without {', '.join(bound)}, which the client limits."
         told = ", ".join(f"{one.factor.name} {one.multiplier.as_factor()}" for one in parts.shares)
         return f" Without {', '.join(bound)}, which the client limits: {told}."
 
-    def _two_fits(self, parts: Decomposition, start: Contestant, end: Contestant, alpha: float) -> str:
+    def _two_fits(self, parts: Decomposition, start: Named, end: Named, treatment: float) -> str:
         """Says why the whole gap is not the ratio that tables give for the same pair, where they differ."""
-        paired = self.ratio(end.name, start.name, alpha)
+        paired = self.ratio(end.name, start.name, treatment)
         if paired is None or format_factor(paired.estimate) == format_factor(parts.gap.estimate):
             return ""
         return (
@@ -141,27 +140,29 @@ class PictureResults(AnswerResults):
             f"{paired.as_factor()}."
         )
 
-    def _endpoint(self, contestant: Contestant, alpha: float, goodput: Interval) -> charts.Endpoint:
+    def _endpoint(
+        self, contestant: RecordedContestant, treatment: float, goodput: Interval
+    ) -> charts.Endpoint:
         return charts.Endpoint(
-            system=contestant.system,
+            system=contestant.colour,
             label=contestant.system_label,
             detail=contestant.detail_label,
             goodput=goodput,
-            blocks=tuple(self.values(contestant.name, alpha).values()),
+            blocks=tuple(self.values(contestant.name, treatment).values()),
         )
 
-    def latency_chart(self, alpha: float, contestants: Sequence[Contestant] = ()) -> charts.Figure:
-        """Latency at percentiles of these contestants (all, when none is named) at one alpha, each trial a line."""
-        title = f"Latency at α = {alpha:g}"
+    def latency_chart(self, treatment: float, contestants: Sequence[Named] = ()) -> charts.Figure:
+        """Latency at percentiles of these contestants (all, when none is named), each trial a line."""
+        title = f"Latency at {self.at(treatment)}"
         series, medians = [], []
-        for contestant in contestants or self.scenario.contestants:
+        for contestant in self.contestants(contestants or self.scenario.contestants):
             trials = [
                 charts.LatencyTrial(
                     tuple(point["percentile"] for point in points),
                     tuple(point["latency_ms"] for point in points),
                     tuple(point["operations_above"] for point in points),
                 )
-                for row in self.rows(contestant.name, alpha)
+                for row in self.rows(contestant.name, treatment)
                 if row["valid"]
                 for points in [json.loads(row["latency_ms"])]
             ]
@@ -171,7 +172,7 @@ class PictureResults(AnswerResults):
                 medians.append((statistics.median(middle[50.0] for middle in middles), name))
                 series.append(
                     charts.LatencySeries(
-                        contestant.system, contestant.system_label, contestant.detail_label, tuple(trials)
+                        contestant.colour, contestant.system_label, contestant.detail_label, tuple(trials)
                     )
                 )
         if not any(max(trial.counts_above) >= 100 for one in series for trial in one.trials):
@@ -211,7 +212,7 @@ class PictureResults(AnswerResults):
         )
 
 
-def _waterfall_title(parts: Decomposition, alpha: float) -> str:
+def _waterfall_title(parts: Decomposition, where: str) -> str:
     """The whole gap, the largest named factor, and the residual with its range over orders."""
     named = [share for share in parts.shares if share.factor.family != "residual"]
     residual = [share for share in parts.shares if share.factor.family == "residual"]
@@ -221,7 +222,7 @@ def _waterfall_title(parts: Decomposition, alpha: float) -> str:
         f"the engines for ×{format_factor(share.multiplier.estimate)} ({order_range_words(share)})"
         for share in residual
     ]
-    return f"×{format_factor(parts.gap.estimate)} at α = {alpha:g}: {', '.join(words)}"
+    return f"×{format_factor(parts.gap.estimate)} at {where}: {', '.join(words)}"
 
 
 def _gate_cell(name: str, judged: Sequence[Mapping[str, Any]]) -> charts.Gate:

@@ -9,11 +9,10 @@ from typing import Any
 import polars as pl
 
 from gapbook import charts
-from gapbook.method.findings import Findings, named_versions
+from gapbook.method.findings import Findings, Named, named_versions
 from gapbook.record.gates import why_uncounted
-from gapbook.trial.contestant import Contestant
 
-__all__ = ["FindingsWithProvenance", "full_label"]
+__all__ = ["FindingsWithProvenance"]
 
 
 class FindingsWithProvenance(Findings):
@@ -25,7 +24,7 @@ class FindingsWithProvenance(Findings):
         machine, sessions = manifest["machine"], manifest.get("sessions", 1)
         held = f"{sessions} sessions" if sessions > 1 else "one session"
         return (
-            f"Bank transfers, {workload.accounts:,} accounts, {self.scenario.connections} connections, "
+            f"{workload.label}, {workload.accounts:,} accounts, {self.scenario.connections} connections, "
             f"{self.scenario.window_s:g} s windows. {self.blocks} randomised blocks in {held}; t "
             "intervals over blocks, which do not hold what changes between sessions. "
             f"{machine['processor']}, {machine['processors']} cores shared by server and client."
@@ -49,7 +48,7 @@ class FindingsWithProvenance(Findings):
             "window": f"{self.scenario.window_s:g} s",
             "warmup": f"{self.scenario.warmup_s:g} s",
             "accounts": f"{self.scenario.workload.accounts:,}",
-            "durability": str(self.scenario.durability),
+            "durability": self.scenario.durability,
             "processor": machine["processor"],
             "processors": str(machine["processors"]),
             "memory": f"{machine['memory_bytes'] / 2**30:.0f} GiB",
@@ -58,11 +57,12 @@ class FindingsWithProvenance(Findings):
             **_version_values(systems),
         }
 
-    def warmth_caveat(self, *contestants: Contestant) -> str:
+    def warmth_caveat(self, *named: Named) -> str:
         """Which of these were still warming up inside their windows, as a sentence; empty when none was."""
+        contestants = self.contestants(named)
         rising = [c.system_label for c in contestants if self.warmth(c.name).reading == "still rising"]
-        named = " and ".join(dict.fromkeys(rising))
-        return f" Still warming up inside the window, and so understated: {named}." if named else ""
+        labels = " and ".join(dict.fromkeys(rising))
+        return f" Still warming up inside the window, and so understated: {labels}." if labels else ""
 
     def audited(self) -> str:
         """How much was audited over all trials of the run."""
@@ -79,7 +79,7 @@ class FindingsWithProvenance(Findings):
             return f"the server's own count was compared in all {valid.height:,} valid trials"
         numbers = {True: 0, False: 0}
         for contestant in self.scenario.contestants:
-            numbers[contestant.stack.counts_commits] += without.count(contestant.name)
+            numbers[contestant.counts_commits] += without.count(contestant.name)
         reasons = [
             f"{number:,} {why_uncounted(counts_commits=counts)}"
             for counts, number in numbers.items()
@@ -105,11 +105,6 @@ class FindingsWithProvenance(Findings):
             facts["date"],
             f"code {code['revision'][:10]}{' with local changes' if code['changed'] else ''}",
         ]
-
-
-def full_label(contestant: Contestant) -> str:
-    """``SpacetimeDB (Rust client · procedure · 64 in flight)``"""
-    return f"{contestant.system_label} ({contestant.detail_label})"
 
 
 def _version_values(systems: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from gapbook.markup import Html
@@ -10,11 +10,11 @@ from gapbook.pages import page
 from gapbook.pages.provenance import FindingsWithProvenance
 from gapbook.parameters import PARAMETERS
 from gapbook.record.run import Run
+from gapbook.record.scenario import RecordedContestant
 
 __all__ = ["RerunResults", "assigned"]
 
 _LABELS = {
-    "alpha": "α",
     "end_trials": "trials of both ends",
     "in_flight": "in flight",
     "warmup_s": "warm-up, s",
@@ -25,10 +25,16 @@ _LABELS = {
 class RerunResults(FindingsWithProvenance):
     """What a reader types to repeat the run of a page."""
 
-    def __init__(self, run: Run, chapter: str, stated: Mapping[str, Any] | None = None) -> None:
-        """``stated`` are parameters of the chapter that are known to make the contestants of this run."""
-        super().__init__(run, chapter)
-        self._stated = dict(stated or {})
+    def __init__(
+        self,
+        run: Run,
+        chapter: str,
+        given: Mapping[str, Any] | None = None,
+        stated: Iterable[RecordedContestant] = (),
+    ) -> None:
+        """``given`` are parameters of the chapter that are known to make the contestants of this run."""
+        super().__init__(run, chapter, stated)
+        self._given = dict(given or {})
 
     def parameters(self) -> tuple[dict[str, Any], list[str]]:
         """The parameters of the run, and the names of those that it does not tell.
@@ -40,7 +46,7 @@ class RerunResults(FindingsWithProvenance):
             return {name: kept[name] for name in PARAMETERS if name in kept}, []
         scenario, manifest = self.scenario, self.run.manifest
         known = {
-            "alpha": list(scenario.alphas),
+            scenario.treatment.name: list(scenario.treatment.values),
             "connections": scenario.connections,
             "window_s": scenario.window_s,
             "warmup_s": scenario.warmup_s,
@@ -48,11 +54,11 @@ class RerunResults(FindingsWithProvenance):
             "attempts": manifest.get("attempts", 1),
             "accounts": scenario.workload.accounts,
             "seed": scenario.seed,
-            "durability": str(scenario.durability),
+            "durability": scenario.durability,
             "kills": manifest.get("kills") or 0,
             "contestants": [contestant.name for contestant in scenario.contestants],
             "servers": ",".join(f"{name}={named}" for name, named in manifest.get("servers", {}).items()),
-            **self._stated,
+            **self._given,
         }
         rates = {self.trials_per_block(contestant.name) for contestant in scenario.contestants}
         needed = ["in_flight", *(["end_trials"] if rates != {1.0} else [])]
@@ -63,8 +69,9 @@ class RerunResults(FindingsWithProvenance):
     def rerun_panel(self) -> Html:
         """The command that repeats this chapter as this run was made, for the reader to change."""
         given, unknown = self.parameters()
+        labels = {**_LABELS, self.scenario.treatment.name: self.scenario.treatment.label}
         inputs = [
-            page.Input(name, _LABELS.get(name, name), assigned(value))
+            page.Input(name, labels.get(name, name), assigned(value))
             for name, value in given.items()
             if name != "servers" or value
         ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import polars as pl
@@ -15,10 +15,11 @@ from gapbook.pages.first_screen import FirstScreenResults
 from gapbook.pages.flaws import FlawResults
 from gapbook.pages.pictures import PictureResults
 from gapbook.pages.sessions import SessionResults
-from gapbook.pages.sweeps import SweepResults
 from gapbook.pages.tables import TableResults
+from gapbook.pages.transfer import TransferResults
 from gapbook.pages.warmth import WarmthResults
 from gapbook.record.run import Run
+from gapbook.record.scenario import RecordedContestant
 
 __all__ = ["Results"]
 
@@ -29,15 +30,21 @@ class Results(
     FlawResults,
     FactorResults,
     PictureResults,
-    SweepResults,
+    TransferResults,
     SessionResults,
     TableResults,
     WarmthResults,
 ):
     """What a notebook displays. Every number in it is computed from the run's record."""
 
-    def __init__(self, run: Run, chapter: str, stated: Mapping[str, Any] | None = None) -> None:
-        super().__init__(run, chapter, stated)
+    def __init__(
+        self,
+        run: Run,
+        chapter: str,
+        given: Mapping[str, Any] | None = None,
+        stated: Iterable[RecordedContestant] = (),
+    ) -> None:
+        super().__init__(run, chapter, given, stated)
         self._glued: set[str] = set()
 
     def edge_loss(self) -> str:

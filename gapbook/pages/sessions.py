@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import polars as pl
 
 from gapbook import charts
 from gapbook.markup import Html, values_table
 from gapbook.method.estimate import geometric_interval, paired_ratios
+from gapbook.method.findings import Named
 from gapbook.method.interval import format_factor
 from gapbook.pages.provenance import FindingsWithProvenance
-from gapbook.trial.contestant import Contestant
 
 __all__ = ["SessionResults"]
 
-Pair = tuple[str, Contestant, Contestant]
+Pair: TypeAlias = tuple[str, Named, Named]
 _NO_TRIAL = "not measured"
 
 
@@ -25,31 +25,31 @@ class SessionResults(FindingsWithProvenance):
     """Tables over pairs of contestants: what is compared, the one above the line, the one below it."""
 
     def comparisons_table(self, pairs: Sequence[Pair]) -> Html:
-        """How many times as many transfers per second, for each pair and each alpha."""
+        """How many times as many transfers per second, for each pair at each value of the treatment."""
         rows: list[list[str | Html]] = []
         for name, over, under in pairs:
-            ratios = [self.ratio(over.name, under.name, alpha) for alpha in self.alphas]
+            ratios = [self.ratio(over.name, under.name, treatment) for treatment in self.treatments]
             rows.append([name, *(ratio.as_factor() if ratio else _NO_TRIAL for ratio in ratios)])
-        return values_table(("comparison", *(f"α = {alpha:g}" for alpha in self.alphas)), rows)
+        return values_table(("comparison", *map(self.at, self.treatments)), rows)
 
     def comparisons_chart(
         self, pairs: Sequence[Pair], published: Mapping[tuple[str, float], float] | None = None
     ) -> charts.Figure:
         """The same as a picture, with what each block says; ``published`` is what somebody else printed,
-        by name of the pair and alpha."""
+        by name of the pair and value of the treatment."""
         printed = published or {}
         rows = [
             charts.Comparison(
                 name,
-                over.system,
+                self.contestant(over).colour,
                 tuple(
                     charts.Condition(
-                        f"α = {alpha:g}",
-                        self.ratio(over.name, under.name, alpha),
-                        tuple(self._by_block(over, under, alpha).values()),
-                        printed.get((name, alpha)),
+                        self.at(treatment),
+                        self.ratio(over.name, under.name, treatment),
+                        tuple(self._by_block(over, under, treatment).values()),
+                        printed.get((name, treatment)),
                     )
-                    for alpha in self.alphas
+                    for treatment in self.treatments
                 ),
             )
             for name, over, under in pairs
@@ -67,16 +67,16 @@ class SessionResults(FindingsWithProvenance):
             subtitle="Transfers per second of the first divided by those of the second. Right of ×1 the first is faster.",
         )
 
-    def _by_block(self, over: Contestant, under: Contestant, alpha: float) -> dict[int, float]:
-        return paired_ratios(self.values(over.name, alpha), self.values(under.name, alpha))
+    def _by_block(self, over: Named, under: Named, treatment: float) -> dict[int, float]:
+        return paired_ratios(self.values(over.name, treatment), self.values(under.name, treatment))
 
     def sessions_table(self, pairs: Sequence[Pair]) -> Html:
         """Each pair's ratio in each session, and how far the highest is above the lowest."""
         sessions = self._blocks_by_session()
         rows: list[list[str | Html]] = []
         for name, over, under in pairs:
-            for alpha in self.alphas:
-                ratios = self._by_block(over, under, alpha)
+            for treatment in self.treatments:
+                ratios = self._by_block(over, under, treatment)
                 found = [
                     geometric_interval(inside).estimate if inside else None
                     for blocks in sessions.values()
@@ -85,7 +85,7 @@ class SessionResults(FindingsWithProvenance):
                 known = [ratio for ratio in found if ratio is not None]
                 apart = f"{max(known) / min(known) - 1:.0%}" if len(known) > 1 else "–"
                 cells = [f"×{format_factor(ratio)}" if ratio else _NO_TRIAL for ratio in found]
-                rows.append([f"{name}, α = {alpha:g}", *cells, apart])
+                rows.append([f"{name}, {self.at(treatment)}", *cells, apart])
         columns = ("comparison", *(f"session {number + 1}" for number in sessions), "apart")
         return values_table(columns, rows)
 
@@ -96,24 +96,24 @@ class SessionResults(FindingsWithProvenance):
         grouped = trials.group_by("session").agg(pl.col("block").unique().sort()).sort("session")
         return dict(grouped.iter_rows())
 
-    def long_windows_table(self, pairs: Sequence[tuple[Contestant, Contestant]]) -> Html:
+    def long_windows_table(self, pairs: Sequence[tuple[Named, Named]]) -> Html:
         """Whether a short window speaks for a long one: pairs of a contestant and the same with a long window."""
         rows: list[list[str | Html]] = []
         for short, long in pairs:
-            for alpha in self.alphas:
-                rates = [self.goodput(contestant.name, alpha) for contestant in (short, long)]
+            for treatment in self.treatments:
+                rates = [self.goodput(contestant.name, treatment) for contestant in (short, long)]
                 if rates[0] is None or rates[1] is None:
-                    rows.append([f"{short.name}, α = {alpha:g}", _NO_TRIAL, _NO_TRIAL, "–"])
+                    rows.append([f"{short.name}, {self.at(treatment)}", _NO_TRIAL, _NO_TRIAL, "–"])
                     continue
                 kept = f"{rates[1].estimate / rates[0].estimate:.0%}"
                 rows.append(
                     [
-                        f"{short.name}, α = {alpha:g}",
+                        f"{short.name}, {self.at(treatment)}",
                         *(f"{rate.as_count()}/s" for rate in rates if rate),
                         kept,
                     ]
                 )
-        windows = {f"{self.scenario.window_of(long):g} s" for _, long in pairs}
+        windows = {f"{self.contestant(long).window_s:g} s" for _, long in pairs}
         columns = ("contestant", f"{self.scenario.window_s:g} s", ", ".join(sorted(windows)), "kept")
         return values_table(columns, rows)
 
@@ -122,12 +122,14 @@ class SessionResults(FindingsWithProvenance):
         valid trials."""
         rows: list[list[str | Html]] = []
         for contestant in self.scenario.contestants:
-            for alpha in self.alphas:
-                valid = [row for row in self.rows(contestant.name, alpha) if row["valid"]]
-                goodput = self.goodput(contestant.name, alpha)
+            for treatment in self.treatments:
+                valid = [row for row in self.rows(contestant.name, treatment) if row["valid"]]
+                goodput = self.goodput(contestant.name, treatment)
                 if goodput is not None:
                     parts = [_microseconds(valid, f"{part}_cpu_s") for part in ("client", "tier", "server")]
-                    rows.append([f"{contestant.name}, α = {alpha:g}", f"{goodput.as_count()}/s", *parts])
+                    rows.append(
+                        [f"{contestant.name}, {self.at(treatment)}", f"{goodput.as_count()}/s", *parts]
+                    )
         return values_table(
             ("contestant", "transfers per second", "client, µs", "tier, µs", "server, µs"), rows
         )

@@ -12,7 +12,7 @@ from gapbook.markup import Html, values_table
 from gapbook.method.interval import format_factor
 from gapbook.pages import page
 from gapbook.pages.kills import KILL_COLUMNS, kill_caption, kill_table
-from gapbook.pages.provenance import FindingsWithProvenance, full_label
+from gapbook.pages.provenance import FindingsWithProvenance
 
 __all__ = ["TableResults"]
 
@@ -25,12 +25,12 @@ class TableResults(FindingsWithProvenance):
         lies inside the band round the published value. Where nothing was published, ours alone."""
         rows: list[list[str | Html]] = []
         for name, over, under, published in rungs:
-            for alpha in self.alphas:
-                ours = self.ratio(over, under, alpha)
-                theirs = _published_ratio(published, over, under, alpha)
+            for treatment in self.treatments:
+                ours = self.ratio(over, under, treatment)
+                theirs = _published_ratio(published, over, under, treatment)
                 rows.append(
                     [
-                        f"{name}, α = {alpha:g}",
+                        f"{name}, {self.at(treatment)}",
                         ours.as_factor() if ours else "no valid trial",
                         f"×{format_factor(theirs)}" if theirs else "–",
                         ours.against(theirs * (1 - VERDICT_BAND_FRAC), theirs * (1 + VERDICT_BAND_FRAC))
@@ -43,24 +43,24 @@ class TableResults(FindingsWithProvenance):
         return values_table(columns[:shown], [row[:shown] for row in rows])
 
     def goodput_table(self, *contestants: str) -> Html:
-        """Goodput of contestants at each alpha, with median and tail of their latency."""
+        """Goodput of contestants at each value of the treatment, with median and tail of their latency."""
         rows: list[list[str | Html]] = []
         for name in contestants:
-            for alpha in self.alphas:
-                goodput = self.goodput(name, alpha)
+            for treatment in self.treatments:
+                goodput = self.goodput(name, treatment)
                 waits = [
                     {point["percentile"]: point["latency_ms"] for point in json.loads(row["latency_ms"])}
-                    for row in self.rows(name, alpha)
+                    for row in self.rows(name, treatment)
                     if row["valid"]
                 ]
                 ended = [
                     row["completed_in_window"] / self.scenario.window_s
-                    for row in self.rows(name, alpha)
+                    for row in self.rows(name, treatment)
                     if row["valid"]
                 ]
                 rows.append(
                     [
-                        f"{name}, α = {alpha:g}",
+                        f"{name}, {self.at(treatment)}",
                         f"{goodput.as_count()}/s" if goodput else "no valid trial",
                         f"{statistics.median(ended):,.0f}/s" if ended else "–",
                         f"{statistics.median(w[50.0] for w in waits):,.1f} ms" if waits else "–",
@@ -75,15 +75,17 @@ class TableResults(FindingsWithProvenance):
         """How often transfers were refused for a collision and sent again, where any were."""
         rows: list[list[str | Html]] = []
         for contestant in self.scenario.contestants:
-            for alpha in self.alphas:
-                seen = [row for row in self.rows(contestant.name, alpha) if row["valid"]]
+            for treatment in self.treatments:
+                seen = [row for row in self.rows(contestant.name, treatment) if row["valid"]]
                 again = sum(row["retried"] for row in seen)
                 if again:
                     per_transfer = again / sum(row["acknowledged"] for row in seen)
-                    rows.append([contestant.name, f"{alpha:g}", f"{again:,}", f"{per_transfer:.3f}"])
+                    rows.append([contestant.name, f"{treatment:g}", f"{again:,}", f"{per_transfer:.3f}"])
         if not rows:
             return page.banner("note", "No transfer of this run had to be sent again.")
-        return values_table(("contestant", "α", "sent again", "for each transfer"), rows)
+        return values_table(
+            ("contestant", self.scenario.treatment.label, "sent again", "for each transfer"), rows
+        )
 
     def kill_table(self) -> Html:
         """What was gone of each contestant's acknowledged transfers after its server was killed."""
@@ -92,7 +94,7 @@ class TableResults(FindingsWithProvenance):
             return page.banner(
                 "note", "This run killed no server: what its durability class is worth is not measured here."
             )
-        labels = {contestant.name: full_label(contestant) for contestant in self.scenario.contestants}
+        labels = {contestant.name: contestant.full_label for contestant in self.scenario.contestants}
         return values_table(KILL_COLUMNS, kill_table(rows, labels), caption=kill_caption(rows))
 
     def infeasible_table(self, infeasible: Sequence[tuple[str, str]]) -> Html:
@@ -103,12 +105,12 @@ class TableResults(FindingsWithProvenance):
         """How long each server worked on after the last acknowledgement, over all valid trials."""
         rows: list[list[str | Html]] = []
         for contestant in self.scenario.contestants:
-            seen = [row for a in self.alphas for row in self.rows(contestant.name, a) if row["valid"]]
+            seen = [row for a in self.treatments for row in self.rows(contestant.name, a) if row["valid"]]
             if seen:
                 seconds, cpu_s = [row["catch_up_s"] for row in seen], [row["catch_up_cpu_s"] for row in seen]
                 rows.append(
                     [
-                        full_label(contestant),
+                        contestant.full_label,
                         f"{min(seconds):.1f} to {max(seconds):.1f} s",
                         f"{min(cpu_s):.1f} to {max(cpu_s):.1f} s",
                     ]
@@ -132,7 +134,7 @@ class TableResults(FindingsWithProvenance):
 
 
 def _published_ratio(
-    published: Mapping[tuple[str, float], str], over: str, under: str, alpha: float
+    published: Mapping[tuple[str, float], str], over: str, under: str, treatment: float
 ) -> float | None:
-    ids = published.get((over, alpha)), published.get((under, alpha))
+    ids = published.get((over, treatment)), published.get((under, treatment))
     return claim(ids[0]).value / claim(ids[1]).value if ids[0] and ids[1] else None

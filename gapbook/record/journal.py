@@ -132,8 +132,8 @@ class Journal:
             raise ValueError(f"holds trial {one_line(repr(number))}")
         attempt, place = divmod(number, len(self.plan))
         planned = self.plan[place]
-        stated = [row.get(name) for name in ("block", "contestant", "alpha", "work_seed")]
-        if stated != [planned.block, planned.contestant, planned.alpha, planned.work_seed]:
+        stated = [row.get(name) for name in ("block", "contestant", "treatment", "work_seed")]
+        if stated != [planned.block, planned.contestant, planned.treatment, planned.work_seed]:
             raise ValueError(f"is not trial {number} of the plan")
         earlier = before.get(number - len(self.plan))
         if attempt and (earlier is None or earlier["valid"]):

@@ -8,12 +8,14 @@ from typing import Any, NamedTuple
 
 from gapbook.record.durability import Durability
 
-__all__ = ["BROKEN", "KILL_ALPHA", "ObservedLoss", "observed_loss", "verdict_of"]
+__all__ = ["BROKEN", "KILL_ALPHA", "KILL_LOAD", "ObservedLoss", "observed_loss", "verdict_of"]
 
 BROKEN = "lost more than its class allows"
 KILL_ALPHA = 0.0
 """The Zipf exponent under which servers are killed, whatever the scenario has: transfers are spread evenly, for only then
 can what survived be told from the balances."""
+KILL_LOAD = f"alpha {KILL_ALPHA:g}"
+"""The same in words."""
 
 
 class ObservedLoss(NamedTuple):

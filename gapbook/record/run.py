@@ -14,16 +14,20 @@ import json
 import os
 import re
 import stat
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
+import msgspec
 import polars as pl
 
 from gapbook.errors import RecordError
 from gapbook.paths import CHECKOUT
 from gapbook.record.goodput import recount
+from gapbook.record.older import LAST_OLDER_FORMAT, upgraded_trials
+from gapbook.record.scenario import RecordedScenario
 from gapbook.record.schema import FILES, FORMAT_VERSION, HISTOGRAMS, TRIALS, checked_manifest, one_line
 from gapbook.record.tables import checked_histograms, checked_trials
 
@@ -41,6 +45,7 @@ __all__ = [
     "read_bytes",
     "read_run",
     "run_id_of",
+    "stored_run",
 ]
 
 MANIFEST = "manifest.json"
@@ -49,9 +54,8 @@ STAGED = "finishing-"
 _ID_LENGTH = 12
 _RUN_ID = re.compile(f"[0-9a-f]{{{_ID_LENGTH}}}")
 _MOST_ROWS = 1_000_000
+_LAST_FORMAT_OF_EARLIER_RULE = 1
 _WHAT_TO_DO = "; take a fresh copy of the run, or name another with source="
-
-_Content: TypeAlias = tuple[dict[str, Any], pl.DataFrame]
 
 
 def published_folder(chapter: str) -> Path:
@@ -73,6 +77,11 @@ class Run:
     trials: pl.DataFrame
     histograms: pl.DataFrame
 
+    @cached_property
+    def scenario(self) -> RecordedScenario:
+        """What was compared, as it was resolved when the run was made."""
+        return msgspec.convert(self.manifest["scenario"], RecordedScenario)
+
     @property
     def published(self) -> bool:
         return self.folder.parent.parent == CHECKOUT / "results"
@@ -93,13 +102,12 @@ def read_run(folder: Path, run_id: str) -> Run:
         manifest = _read_manifest(folder, run_id)
         facts = checked_manifest(manifest)
         tables = {name: _read_table(folder / name, facts["files"][name]) for name in FILES}
-        trials = checked_trials(tables[TRIALS], facts)
+        older = facts["format"] <= LAST_OLDER_FORMAT
+        trials = checked_trials(upgraded_trials(tables[TRIALS]) if older else tables[TRIALS], facts)
         histograms = checked_histograms(tables[HISTOGRAMS], trials)
     except ValueError as error:
         raise RecordError(f"run {run_id}: {error}{_WHAT_TO_DO}") from error
-    for written in range(facts["format"], FORMAT_VERSION):
-        facts, trials = _UPGRADES[written](facts, trials)
-    return Run(run_id, folder, facts, trials, histograms)
+    return Run(run_id, folder, facts, _recounted(trials, facts), histograms)
 
 
 def _read_manifest(folder: Path, run_id: str) -> dict[str, Any]:
@@ -167,17 +175,12 @@ def _read_named(path: Path) -> bytes:
         raise ValueError(f"{path.name} {error}") from error
 
 
-def _upgrade_1_to_2(facts: dict[str, Any], trials: pl.DataFrame) -> _Content:
-    """Format 1 had one window for all, one session, and kept no parameters; the schema's defaults say the rest.
-
-    Goodput was counted by another rule, and is counted again from what was stored.
-    """
+def _recounted(trials: pl.DataFrame, facts: Mapping[str, Any]) -> pl.DataFrame:
+    """Trials with goodput by today's rule: format 1 counted by another, and had one window for all."""
+    if facts["format"] > _LAST_FORMAT_OF_EARLIER_RULE:
+        return trials
     window_s = facts["scenario"]["window_s"]
-    return facts, recount(trials.with_columns(pl.col("window_s").fill_null(window_s)), window_s)
-
-
-_UPGRADES: Mapping[int, Callable[[dict[str, Any], pl.DataFrame], _Content]] = {1: _upgrade_1_to_2}
-"""From each earlier format to the next: what was stored, checked, becomes what is read today."""
+    return recount(trials.with_columns(pl.col("window_s").fill_null(window_s)), window_s)
 
 
 def find_run(chapter: str, run_id: str) -> Run:
@@ -194,6 +197,11 @@ def find_run(chapter: str, run_id: str) -> Run:
         f"source: no run {one_line(repr(run_id))} of {chapter}; allowed: live, resume, published"
         + "".join(f", {name}" for name in there_are)
     )
+
+
+def stored_run(chapter: str, source: str) -> Run:
+    """The run that ``source`` names: the newest published one of a chapter, or one by its id; raises RecordError."""
+    return latest_published(chapter) if source == "published" else find_run(chapter, source)
 
 
 def find_finished(chapter: str, plan_key: str) -> Run | None:

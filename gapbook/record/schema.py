@@ -7,39 +7,38 @@ value of another type. Text stays text: pages escape it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any
 
 import msgspec
 
-from gapbook.errors import ParameterError
-from gapbook.record.durability import Durability
+from gapbook.record.fields import (
+    Amount,
+    Count,
+    Name,
+    Positive,
+    Seconds,
+    Sha256,
+    TreatmentValue,
+    UnixSeconds,
+)
+from gapbook.record.older import LAST_OLDER_FORMAT, upgraded_manifest
+from gapbook.record.scenario import RecordedScenario, require_durability
 
 __all__ = [
     "FILES",
     "FORMAT_VERSION",
     "HISTOGRAMS",
     "TRIALS",
-    "Amount",
-    "Count",
     "Flawed",
+    "Manifest",
     "checked_manifest",
     "one_line",
 ]
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 TRIALS, HISTOGRAMS = "trials.parquet", "histograms.parquet"
 FILES = (TRIALS, HISTOGRAMS)
 _MOST_CHARACTERS = 200
-
-Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
-Positive: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
-Amount: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=1e18)]
-Seconds: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
-Window: TypeAlias = Annotated[float, msgspec.Meta(gt=0, le=1e6)]
-UnixSeconds: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=253_402_300_799)]
-Alpha: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=100)]
-Name: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
-Sha256: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}$")]
 
 
 class Machine(msgspec.Struct):
@@ -80,7 +79,7 @@ class KillCheck(msgspec.Struct):
     def __post_init__(self) -> None:
         if self.resolved and None in (self.acknowledged, self.lost):
             raise ValueError("a resolved kill check lacks its counts")
-        _require_durability(self.durability)
+        require_durability(self.durability)
 
 
 class Deployed(msgspec.Struct):
@@ -94,48 +93,6 @@ class CeilingOfBlock(msgspec.Struct):
     rate_per_s: Amount | None
 
 
-class ContestantFacts(msgspec.Struct):
-    """The numbers of a contestant; its levels are read by :mod:`gapbook.trial.scenario`."""
-
-    name: Name
-    in_flight: Positive
-    server_cores: Positive | None = None
-    round_trip_ms: Amount | None = None
-    max_retries: Count = 0
-    initial_balance: Count | None = None
-    rate_per_s: Amount | None = None
-    window_s: Window | None = None
-
-
-class WorkloadFacts(msgspec.Struct):
-    accounts: Annotated[int, msgspec.Meta(ge=2, le=2**21)]
-    initial_balance: Count = 0
-    amount_max: Positive = 1
-
-
-class ScenarioFacts(msgspec.Struct):
-    chapter: Name
-    contestants: Annotated[list[ContestantFacts], msgspec.Meta(min_length=1)]
-    workload: WorkloadFacts
-    alphas: Annotated[list[Alpha], msgspec.Meta(min_length=1)]
-    connections: Positive
-    window_s: Window
-    warmup_s: Annotated[float, msgspec.Meta(ge=0, le=1e6)]
-    durability: str
-    seed: Count
-    drain_s: Amount = 0.0
-    request_timeout_s: Amount = 0.0
-    varies: list[str] = msgspec.field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        names = [contestant.name for contestant in self.contestants]
-        if len(set(names)) != len(names):
-            raise ValueError("two contestants have one name")
-        if len(set(self.alphas)) != len(self.alphas):
-            raise ValueError("an alpha stands twice")
-        _require_durability(self.durability)
-
-
 class Files(msgspec.Struct, forbid_unknown_fields=True):
     """sha256 of each file of a run. The names are these and no others, so that none leads elsewhere."""
 
@@ -144,18 +101,21 @@ class Files(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Manifest(msgspec.Struct):
-    """Keys that are not named here are kept and read by nobody."""
+    """What ``manifest.json`` holds. Keys that are not named here are kept and read by nobody.
+
+    ``trials`` is the plan: number, block, contestant, value of the treatment and seed of the work of each.
+    """
 
     format: int
     files: Files
     chapter: Name
-    scenario: ScenarioFacts
+    scenario: RecordedScenario
     blocks: Annotated[int, msgspec.Meta(ge=1, le=100_000)]
     machine: Machine
     systems: dict[str, System]
     code: Code
     started_unix_s: UnixSeconds
-    trials: list[tuple[Count, Count, str, Alpha, Count]]
+    trials: list[tuple[Count, Count, str, TreatmentValue, Count]]
     attempts: Annotated[int, msgspec.Meta(ge=1, le=1_000)] = 1
     kills: Count = 0
     kill_checks: list[KillCheck] = msgspec.field(default_factory=list)
@@ -213,20 +173,18 @@ class Flawed(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):
 
 
 def checked_manifest(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """The manifest with every key that may be left out at its default; raises ValueError in one line."""
+    """The manifest in today's format, with every key that may be left out at its default.
+
+    Raises ValueError in one line. ``format`` stays that in which the run is stored.
+    """
     try:
-        typed = msgspec.convert(manifest, Manifest)
-    except (msgspec.ValidationError, OverflowError, RecursionError) as error:
+        older = manifest["format"] <= LAST_OLDER_FORMAT
+        current = upgraded_manifest(manifest) if older else manifest
+        typed = msgspec.convert(current, Manifest)
+    except (msgspec.ValidationError, ValueError, OverflowError, RecursionError) as error:
         raise ValueError(f"manifest.json: {one_line(error)}") from error
-    defaults = {key: value for key, value in msgspec.structs.asdict(typed).items() if key not in manifest}
-    return {**manifest, **defaults}
-
-
-def _require_durability(text: str) -> None:
-    try:
-        Durability.parse(text)
-    except ParameterError as error:
-        raise ValueError(str(error)) from error
+    defaults = {key: value for key, value in msgspec.structs.asdict(typed).items() if key not in current}
+    return {**current, **defaults}
 
 
 def one_line(error: BaseException | str) -> str:

@@ -13,7 +13,8 @@ from typing import Any, Literal
 import msgspec
 import polars as pl
 
-from gapbook.record.schema import HISTOGRAMS, TRIALS, Amount, Count, Flawed, one_line
+from gapbook.record.fields import Amount, Count
+from gapbook.record.schema import HISTOGRAMS, TRIALS, Flawed, one_line
 
 __all__ = ["HISTOGRAM_COLUMNS", "TRIAL_COLUMNS", "checked_histograms", "checked_trials", "make_tables"]
 
@@ -50,7 +51,7 @@ TRIAL_COLUMNS: Mapping[str, _Column] = {
     "block": _Column(_INTEGER, "always"),
     "session": _Column(_INTEGER, "always", absent=0),
     "contestant": _Column(_TEXT, "always"),
-    "alpha": _Column(_FLOAT, "always"),
+    "treatment": _Column(_FLOAT, "always"),
     "work_seed": _Column(_INTEGER, "always"),
     "started_unix_s": _Column(_FLOAT, "always"),
     "took_s": _Column(_FLOAT, "always"),
@@ -202,11 +203,11 @@ def _require_json(trials: pl.DataFrame, name: str, holds: Any) -> None:
 
 
 def _require_planned(trials: pl.DataFrame, manifest: Mapping[str, Any]) -> None:
-    """Every trial is one of a contestant, alpha, block and session of the run."""
+    """Every trial is one of a contestant, treatment, block and session of the run."""
     scenario = manifest["scenario"]
     allowed: dict[str, list[Any]] = {
         "contestant": [row["name"] for row in scenario["contestants"]],
-        "alpha": [float(alpha) for alpha in scenario["alphas"]],
+        "treatment": [float(value) for value in scenario["treatment"]["values"]],
         "block": list(range(manifest["blocks"])),
         "session": list(range(manifest["sessions"])),
     }

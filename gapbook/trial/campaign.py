@@ -18,7 +18,7 @@ from gapbook.errors import ParameterError, RecordError, StackError
 from gapbook.model.plan import PlannedTrial, make_plan
 from gapbook.paths import deployments_directory
 from gapbook.record.journal import Journal
-from gapbook.record.run import Run, find_finished, find_run, latest_published, live_folder
+from gapbook.record.run import Run, find_finished, live_folder, stored_run
 from gapbook.trial.ceilings import Ceilings, median_ceilings
 from gapbook.trial.contestant import Variant
 from gapbook.trial.facts import code_version, described_server, machine
@@ -56,10 +56,8 @@ def obtain_run(
     as they were given, kept in the manifest so that a page can print the command that repeats its run.
     ``absent`` are the contestants that were left out, each with the reason.
     """
-    if source == "published":
-        return latest_published(scenario.chapter)
     if source not in {"live", "resume"}:
-        return find_run(scenario.chapter, source)
+        return stored_run(scenario.chapter, source)
     if sessions > blocks:
         raise ParameterError(f"sessions: {sessions} of {blocks} blocks; allowed: at most one for each block")
     plan = make_plan(
@@ -140,6 +138,7 @@ class _Campaign:
             return self.journal.finish(
                 {
                     **self.described,
+                    "scenario": self.scenario.recorded().as_dict(),
                     **facts,
                     "absent": self.absent,
                     "chapter": self.scenario.chapter,
@@ -274,7 +273,7 @@ class _Campaign:
                 left_s = elapsed_s / ran * sum(p.number not in done for p in self.plan)
                 self.say(
                     f"trial {planned.number % len(self.plan) + 1}/{len(self.plan)}{' again' * attempt}, "
-                    f"block {block + 1}, {planned.contestant}, alpha {planned.alpha:g}: {_outcome(row)} "
+                    f"block {block + 1}, {planned.contestant}, alpha {planned.treatment:g}: {_outcome(row)} "
                     f"({elapsed_s:.0f} s, about {left_s:.0f} s left)"
                 )
 

@@ -10,16 +10,11 @@ from gapbook.deploy.module import Module, load_module_facts
 from gapbook.deploy.stack import Stack, stack_class
 from gapbook.errors import ParameterError
 from gapbook.load.client import Client, find_client
+from gapbook.record.describe import Said, detail_of, levels_of, server_of, versioned
 from gapbook.record.durability import Durability
+from gapbook.record.scenario import ContestantSettings
 
-__all__ = ["Contestant", "Variant", "versioned"]
-
-_LANGUAGE_LABELS = {"rust": "Rust", "typescript": "TypeScript", "python": "Python"}
-
-
-def versioned(system: str, version: str | None) -> str:
-    """``spacetimedb 2.8.3``; the system alone where no version is asked for."""
-    return f"{system} {version}" if version else system
+__all__ = ["Contestant", "Variant"]
 
 
 @dataclass(frozen=True)
@@ -44,16 +39,15 @@ class Variant:
 
     def label(self, durability: Durability) -> str:
         """``spacetimedb 2.8.3 (1 core)``: system and version, and what is not as the scenario has it."""
-        cores = f"{self.server_cores} core{'s' if self.server_cores != 1 else ''}"
-        differs = [
-            self.durability if self.durability != str(durability) else "",
-            self.isolation or "",
-            cores if self.server_cores is not None else "",
-            self.program or "",
-        ]
-        parts = ", ".join(part for part in differs if part)
-        system = versioned(self.system, self.version)
-        return f"{system} ({parts})" if parts else system
+        return server_of(
+            self.system,
+            self.version,
+            durability=self.durability,
+            isolation=self.isolation,
+            server_cores=self.server_cores,
+            program=self.program,
+            usual_durability=str(durability),
+        )
 
 
 @dataclass(frozen=True)
@@ -141,12 +135,6 @@ class Contestant:
         """How often the client itself sends a transfer again: where there is a tier, that does it."""
         return 0 if self.module.is_process(self.tier) else self.max_retries
 
-    @property
-    def is_sound(self) -> bool:
-        """Whether nothing is meant to be wrong: no defect in client or module, no server ended in the window."""
-        defect = self.module.facts["access"][self.access].get("defect", False)
-        return not (self.flaws or self.server_killed or defect)
-
     def variant(self, durability: Durability) -> Variant:
         """The server that this contestant needs, where the scenario's class is ``durability``."""
         return Variant(
@@ -167,55 +155,40 @@ class Contestant:
             return str(facts.get("isolation_in_effect", default))
         return str(self.isolation)
 
-    def levels(self) -> dict[str, str]:
-        """The level of each dimension, in words that are the same for all systems.
+    @property
+    def settings(self) -> ContestantSettings:
+        """What it was asked to be, as a record holds it."""
+        return ContestantSettings(**{**vars(self), "flaws": [dict(flaw) for flaw in self.flaws]})
 
-        A version belongs to its system, so both are one dimension: ``spacetimedb`` and ``spacetimedb 2.8.3``
-        are two levels of it, and the step between them is a factor like any other.
-        """
-        return {
-            "system": versioned(self.system, self.version),
-            "access": str(self.module.facts["access"][self.access].get("level", self.access)),
-            "tier": self.tier,
-            "client": self.client,
-            "in flight": str(self.in_flight),
-            "durability": self.durability or "as the scenario",
-            "isolation": self.isolation or "the server's own",
-            "server cores": "all" if self.server_cores is None else str(self.server_cores),
-            "round trip": "none added" if self.round_trip_ms is None else f"{self.round_trip_ms:g} ms",
-            "initial balance": "the workload's"
-            if self.initial_balance is None
-            else str(self.initial_balance),
-            "server": "killed" if self.server_killed else "left alone",
-            "loop": "closed" if self.rate_per_s is None else f"open, {self.rate_per_s:g}/s",
-            "window": "the scenario's" if self.window_s is None else f"{self.window_s:g} s",
-            "counting": ", ".join(str(flaw["name"]) for flaw in self.flaws) or "honest",
-        }
+    @property
+    def said(self) -> Said:
+        """What its stack and its module say of themselves."""
+        stack, access = self.stack, self.module.facts["access"][self.access]
+        simulated = bool(stack.facts.get("simulated"))
+        return Said(
+            system=str(stack.facts["label"]),
+            colour=str(stack.facts.get("colour", self.system)),
+            access=str(access.get("label", self.access)),
+            level=str(access.get("level", self.access)),
+            tier=str(self.module.facts["tier"][self.tier].get("label", "")),
+            protocol=self.protocol,
+            in_process=bool(stack.facts["in_process"]),
+            simulated=simulated,
+            counts_commits=stack.counts_commits,
+            defect=bool(access.get("defect", False)),
+            program=self.module.program(self.access),
+            planted=access.get("endpoint", {}).get("database") if simulated else None,
+        )
+
+    def levels(self) -> dict[str, str]:
+        """The level of each dimension, in words that are the same for all systems."""
+        return levels_of(self.settings, self.said.level)
 
     @property
     def system_label(self) -> str:
-        return versioned(str(self.stack.facts["label"]), self.version)
+        return versioned(self.said.system, self.version)
 
     @property
     def detail_label(self) -> str:
         """``Rust client · procedure · 64 in flight``"""
-        tier = self.module.facts["tier"][self.tier].get("label", "")
-        access = self.module.facts["access"][self.access].get("label", self.access)
-        language = _LANGUAGE_LABELS.get(self.client, self.client)
-        cores = "" if self.server_cores is None else f"server on {self.server_cores} of all cores"
-        parts = (
-            f"{language} client",
-            tier,
-            access,
-            f"{self.in_flight} in flight",
-            f"durability {self.durability}" if self.durability else "",
-            self.isolation or "",
-            cores,
-            "" if self.rate_per_s is None else f"open loop, {self.rate_per_s:,.0f}/s",
-            "" if self.round_trip_ms is None else f"round trip + {self.round_trip_ms:g} ms",
-            "" if self.initial_balance is None else f"{self.initial_balance:,} in each account",
-            "server killed" if self.server_killed else "",
-            "" if self.window_s is None else f"{self.window_s:g} s window",
-            *(str(flaw["name"]) for flaw in self.flaws),
-        )
-        return " · ".join(part for part in parts if part)
+        return detail_of(self.settings, self.said)

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
-from typing import Any, TypeVar
-
-import msgspec
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from gapbook.errors import ParameterError, cut
 from gapbook.model.work import REDRAW_BOTH, REDRAWS
+from gapbook.record.describe import described
 from gapbook.record.durability import Durability
+from gapbook.record.scenario import (
+    RecordedContestant,
+    RecordedScenario,
+    RecordedTreatment,
+    RecordedWorkload,
+)
 from gapbook.trial.contestant import Contestant
 
 __all__ = ["PROMISES", "Scenario", "Workload"]
 
-_Kind = TypeVar("_Kind")
 PROMISES = ("durability", "isolation")
+_WORKLOAD_LABEL = "Bank transfers"
 
 
 @dataclass(frozen=True)
@@ -127,41 +132,37 @@ class Scenario:
         return next(contestant for contestant in self.contestants if contestant.name == name)
 
     def as_dict(self) -> dict[str, Any]:
-        described = asdict(self)
-        described["durability"] = str(self.durability)
+        planned = asdict(self)
+        planned["durability"] = str(self.durability)
         # Left out where it is what it always was, so that a plan of then and one of now are the same.
         if self.workload.redraw == REDRAW_BOTH:
-            del described["workload"]["redraw"]
-        return described
+            del planned["workload"]["redraw"]
+        return planned
 
-    @classmethod
-    def from_dict(cls, described: Mapping[str, Any]) -> Scenario:
-        """The scenario of a stored run; raises ParameterError for what this version does not know."""
-        return cls(
-            **{
-                **_known(described, cls, "scenario"),
-                "contestants": tuple(_stored(row, Contestant) for row in described["contestants"]),
-                "workload": _stored(described["workload"], Workload),
-                "alphas": tuple(described["alphas"]),
-                "varies": tuple(described.get("varies", ())),
-                "durability": Durability.parse(described["durability"]),
-            }
+    def recorded(self) -> RecordedScenario:
+        """The scenario as a run records it: complete, so that no reader asks a stack or a module again."""
+        workload = asdict(self.workload)
+        name = workload.pop("name")
+        return RecordedScenario(
+            chapter=self.chapter,
+            contestants=[self.recorded_of(contestant) for contestant in self.contestants],
+            workload=RecordedWorkload(name, _WORKLOAD_LABEL, workload),
+            treatment=RecordedTreatment("alpha", "α", "", list(self.alphas), words="Zipf exponent α"),
+            connections=self.connections,
+            window_s=self.window_s,
+            warmup_s=self.warmup_s,
+            durability=str(self.durability),
+            seed=self.seed,
+            drain_s=self.drain_s,
+            request_timeout_s=self.request_timeout_s,
+            varies=list(self.varies),
         )
 
-
-def _stored(row: Mapping[str, Any], kind: type[_Kind]) -> _Kind:
-    """A part of a scenario as a run has it; raises ParameterError naming the part and what is wrong in it."""
-    named = f"{kind.__name__.lower()} {row.get('name')!r:.60}"
-    try:
-        return msgspec.convert(_known(row, kind, named), kind)
-    except (msgspec.ValidationError, OverflowError) as error:
-        raise ParameterError(f"{named}: {error}") from error
-    except ParameterError as error:
-        raise ParameterError(f"{named}: {error}") from error
-
-
-def _known(row: Mapping[str, Any], kind: type[Any], named: str) -> Mapping[str, Any]:
-    """The row; raises ParameterError where it has a setting that would be dropped."""
-    if unknown := sorted(row.keys() - {one.name for one in fields(kind)}):
-        raise ParameterError(f"{named}: unknown setting {', '.join(unknown):.60}")
-    return row
+    def recorded_of(self, contestant: Contestant) -> RecordedContestant:
+        """One contestant as a run of this scenario records it."""
+        return described(
+            contestant.settings,
+            contestant.said,
+            durability=str(self.durability),
+            window_s=self.window_s,
+        )

@@ -52,7 +52,7 @@ def run_trial(
         "trial": planned.number,
         "block": planned.block,
         "contestant": contestant.name,
-        "alpha": planned.alpha,
+        "treatment": planned.treatment,
         "work_seed": planned.work_seed,
         "started_unix_s": time.time(),
     }
@@ -86,7 +86,7 @@ def _load(
     the server cannot be read any more.
     """
     workload = scenario.workload
-    table = AliasTable.zipf_cached(workload.accounts, planned.alpha)
+    table = AliasTable.zipf_cached(workload.accounts, planned.treatment)
     initial_balance = scenario.initial_balance_of(contestant)
     stack.seed(workload.accounts, initial_balance)
     settings, proven = stack.settings(), stack.durability()
@@ -142,7 +142,7 @@ def _configuration(
         table,
         tables,
         seed=planned.work_seed,
-        alpha=planned.alpha,
+        alpha=planned.treatment,
         amount_max=scenario.workload.amount_max,
         redraw=scenario.workload.redraw,
         connections=scenario.connections,

@@ -42,9 +42,9 @@ def answers_of(site: Site) -> list[bool]:
 
 def _has_common_blocks(site: Site, pair: tuple[str, str]) -> bool:
     rows = site.run.trials.filter(site.run.trials["valid"])
-    for alpha in set(site.run.trials["alpha"]):
+    for alpha in set(site.run.trials["treatment"]):
         over, under = (
-            set(rows.filter((rows["contestant"] == name) & (rows["alpha"] == alpha))["block"])
+            set(rows.filter((rows["contestant"] == name) & (rows["treatment"] == alpha))["block"])
             for name in pair
         )
         if not over & under:
@@ -127,7 +127,7 @@ def test_answer_is_a_number_only_when_the_run_has_one(site: Site, visit: Open, s
     sentence = visit(site, scripts=scripts).page.locator(".gb-answer").inner_text()
     answers = answers_of(site)
     assert answers
-    alphas = set(site.run.trials["alpha"])
+    alphas = set(site.run.trials["treatment"])
     assert len(ANSWERED.findall(sentence)) == sum(answers) * len({min(alphas), max(alphas)})
     assert ("Not answered by this run" in sentence) != all(answers)
 

@@ -149,7 +149,7 @@ def test_trials_are_those_of_the_plan_in_its_order(finished: tuple[Run, dict[str
     run, _, _ = finished
     names = [contestant.name for contestant in _CONTESTANTS]
     plan = make_plan(names, [_ALPHA], blocks=1, seed=4432)
-    columns = ("trial", "block", "contestant", "alpha", "work_seed")
+    columns = ("trial", "block", "contestant", "treatment", "work_seed")
     assert [tuple(row[name] for name in columns) for row in _rows(run)] == [
         tuple(vars(planned).values()) for planned in plan
     ]
@@ -226,5 +226,5 @@ def test_manifest_says_what_ran(finished: tuple[Run, dict[str, bytes], list[str]
     assert systems["postgres"]["version"].startswith("18.")
     assert systems["spacetimedb"]["version"] == "1.2.0"
     assert all(len(system["sha256"]) == 64 for system in systems.values())
-    assert Scenario.from_dict(run.manifest["scenario"]) == _SCENARIO
+    assert run.scenario == _SCENARIO.recorded()
     assert Path("/proc/sys/kernel/hostname").read_text().strip() not in json.dumps(run.manifest)

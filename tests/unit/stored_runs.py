@@ -69,7 +69,7 @@ def refused(planned: PlannedTrial) -> dict[str, Any]:
 def valid(planned: PlannedTrial, goodput_per_s: float | None = None, **changed: Any) -> dict[str, Any]:
     """A trial without a fault, a little faster in each block than in the one before."""
     if goodput_per_s is None:
-        goodput_per_s = GOODPUT_PER_S[planned.contestant] * 1.01**planned.block / (1 + planned.alpha)
+        goodput_per_s = GOODPUT_PER_S[planned.contestant] * 1.01**planned.block / (1 + planned.treatment)
     histogram = HdrHistogram(1_000, 60_000_000_000, 3)
     for latency_ns in (1_000_000, 2_000_000, 9_000_000):
         histogram.record_value(latency_ns, 1000)
@@ -116,7 +116,7 @@ def _head(planned: PlannedTrial) -> dict[str, Any]:
         "trial": planned.number,
         "block": planned.block,
         "contestant": planned.contestant,
-        "alpha": planned.alpha,
+        "treatment": planned.treatment,
         "work_seed": planned.work_seed,
         "started_unix_s": 1.0 + planned.number,
     }
@@ -135,7 +135,7 @@ def patchy() -> list[dict[str, Any]]:
     """One cell broke in every trial, one was refused in every trial, and the last block was cut short."""
     rows = []
     for planned in planned_trials(3)[:-6]:
-        cell = planned.contestant, planned.alpha
+        cell = planned.contestant, planned.treatment
         make = {("procedure", 1.5): broken, ("drizzle", 1.5): refused, ("replayed", 0.0): refused}
         rows.append(make.get(cell, valid)(planned))
     return rows
@@ -156,7 +156,7 @@ def store(
     system = {"version": "1.0", "sha256": "a" * 64, "settings": {"fsync": "on"}}
     manifest: dict[str, Any] = {
         "chapter": scenario.chapter,
-        "scenario": scenario.as_dict(),
+        "scenario": scenario.recorded().as_dict(),
         "blocks": 1 + max(int(row["block"]) for row in rows),
         "sessions": 1 + max(int(row.get("session", 0)) for row in rows),
         "machine": {
@@ -172,7 +172,8 @@ def store(
         "started_unix_s": 1_760_000_000.0,
         "plan_key": "key",
         "trials": [
-            [row["trial"], row["block"], row["contestant"], row["alpha"], row["work_seed"]] for row in rows
+            [row["trial"], row["block"], row["contestant"], row["treatment"], row["work_seed"]]
+            for row in rows
         ],
         **facts,
     }

@@ -171,7 +171,8 @@ def test_an_answer_without_a_number_says_so_and_cites_nothing(tmp_path: Path) ->
 def test_what_a_run_never_planned_is_said_last_and_once(whole: Results) -> None:
     newer = replace(SPACETIMEDB, name="newer", version="2.8.3")
     sentence = "{over} committed {ratios} as many as {under}."
-    answer = whole.answer(
+    stated = Results(whole.run, runs.CHAPTER, stated=[runs.SCENARIO.recorded_of(newer)])
+    answer = stated.answer(
         (sentence, newer, DRIZZLE), (sentence, newer, SQL), (sentence, SPACETIMEDB, DRIZZLE)
     )
     text = html.unescape(answer.html)
@@ -183,7 +184,7 @@ def test_what_a_run_never_planned_is_said_last_and_once(whole: Results) -> None:
 def test_a_residual_is_never_told_without_its_range_over_orders(whole: Results) -> None:
     text = whole.answer_factors(FACTORS, "{residual}").html
     assert len(re.findall(r"\(×[\d.]+ to ×[\d.]+ by order\)", text)) == len(answered(text)) > 0
-    titles = [whole.waterfall(FACTORS, alpha).title for alpha in whole.alphas]
+    titles = [whole.waterfall(FACTORS, value).title for value in whole.treatments]
     assert all(re.search(r"the engines for ×[\d.]+ \(×[\d.]+ to ×[\d.]+ by order\)", one) for one in titles)
 
 

@@ -12,6 +12,7 @@ import pytest
 from gapbook.errors import RecordError
 from gapbook.method.factors import Factor
 from gapbook.method.findings import Findings, named_versions
+from gapbook.record.scenario import ContestantSettings
 from gapbook.trial.contestant import Contestant
 from tests.unit import stored_runs as runs
 from tests.unit.stored_runs import DRIZZLE, PROCEDURE, PROCEDURE_RUST, SPACETIMEDB, SPACETIMEDB_RUST, SQL
@@ -149,10 +150,15 @@ def test_no_contestant_has_no_cells(lattice: Findings) -> None:
 
 
 # --- ends -------------------------------------------------------------------------------------
+def ends(shown: Findings, factors: Sequence[Factor]) -> list[ContestantSettings | None]:
+    """What the contestants at both ends were asked to be; None where the run has none."""
+    found = [shown.end(factors, "before"), shown.end(factors, "after")]
+    return [one.settings if one else None for one in found]
+
+
 def test_ends_are_all_before_and_all_after(lattice: Findings) -> None:
-    assert (lattice.end(ALL, "before"), lattice.end(ALL, "after")) == (DRIZZLE, SPACETIMEDB_RUST)
-    assert lattice.end((ROUND_TRIPS, CLIENT), "before") == SQL
-    assert lattice.end((ROUND_TRIPS, CLIENT), "after") == PROCEDURE_RUST
+    assert ends(lattice, ALL) == [DRIZZLE.settings, SPACETIMEDB_RUST.settings]
+    assert ends(lattice, (ROUND_TRIPS, CLIENT)) == [SQL.settings, PROCEDURE_RUST.settings]
 
 
 def test_the_end_agrees_with_the_start_in_all_other_dimensions(tmp_path: Path) -> None:
@@ -168,8 +174,7 @@ def test_the_end_agrees_with_the_start_in_all_other_dimensions(tmp_path: Path) -
 def test_an_end_that_the_run_does_not_have_is_none(tmp_path: Path) -> None:
     deeper = replace(SPACETIMEDB, name="deeper", in_flight=8)
     without = found(tmp_path, [PROCEDURE, deeper])
-    assert without.end((ENGINE,), "before") == PROCEDURE
-    assert without.end((ENGINE,), "after") is None
+    assert ends(without, (ENGINE,)) == [PROCEDURE.settings, None]
     assert without.decompose((ENGINE,), 0.0) is None
     assert without.end((CLIENT, ENGINE), "after") is None
 
@@ -182,7 +187,7 @@ def test_versions_of_a_system_are_levels_of_one_dimension(tmp_path: Path) -> Non
         replace(SPACETIMEDB_RUST, name="new", version="2.8.3"),
     )
     run = found(tmp_path, [PROCEDURE_RUST, old, new])
-    alpha = run.alphas[0]
+    alpha = run.treatments[0]
     residual = Factor("Engine", "system", "postgres", "spacetimedb 2.8.3", "residual")
     version = Factor("Version", "system", "spacetimedb 1.2.0", "spacetimedb 2.8.3", "stack")
     for factor, under in ((residual, PROCEDURE_RUST), (version, old)):

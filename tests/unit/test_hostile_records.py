@@ -207,7 +207,7 @@ _FILES: list[tuple[str, Harm]] = [
     *((f"{name} cut to {frac}", _cut(name, frac)) for name in _TABLE_FILES for frac in (0.0, 0.01, 0.5, 0.99)),
     *((f"{name} scrambled {seed}", _scramble(name, seed)) for name in _TABLE_FILES for seed in range(10)),
     *((f"names {name!r}", _named(name)) for name in _OUTSIDE),
-    *((f"format {value!r}", _putting(("format",), value)) for value in (True, 1.0, 0, 3, "2", None)),
+    *((f"format {value!r}", _putting(("format",), value)) for value in (True, 1.0, 0, 3, 4, "2", None)),
     ("two histograms of one trial", _rewrite(lambda t: pl.concat([t, t.head(1)]), "histograms.parquet")),
     ("two rows of one trial", _rewrite(lambda t: pl.concat([t, t.head(1)]))),
     ("no row", _rewrite(lambda t: t.clear())),
@@ -220,7 +220,7 @@ def _render(folder: Path, chapter: str) -> list[str]:
     """What a chapter's page shows of any run: the same calls, for whichever contestants there are."""
     shown = Results(load_run(folder), chapter)
     everyone = shown.scenario.contestants
-    over, under, alpha = everyone[-1], everyone[0], shown.alphas[0]
+    over, under, alpha = everyone[-1], everyone[0], shown.treatments[0]
     return [
         str(shown.glue_values()),
         *(
@@ -248,7 +248,7 @@ def _render(folder: Path, chapter: str) -> list[str]:
                 shown.edge_loss(),
             )
         ),
-        *(shown.batch_table(contestant, alpha).html for contestant in everyone if contestant.flaws),
+        *(shown.batch_table(contestant, alpha).html for contestant in everyone if contestant.settings.flaws),
     ]
 
 

@@ -22,7 +22,7 @@ from gapbook.model.plan import make_plan
 
 def test_every_block_is_complete_and_orders_differ() -> None:
     plan = make_plan(["a", "b", "c"], [0.5, 1.5], blocks=6, seed=1)
-    by_block = [[(t.contestant, t.alpha) for t in plan if t.block == block] for block in range(6)]
+    by_block = [[(t.contestant, t.treatment) for t in plan if t.block == block] for block in range(6)]
     assert all(sorted(block) == sorted(by_block[0]) for block in by_block)
     assert len({tuple(block) for block in by_block}) > 1
     assert [t.number for t in plan] == list(range(36))
@@ -42,7 +42,7 @@ def test_contestants_of_a_block_draw_the_same_work_and_blocks_different_work() -
 
 def test_what_much_hangs_on_has_more_trials_in_each_block_and_what_is_screened_less() -> None:
     plan = make_plan(["a", "b", "c"], [0.5, 1.5], blocks=8, seed=1, trials_per_block={"a": 3, "c": 5 / 8})
-    by_block = [Counter((t.contestant, t.alpha) for t in plan if t.block == block) for block in range(8)]
+    by_block = [Counter((t.contestant, t.treatment) for t in plan if t.block == block) for block in range(8)]
     assert all(
         block["a", alpha] == 3 and block["b", alpha] == 1 for block in by_block for alpha in (0.5, 1.5)
     )
@@ -61,7 +61,7 @@ def test_a_block_with_several_trials_of_a_cell_counts_as_their_geometric_mean() 
             ("a", 0.5, 1, True, 7.0),
             ("a", 1.5, 1, True, 3.0),
         ],
-        schema=["contestant", "alpha", "block", "valid", "goodput_per_s"],
+        schema=["contestant", "treatment", "block", "valid", "goodput_per_s"],
         orient="row",
     )
     assert cell_values(trials, "a", 0.5) == pytest.approx({0: 20.0, 1: 7.0})

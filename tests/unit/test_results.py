@@ -55,7 +55,7 @@ RESULTS: dict[str, Callable[[Results], Any]] = {
     "cite_panel": lambda e: e.cite_panel(e.answer_ratio(SPACETIMEDB, DRIZZLE)),
     "claim_line": lambda e: e.claim_line(CLAIM),
     "no_claim": lambda e: e.no_claim("Does it hold?"),
-    "alpha_gloss": lambda e: e.alpha_gloss(),
+    "treatment_gloss": lambda e: e.treatment_gloss(),
     "depth_chart": lambda e: e.depth_chart([PROCEDURE, PROCEDURE_RUST], [SPACETIMEDB, SPACETIMEDB_RUST]),
     "contention_chart": lambda e: e.contention_chart([DRIZZLE, PROCEDURE, SPACETIMEDB], PROCEDURE),
     "contestants_chart": lambda e: e.contestants_chart({("drizzle", 1.5): CLAIM}),
@@ -68,23 +68,23 @@ RESULTS: dict[str, Callable[[Results], Any]] = {
     "goodput_table": lambda e: e.goodput_table("drizzle", "procedure", "spacetimedb"),
     "hot_key_table": lambda e: e.hot_key_table(["drizzle", "procedure"]),
     "infeasible_table": lambda e: e.infeasible_table([("cell", "reason")]),
-    "interaction_chart": lambda e: [e.interaction_chart(FACTORS, alpha) for alpha in e.alphas],
+    "interaction_chart": lambda e: [e.interaction_chart(FACTORS, alpha) for alpha in e.treatments],
     "interactions_table": lambda e: e.interactions_table(FACTORS),
     "kill_table": lambda e: e.kill_table(),
     "labels_table": lambda e: e.labels_table([DRIZZLE, PROCEDURE]),
     "ladder_table": lambda e: e.ladder_table(
         [("engine", "spacetimedb", "procedure", {("spacetimedb", 0.0): CLAIM, ("procedure", 0.0): CLAIM})]
     ),
-    "latency_chart": lambda e: [e.latency_chart(alpha) for alpha in e.alphas],
+    "latency_chart": lambda e: [e.latency_chart(alpha) for alpha in e.treatments],
     "lines_chart": lambda e: [
         e.lines_chart(
             {"Drizzle": [(0.0, "drizzle"), (1.0, "procedure")], "engine": [(1.0, "spacetimedb")]},
             x_label="added round trip, ms",
             title="Distance",
-            alpha=alpha,
+            treatment=alpha,
             log_x=True,
         )
-        for alpha in e.alphas
+        for alpha in e.treatments
     ],
     "metrics_table": lambda e: e.metrics_table(0.0),
     "omission_table": lambda e: e.omission_table([DRIZZLE, PROCEDURE]),
@@ -107,7 +107,7 @@ RESULTS: dict[str, Callable[[Results], Any]] = {
     "unwritten_table": lambda e: e.unwritten_table([DRIZZLE, PROCEDURE], 1.5),
     "warmth_caveat": lambda e: e.warmth_caveat(DRIZZLE, SPACETIMEDB),
     "warmth_table": lambda e: e.warmth_table(),
-    "waterfall": lambda e: [e.waterfall(FACTORS, alpha) for alpha in e.alphas],
+    "waterfall": lambda e: [e.waterfall(FACTORS, alpha) for alpha in e.treatments],
 }
 
 
@@ -300,7 +300,7 @@ def flawed_run(folder: Path, make: Sequence[Callable[..., dict[str, Any]]]) -> R
     rows = [
         make[planned.block](planned) | {"goodput_per_s": 90_000.0, "flawed": flawed}
         for planned in runs.planned_trials(len(make))
-        if (planned.contestant, planned.alpha) == ("replayed", 0.0)
+        if (planned.contestant, planned.treatment) == ("replayed", 0.0)
     ]
     return Results(runs.store(folder / runs.CHAPTER, rows), runs.CHAPTER)
 
@@ -325,7 +325,7 @@ def test_a_flaw_without_a_number_is_told_as_such(stored: dict[str, Run]) -> None
 
 
 def test_metrics_stand_beside_what_was_committed(tmp_path: Path) -> None:
-    (planned,) = [p for p in runs.planned_trials(1) if (p.contestant, p.alpha) == ("spacetimedb", 0.0)]
+    (planned,) = [p for p in runs.planned_trials(1) if (p.contestant, p.treatment) == ("spacetimedb", 0.0)]
     row = runs.valid(planned, 1000.0, metric_transactions=2507, failed={"insufficient": 7})
     found = Results(runs.store(tmp_path / runs.CHAPTER, [row]), runs.CHAPTER)
     line = cells(found.metrics_table(0.0).html, "spacetimedb, block 1")

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 from gapbook.chapter import Chapter
 from gapbook.deploy.module import Module
 from gapbook.errors import ParameterError
 from gapbook.record.durability import Durability
+from gapbook.record.scenario import RecordedScenario
 from gapbook.trial.contestant import Contestant, Variant
 from gapbook.trial.scenario import Scenario, Workload
 from tests.unit.test_parameters import GOOD
@@ -115,7 +117,7 @@ def test_a_name_given_twice_and_no_contestant_are_refused() -> None:
         scenario()
 
 
-def test_a_scenario_reads_back_from_json_as_it_was() -> None:
+def test_a_recorded_scenario_reads_back_from_json_as_it_was() -> None:
     whole = scenario(
         postgres(
             flaws=({"name": "replayed-pairs", "batch": 100},),
@@ -128,18 +130,34 @@ def test_a_scenario_reads_back_from_json_as_it_was() -> None:
         ),
         spacetimedb(),
         varies=("durability", "isolation"),
+    ).recorded()
+    assert msgspec.convert(json.loads(json.dumps(whole.as_dict())), RecordedScenario) == whole
+
+
+def test_what_is_recorded_is_resolved() -> None:
+    """Each contestant has the durability, the window and the server that the scenario gives it."""
+    own = postgres("own", durability="none", window_s=60.0, rate_per_s=5000.0)
+    embedded = Contestant("embedded", "sqlite", "drizzle-unexecuted", "rpc", "typescript", 1)
+    usual, other, inside = (
+        scenario(postgres(), own, embedded, varies=("durability", "isolation")).recorded().contestants
     )
-    assert Scenario.from_dict(json.loads(json.dumps(whole.as_dict()))) == whole
-
-
-def test_a_scenario_stored_before_there_were_factors_of_promises_reads_back() -> None:
-    stored = scenario(postgres()).as_dict()
-    del stored["varies"]
-    stored["contestants"] = [
-        {key: row[key] for key in ("name", "system", "access", "tier", "client", "in_flight")}
-        for row in stored["contestants"]
-    ]
-    assert Scenario.from_dict(stored) == scenario(postgres())
+    assert (usual.durability, usual.window_s, usual.server, usual.loop) == (
+        "delayed(500 ms)",
+        0.5,
+        "postgres",
+        "closed",
+    )
+    assert (other.durability, other.window_s, other.server, other.loop) == (
+        "none",
+        60.0,
+        "postgres (none)",
+        "open",
+    )
+    assert (usual.system_label, usual.detail_label) == ("Postgres", "Rust client · procedure · 1 in flight")
+    assert usual.levels == postgres().levels()
+    assert usual.sound
+    assert usual.counts_commits
+    assert (inside.in_process, inside.counts_commits, inside.sound) == (True, False, False)
 
 
 def test_what_a_contestant_does_not_say_is_that_of_the_scenario() -> None:

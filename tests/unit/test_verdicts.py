@@ -103,7 +103,7 @@ def planted() -> Any:
     run = latest_published(_CHAPTER)
 
     def plant(*ratios: float, valid: bool = True) -> Findings:
-        under = run.trials.filter((pl.col("contestant") == _UNDER) & (pl.col("alpha") == 0.5)).head(1)
+        under = run.trials.filter((pl.col("contestant") == _UNDER) & (pl.col("treatment") == 0.5)).head(1)
         rows = [
             under.with_columns(
                 contestant=pl.lit(name),

@@ -1,0 +1,35 @@
+"""What the values of a treatment mean, in a sentence computed from the scenario."""
+
+from __future__ import annotations
+
+from gapbook.model.work import AliasTable, hot_share
+from gapbook.record.scenario import RecordedScenario
+
+__all__ = ["busiest_share", "gloss_of"]
+
+_FEW_FRAC = 0.1
+
+
+def gloss_of(scenario: RecordedScenario) -> str:
+    """How many transfers touch the busiest account at both ends of a Zipf exponent; empty for other treatments."""
+    if not scenario.workload.accounts:
+        return ""
+    values, label = scenario.treatment.values, scenario.treatment.label
+    ends = dict.fromkeys((values[0], values[-1]))
+    parts = [f"at {end:g}, {_share_words(busiest_share(scenario, end))}" for end in ends]
+    parts[0] += f" touch the busiest of {scenario.workload.accounts:,} accounts"
+    parts[1:] = [f"{part} do" for part in parts[1:]]
+    return f"{label} says how unequal the accounts are: {'; '.join(parts)}."
+
+
+def busiest_share(scenario: RecordedScenario, exponent: float) -> float:
+    """The part of all transfers that touch the account which is drawn most."""
+    workload = scenario.workload
+    return hot_share(AliasTable.zipf_cached(workload.accounts, exponent), workload.redraw)
+
+
+def _share_words(share: float) -> str:
+    """``1 in 12 transfers`` for the few, ``58 % of transfers`` for the many."""
+    if share < _FEW_FRAC:
+        return f"1 in {1 / share:,.0f} transfers"
+    return f"{100 * share:.0f} % of transfers"

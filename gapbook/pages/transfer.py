@@ -1,0 +1,153 @@
+"""What is said of bank transfers alone: what their Zipf exponent means, and what a hot account bounds."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+
+from gapbook import charts
+from gapbook.markup import Html, values_table
+from gapbook.method.findings import Named
+from gapbook.method.interval import Interval, format_factor
+from gapbook.model.work import REDRAW_BOTH, REDRAW_DESTINATION, AliasTable, hot_share
+from gapbook.pages import page
+from gapbook.pages.gloss import busiest_share
+from gapbook.pages.sweeps import SweepResults
+from gapbook.record.scenario import RecordedContestant
+
+__all__ = ["TransferResults"]
+
+_CEILING_DRAWN_BELOW = 7.0
+
+
+class TransferResults(SweepResults):
+    """Contention: exhibits over the Zipf exponent of the accounts."""
+
+    def contention_chart(
+        self, contestants: Sequence[Named], ceiling_of: Named | None = None
+    ) -> charts.Figure:
+        """Goodput over the Zipf exponent. ``ceiling_of`` adds the bound of a lock on the hottest account,
+        held for as long as the contestant's goodput at the highest exponent allows at most."""
+        shown = self.contestants(contestants)
+        title = self._contention_title(shown)
+        series = [
+            charts.Line(contestant.colour, f"{contestant.system_label}, {contestant.name}", tuple(points))
+            for contestant in shown
+            if (
+                points := [
+                    p for a in self.treatments if (p := self._point(a, contestant.name, a)) is not None
+                ]
+            )
+        ]
+        if not series:
+            return charts.missing(title, "No contestant has a valid trial.", provenance=self.provenance)
+        if ceiling_of is not None and (ceiling := self._ceiling(ceiling_of)):
+            series.append(ceiling)
+        return charts.lines(
+            series,
+            x_label=self.scenario.treatment.words,
+            x_ticks=self.treatments,
+            x_log=False,
+            provenance=self.provenance,
+            title=title,
+            subtitle=f"Verified goodput. Durability {self.scenario.durability}.",
+        )
+
+    def _ceiling(self, contestant: Named) -> charts.Line | None:
+        highest, lowest = (
+            self.goodput(contestant.name, a) for a in (self.treatments[-1], self.treatments[0])
+        )
+        if highest is None or lowest is None:
+            return None
+        bound = highest.estimate * self._hot_share(self.treatments[-1])
+        points = [
+            charts.LinePoint(treatment, Interval(rate, rate, rate, 1))
+            for treatment in self.treatments
+            if (rate := bound / self._hot_share(treatment)) < _CEILING_DRAWN_BELOW * lowest.estimate
+        ]
+        return charts.Line("other", "hot-key ceiling", tuple(points), is_ceiling=True)
+
+    def _contention_title(self, contestants: Sequence[RecordedContestant]) -> str:
+        parts = []
+        for contestant in contestants:
+            ends = [
+                self.goodput(contestant.name, treatment)
+                for treatment in (self.treatments[0], self.treatments[-1])
+            ]
+            if ends[0] is not None and ends[1] is not None:
+                parts.append((ends[1].estimate / ends[0].estimate, contestant))
+        if not parts:
+            return "No contestant was measured at both ends of contention"
+        kept, least = max(parts, key=lambda part: part[0]), min(parts, key=lambda part: part[0])
+        return (
+            f"From {self.at(self.treatments[0])} to {self.treatments[-1]:g}, {least[1].name} does ×{format_factor(least[0])} "
+            f"of what it did, {kept[1].name} ×{format_factor(kept[0])}"
+        )
+
+    def hot_key_table(self, contestants: Sequence[str]) -> Html:
+        """For each exponent: the share of transfers on the hottest account, and the longest that a lock on
+        it can be held at the measured goodput."""
+        columns = [
+            self.scenario.treatment.label,
+            "touch the hottest account",
+            *(f"{name}: hold at most" for name in contestants),
+        ]
+        rows: list[list[str | Html]] = []
+        for treatment in self.treatments:
+            share = self._hot_share(treatment)
+            cells = []
+            for name in contestants:
+                goodput = self.goodput(name, treatment)
+                cells.append(f"{1e6 / (share * goodput.estimate):,.0f} µs" if goodput else "no valid trial")
+            rows.append([f"{treatment:g}", f"{share:.3%}", *cells])
+        return values_table(columns, rows)
+
+    def redraw_table(self) -> Html:
+        """What an exponent means by what is drawn again while both accounts are the same: how many transfers
+        touch the hottest account, and how many have it as their source, which is Zipf's own share of it
+        where the source is kept."""
+        kinds = {REDRAW_BOTH: "both drawn again", REDRAW_DESTINATION: "destination drawn again"}
+        kinds[self.scenario.workload.redraw] += " (this run)"
+        columns = [f"touch the hottest account, {words}" for words in kinds.values()]
+        columns += ["hottest is the source, both drawn again", "hottest is the source, Zipf's own"]
+        rows: list[list[str | Html]] = []
+        for treatment in self.treatments:
+            table = AliasTable.zipf_cached(self.scenario.workload.accounts, treatment)
+            touching = {redraw: hot_share(table, redraw) for redraw in kinds}
+            # Drawn again together, the two accounts are alike: each is the hottest half as often as either.
+            shares = (*touching.values(), touching[REDRAW_BOTH] / 2, float(table.probabilities()[0]))
+            rows.append([f"{treatment:g}", *(f"{100 * share:.3g} %" for share in shares)])
+        return values_table((self.scenario.treatment.label, *columns), rows)
+
+    def answer_contention(self, over: Named, under: Named, sentence: str) -> page.Answer:
+        """``{factor}`` becomes the growth of the ratio from the lowest to the highest exponent, ``{kept_over}``
+        and ``{kept_under}`` what each contestant keeps of its rate, ``{over}`` and ``{under}`` their names."""
+        low, high = self.treatments[0], self.treatments[-1]
+        factor = self.ratio_of_ratios(over.name, under.name, high, low)
+        kept = [self.across_treatments(contestant.name, high, low) for contestant in (over, under)]
+        if factor is None or kept[0] is None or kept[1] is None:
+            return page.answer("Not answered by this run: a needed cell has no valid trial.")
+        names = [self.versioned_label(contestant) for contestant in self.contestants((over, under))]
+        texts = {
+            "factor": page.estimate(factor.as_factor()).html,
+            "kept_over": page.estimate(kept[0].as_percent()).html,
+            "kept_under": page.estimate(kept[1].as_percent()).html,
+            "over": html.escape(names[0]),
+            "under": html.escape(names[1]),
+        }
+        text = html.escape(sentence)
+        for name, told in texts.items():
+            text = text.replace(f"{{{name}}}", told)
+        span = f"{self.at(high)} against {self.at(low)}"
+        cited = [
+            page.Cited(f"{names[0]} ÷ {names[1]}, growth of the ratio, {span}", factor.as_factor(), factor.n),
+            *(
+                page.Cited(f"{name}, goodput kept, {span}", part.as_percent(), part.n)
+                for name, part in zip(names, kept, strict=True)
+                if part is not None
+            ),
+        ]
+        return self.read_with(Html(text), [(over, under)], cited)
+
+    def _hot_share(self, exponent: float) -> float:
+        return busiest_share(self.scenario, exponent)

@@ -1,0 +1,177 @@
+"""A stored run tells all of its contestants by itself: no stack and no module is asked, and none needs to be there."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gapbook.chapter import Chapter
+from gapbook.deploy import stack
+from gapbook.errors import ParameterError
+from gapbook.method.factors import Factor
+from gapbook.pages.results import Results
+from gapbook.paths import CHECKOUT
+from gapbook.record.older import upgraded_manifest
+from gapbook.record.run import Run, canonical, latest_published, load_run, run_id_of
+from gapbook.trial import contestant as live
+from tests.unit import stored_runs as runs
+from tests.unit.test_parameters import GOOD
+
+_GONE = "no-such-database"
+_PUBLISHED = "both-optimized"
+
+
+def _without_its_system(run: Run, system: str, parent: Path) -> Run:
+    """A copy of a run that was measured of a system which is nowhere under that name."""
+    folder = shutil.copytree(run.folder, parent / "copied")
+    manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_text())
+    del manifest["run_id"]
+    for contestant in manifest["scenario"]["contestants"]:
+        for named in (contestant, contestant.get("settings", {})):
+            if named.get("system") == system:
+                named["system"] = _GONE
+    systems = manifest["systems"]
+    manifest["systems"] = {name.replace(system, _GONE): said for name, said in systems.items()}
+    run_id = run_id_of(manifest)
+    (folder / "manifest.json").write_bytes(canonical({**manifest, "run_id": run_id}))
+    return load_run(folder.rename(parent / run_id))
+
+
+@pytest.fixture(name="nobody_is_asked")
+def _nobody_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever asks a stack or a module fails."""
+
+    def ask(*_named: Any) -> Any:
+        raise AssertionError("a stored run asked for what is deployed today")
+
+    monkeypatch.setattr(stack, "discover_stacks", ask)
+    monkeypatch.setattr(live, "load_module_facts", ask)
+
+
+def _shown(run: Run) -> list[str]:
+    """What a page shows of any run, by name of its contestants alone."""
+    shown = Results(run, run.scenario.chapter)
+    first, last = run.scenario.contestants[0], run.scenario.contestants[-1]
+    gap = (Factor("Engine", "system", first.level("system"), last.level("system"), "residual"),)
+    value = shown.treatments[0]
+    figures = (
+        shown.contestants_chart({}),
+        shown.latency_chart(value, [first, last]),
+        shown.comparisons_chart([("pair", last, first)]),
+        shown.waterfall(gap, value),
+        shown.gates_chart(),
+    )
+    tables = (
+        shown.answer_ratio(last, first),
+        shown.kill_table(),
+        shown.systems_table(),
+        shown.warmth_table(),
+        shown.processor_table(),
+        shown.catch_up_table(),
+        shown.rerun_panel(),
+    )
+    return [*(figure.html for figure in figures), *(table.html for table in tables)]
+
+
+@pytest.mark.usefixtures("nobody_is_asked")
+def test_a_published_run_asks_nobody() -> None:
+    assert all(_shown(latest_published(_PUBLISHED)))
+
+
+@pytest.mark.parametrize("older", [True, False], ids=["of an older format", "of today's format"])
+def test_a_run_whose_system_is_gone_is_shown_with_its_numbers(older: bool, tmp_path: Path) -> None:
+    run = latest_published(_PUBLISHED) if older else runs.store(tmp_path / runs.CHAPTER, runs.whole())
+    gone = _without_its_system(run, "postgres", tmp_path)
+    system = next(one for one in gone.scenario.contestants if one.system == _GONE)
+    # An older run left its label to its reader, who knows no other name for it now.
+    assert system.system_label == (_GONE if older else "Postgres")
+    text = "".join(_shown(gone))
+    assert (_GONE if older else "Postgres") in text
+    before, after = Results(run, run.scenario.chapter), Results(gone, run.scenario.chapter)
+    for one in run.scenario.contestants:
+        assert before.goodput(one.name, before.treatments[0]) == after.goodput(one.name, after.treatments[0])
+
+
+def test_a_chapter_states_a_contestant_that_only_its_stored_run_knows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GAPBOOK_RUNS", str(tmp_path))
+    run = runs.store(tmp_path / "measured" / runs.CHAPTER, runs.whole())
+    gone = _without_its_system(run, "postgres", tmp_path / "gone")
+    shutil.copytree(gone.folder, tmp_path / runs.CHAPTER / gone.run_id)
+    chapter = Chapter(runs.CHAPTER, {**GOOD, "source": gone.run_id})
+    levels: dict[str, Any] = {"access": "procedure", "client": "rust", "in_flight": 1}
+    stated = chapter.contestant("procedure-rust", _GONE, **levels)
+    found = chapter.measure(stated, chapter.contestant("drizzle", _GONE, **levels))
+    assert "1.00 times" in found.answer_ratio(stated, stated).html
+    assert found.contestant(stated).system_label == "Postgres"
+    with pytest.raises(ParameterError, match=_GONE):
+        chapter.contestant("never-measured", _GONE, **levels)
+    with pytest.raises(ParameterError, match=_GONE):
+        Chapter(runs.CHAPTER, {**GOOD, "source": "live"}).contestant("procedure-rust", _GONE, **levels)
+
+
+# --- older formats ----------------------------------------------------------------------------
+def _older(**settings: Any) -> dict[str, Any]:
+    """A manifest of format 2, as far as its scenario is concerned, with one contestant."""
+    contestant = {
+        "name": "one",
+        "system": "postgres",
+        "access": "drizzle",
+        "tier": "rpc",
+        "client": "typescript",
+        "in_flight": 1,
+        **settings,
+    }
+    scenario = {
+        "chapter": "c",
+        "contestants": [contestant],
+        "workload": {"accounts": 100, "initial_balance": 10, "amount_max": 5, "name": "transfer"},
+        "alphas": [0.0, 1.5],
+        "connections": 8,
+        "window_s": 2.0,
+        "warmup_s": 0.5,
+        "durability": "delayed(500 ms)",
+        "seed": 7,
+    }
+    return {"format": 2, "scenario": scenario}
+
+
+def test_an_older_run_is_read_with_the_words_of_its_time() -> None:
+    scenario = upgraded_manifest(_older(durability="none", version="18.6"))["scenario"]
+    (contestant,) = scenario["contestants"]
+    assert contestant["system_label"] == "Postgres 18.6"
+    assert contestant["detail_label"] == (
+        "TypeScript client · Node RPC · Drizzle · 1 in flight · durability none"
+    )
+    assert contestant["server"] == "postgres 18.6 (none)"
+    assert contestant["levels"]["access"] == "Drizzle"
+    assert contestant["protocol"] == "http"
+    assert scenario["workload"]["label"] == "Bank transfers"
+    assert scenario["workload"]["parameters"]["accounts"] == 100
+    assert (scenario["treatment"]["name"], scenario["treatment"]["values"]) == ("alpha", [0.0, 1.5])
+
+
+def test_what_is_not_kept_of_an_older_run_is_called_by_its_raw_name() -> None:
+    unknown = {"system": "duck", "access": "quack", "tier": "pond", "client": "zig"}
+    (contestant,) = upgraded_manifest(_older(**unknown))["scenario"]["contestants"]
+    assert (contestant["system_label"], contestant["colour"]) == ("duck", "duck")
+    assert contestant["detail_label"] == "zig client · pond · quack · 1 in flight"
+    assert contestant["levels"]["access"] == "quack"
+
+
+@pytest.mark.parametrize(
+    "manifest", sorted((CHECKOUT / "results").glob("*/*/manifest.json")), ids=lambda path: path.parent.name
+)
+def test_every_published_run_has_a_word_for_each_of_its_contestants(manifest: Path) -> None:
+    """What ``older.toml`` does not hold would be called by a raw name."""
+    run = load_run(manifest.parent)
+    for contestant in run.scenario.contestants:
+        assert contestant.system_label != contestant.system, contestant.name
+        assert contestant.protocol, contestant.name
+        assert contestant.planted or not contestant.simulated, contestant.name
+        assert contestant.server in run.manifest["systems"], contestant.name
