@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,8 +14,8 @@ from gapbook.charts._frame import (
     draw_axis,
     draw_footer,
     draw_header,
-    goodput_ticks,
     sizes_of,
+    value_ticks,
 )
 from gapbook.charts._marks import (
     draw_dots,
@@ -32,10 +33,10 @@ from gapbook.charts._scale import LogScale, log_domain, short_estimate
 from gapbook.charts._text import measure, wrap
 from gapbook.charts._tokens import system_token
 from gapbook.method.interval import Interval, format_count
+from gapbook.record.metric import GOODPUT, Metric
 
 __all__ = ["Cell", "Contestant", "Trial", "contestants"]
 
-_AXIS = "verified goodput, transactions/s (log scale)"
 _LINE = 13.0
 
 
@@ -43,7 +44,7 @@ _LINE = 13.0
 class Trial:
     """One trial; ``refusal`` says why it is not counted, empty for a valid one."""
 
-    goodput_ops_s: float
+    value: float
     refusal: str = ""
 
     @property
@@ -55,14 +56,14 @@ class Trial:
 class Cell:
     """One contestant in one facet. Without an estimate, ``missing`` says why there is none."""
 
-    goodput: Interval | None
+    value: Interval | None
     trials: tuple[Trial, ...] = ()
     published: float | None = None
     flags: tuple[str, ...] = ()
     missing: str = ""
 
     def __post_init__(self) -> None:
-        if (self.goodput is None) != bool(self.missing):
+        if (self.value is None) != bool(self.missing):
             raise ValueError("a cell has either an estimate or the reason why it has none")
 
 
@@ -102,6 +103,7 @@ def contestants(
     provenance: Provenance,
     title: str,
     subtitle: str,
+    metric: Metric = GOODPUT,
 ) -> Figure:
     """Sorted rows in one panel per facet, over one shared logarithmic axis.
 
@@ -110,7 +112,7 @@ def contestants(
     for row in rows:
         if len(row.cells) != len(facets):
             raise ValueError(f"{row.label}, {row.detail}: {len(row.cells)} cells for {len(facets)} facets")
-    panels = [_panel(rows, index) for index in range(len(facets))]
+    panels = [_panel(rows, index, metric) for index in range(len(facets))]
     if not rows or not facets:
         raise ValueError("a chart of contestants needs at least one contestant and one facet")
 
@@ -119,16 +121,23 @@ def contestants(
         columns = _columns(canvas, rows)
         low, high = log_domain(_all_values(rows))
         canvas.x_scale = LogScale(low, high, *columns.plot)
-        _draw_panels(canvas, list(zip(facets, panels, strict=True)), columns)
+        _draw_panels(canvas, list(zip(facets, panels, strict=True)), columns, metric)
         draw_footer(canvas, provenance)
 
-    return build("contestants", title, _describe(facets, panels, provenance), _table(facets, panels), draw)
+    return build(
+        "contestants",
+        title,
+        _describe(facets, panels, provenance, metric),
+        _table(facets, panels, metric),
+        draw,
+    )
 
 
-def _panel(rows: Sequence[Contestant], facet: int) -> list[_Row]:
-    """Rows of one facet, fastest first, those without an estimate last."""
+def _panel(rows: Sequence[Contestant], facet: int, metric: Metric) -> list[_Row]:
+    """Rows of one facet, best first, those without an estimate last."""
     panel = [_Row(system_token(row.system), row.label, row.detail, row.cells[facet]) for row in rows]
-    return sorted(panel, key=lambda row: -row.cell.goodput.estimate if row.cell.goodput else 0.0)
+    sign = -1 if metric.better == "higher" else 1
+    return sorted(panel, key=lambda row: sign * row.cell.value.estimate if row.cell.value else math.inf)
 
 
 def _cells(rows: Sequence[Contestant]) -> list[Cell]:
@@ -138,9 +147,9 @@ def _cells(rows: Sequence[Contestant]) -> list[Cell]:
 def _all_values(rows: Sequence[Contestant]) -> list[float]:
     values: list[float] = []
     for cell in _cells(rows):
-        values += [trial.goodput_ops_s for trial in cell.trials]
-        if cell.goodput:
-            values += [cell.goodput.estimate, cell.goodput.low, cell.goodput.high]
+        values += [trial.value for trial in cell.trials]
+        if cell.value:
+            values += [cell.value.estimate, cell.value.low, cell.value.high]
         if cell.published:
             values.append(cell.published)
     return values
@@ -149,9 +158,9 @@ def _all_values(rows: Sequence[Contestant]) -> list[float]:
 def _key(rows: Sequence[Contestant]) -> list[KeyItem]:
     cells = _cells(rows)
     token = system_token(rows[0].system)
-    counts = sorted({cell.goodput.n for cell in cells if cell.goodput})
+    counts = sorted({cell.value.n for cell in cells if cell.value})
     key = [key_estimate(token)]
-    if any(cell.goodput and cell.goodput.bounded for cell in cells):
+    if any(cell.value and cell.value.bounded for cell in cells):
         key.append(key_interval(token))
     if counts:
         span = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]}–{counts[-1]}"
@@ -181,15 +190,15 @@ def _columns(canvas: Canvas, rows: Sequence[Contestant]) -> _Columns:
 
 
 def _ours_text(cell: Cell) -> str:
-    return format_count(cell.goodput.estimate) if cell.goodput else "–"
+    return format_count(cell.value.estimate) if cell.value else "–"
 
 
 def _interval_text(cell: Cell) -> str:
-    if cell.goodput is None:
+    if cell.value is None:
         return ""
-    if not cell.goodput.bounded:
-        return f"n = {cell.goodput.n}"
-    return f"[{short_estimate(cell.goodput.low)}–{short_estimate(cell.goodput.high)}]"
+    if not cell.value.bounded:
+        return f"n = {cell.value.n}"
+    return f"[{short_estimate(cell.value.low)}–{short_estimate(cell.value.high)}]"
 
 
 def _halo(canvas: Canvas) -> str:
@@ -197,12 +206,14 @@ def _halo(canvas: Canvas) -> str:
     return "bg" if canvas.is_phone else ""
 
 
-def _draw_panels(canvas: Canvas, panels: list[tuple[str, list[_Row]]], columns: _Columns) -> None:
+def _draw_panels(
+    canvas: Canvas, panels: list[tuple[str, list[_Row]]], columns: _Columns, metric: Metric
+) -> None:
     top = 0.0
     for index, (facet, rows) in enumerate(panels):
         if index:
             canvas.y += 8
-        _draw_panel_head(canvas, facet, columns)
+        _draw_panel_head(canvas, facet, columns, f"ours, {metric.unit.strip()}")
         top = top or canvas.y
         for number, row in enumerate(rows):
             if number:
@@ -210,22 +221,22 @@ def _draw_panels(canvas: Canvas, panels: list[tuple[str, list[_Row]]], columns: 
             (_draw_phone_row if canvas.is_phone else _draw_wide_row)(canvas, row, columns)
         if index < len(panels) - 1:
             canvas.y += 4
-    draw_axis(canvas, top, goodput_ticks(canvas), _AXIS)
+    draw_axis(canvas, top, value_ticks(canvas), metric.axis)
 
 
-def _draw_panel_head(canvas: Canvas, facet: str, columns: _Columns) -> None:
+def _draw_panel_head(canvas: Canvas, facet: str, columns: _Columns, ours: str) -> None:
     sizes = sizes_of(canvas)
     if canvas.is_phone and not facet:
         return
     baseline = canvas.y + 14
-    room = canvas.width - 12 if canvas.is_phone else columns.ours - measure("ours, /s", sizes.tick) - 18
+    room = canvas.width - 12 if canvas.is_phone else columns.ours - measure(ours, sizes.tick) - 18
     lines = wrap(facet, sizes.label, room, bold=True)
     height = 20 + 15 * max(0, len(lines) - 1)
     canvas.rect((0, canvas.y, canvas.width, canvas.y + height), token="panel", plane=Plane.PANEL)
     for index, line in enumerate(lines):
         canvas.text(6, baseline + 15 * index, line, size=sizes.label, bold=True)
     if not canvas.is_phone:
-        canvas.text(columns.ours, baseline, "ours, /s", size=sizes.tick, token="muted", align="right")
+        canvas.text(columns.ours, baseline, ours, size=sizes.tick, token="muted", align="right")
         canvas.text(columns.ours + 7, baseline, "95 % CI", size=sizes.tick, token="muted")
         if columns.published > columns.interval:
             canvas.text(
@@ -251,7 +262,7 @@ def _draw_wide_row(canvas: Canvas, row: _Row, columns: _Columns) -> None:
         canvas.text(columns.published, baseline, published, size=sizes.tick, align="right")
     elif columns.published > columns.interval:
         canvas.text(columns.published, top + 20, "–", size=sizes.tick, token="muted", align="right")
-    if row.cell.goodput:
+    if row.cell.value:
         _draw_numbers(canvas, row, top + 20, columns.ours, columns.interval)
         _draw_marks(canvas, row, top + 12)
         marks_end = top + 28
@@ -264,14 +275,14 @@ def _draw_phone_row(canvas: Canvas, row: _Row, columns: _Columns) -> None:
     sizes = sizes_of(canvas)
     top = canvas.y
     room = columns.label_width
-    if row.cell.goodput:
+    if row.cell.value:
         room = _draw_numbers(canvas, row, top + 15, None, columns.interval) - 14
     baseline = top + 15
     for index, line in enumerate(wrap(row.label, sizes.label, room, bold=True)):
         baseline = top + 15 + index * _LINE
         canvas.text(6, baseline, line, size=sizes.label, token=row.token, bold=True, halo="bg")
     text_end = _draw_detail(canvas, row, row.cell.flags, 6, baseline + _LINE, columns.label_width)
-    if row.cell.goodput:
+    if row.cell.value:
         _draw_marks(canvas, row, text_end + 11)
         canvas.y = text_end + 31
     else:
@@ -315,17 +326,17 @@ def _draw_numbers(canvas: Canvas, row: _Row, baseline: float, ours: float | None
 
 
 def _draw_marks(canvas: Canvas, row: _Row, y: float) -> None:
-    goodput = row.cell.goodput
+    ours = row.cell.value
     if row.cell.published:
-        draw_published(canvas, row.cell.published, goodput.estimate if goodput else None, y)
-    if goodput:
-        draw_estimate(canvas, goodput.estimate, y, row.token)
-        if goodput.bounded:
-            draw_interval(canvas, goodput.low, goodput.high, y, row.token)
+        draw_published(canvas, row.cell.published, ours.estimate if ours else None, y)
+    if ours:
+        draw_estimate(canvas, ours.estimate, y, row.token)
+        if ours.bounded:
+            draw_interval(canvas, ours.low, ours.high, y, row.token)
     lane = y + 11
     trials = row.cell.trials
-    draw_dots(canvas, [trial.goodput_ops_s for trial in trials if trial.is_valid], lane, row.token)
-    refused = [trial.goodput_ops_s for trial in trials if not trial.is_valid and trial.goodput_ops_s > 0]
+    draw_dots(canvas, [trial.value for trial in trials if trial.is_valid], lane, row.token)
+    refused = [trial.value for trial in trials if not trial.is_valid and trial.value > 0]
     draw_refused(canvas, refused, lane, row.token)
 
 
@@ -342,42 +353,40 @@ def _draw_missing(canvas: Canvas, row: _Row, baseline: float, left: float, right
     return last + (30 if row.cell.published else 18)
 
 
-def _table(facets: Sequence[str], panels: list[list[_Row]]) -> Table:
-    columns = ("goodput, transactions/s", "95 % CI", "n", "published", "trials", "refused", "notes")
+def _table(facets: Sequence[str], panels: list[list[_Row]], metric: Metric) -> Table:
+    columns = (metric.column, "95 % CI", "n", "published", "trials", "refused", "notes")
     head = ("condition",) if any(facets) else ()
     rows = [
-        ((facet,) if head else ()) + _table_row(row)
+        ((facet,) if head else ()) + _table_row(row, metric)
         for facet, panel in zip(facets, panels, strict=True)
         for row in panel
     ]
     return Table((*head, "system", "contestant", *columns), tuple(rows))
 
 
-def _table_row(row: _Row) -> tuple[str, ...]:
-    goodput = row.cell.goodput
-    bounds = f"[{goodput.low:,.0f}–{goodput.high:,.0f}]" if goodput and goodput.bounded else "–"
-    valid = [f"{trial.goodput_ops_s:,.0f}" for trial in row.cell.trials if trial.is_valid]
+def _table_row(row: _Row, metric: Metric) -> tuple[str, ...]:
+    ours = row.cell.value
+    bounds = f"[{metric.whole(ours.low)}–{metric.whole(ours.high)}]" if ours and ours.bounded else "–"
+    valid = [metric.whole(trial.value) for trial in row.cell.trials if trial.is_valid]
     refused = [
-        f"{trial.goodput_ops_s:,.0f} ({trial.refusal})" for trial in row.cell.trials if not trial.is_valid
+        f"{metric.whole(trial.value)} ({trial.refusal})" for trial in row.cell.trials if not trial.is_valid
     ]
     notes = [*row.cell.flags, *([f"no valid trial: {row.cell.missing}"] if row.cell.missing else [])]
     return (
         row.label,
         row.detail,
-        f"{goodput.estimate:,.0f}" if goodput else "–",
+        metric.whole(ours.estimate) if ours else "–",
         bounds,
-        str(goodput.n) if goodput else "0",
-        f"{row.cell.published:,.0f}" if row.cell.published else "–",
+        str(ours.n) if ours else "0",
+        metric.whole(row.cell.published) if row.cell.published else "–",
         " · ".join(valid) or "–",
         " · ".join(refused) or "–",
         " · ".join(notes) or "–",
     )
 
 
-def _describe(facets: Sequence[str], panels: list[list[_Row]], provenance: Provenance) -> str:
-    parts = [
-        "Dot plot, log scale, verified goodput in transactions per second with 95 % confidence intervals."
-    ]
+def _describe(facets: Sequence[str], panels: list[list[_Row]], provenance: Provenance, metric: Metric) -> str:
+    parts = [f"Dot plot, log scale, {metric.words} in {metric.spoken} with 95 % confidence intervals."]
     for facet, panel in zip(facets, panels, strict=True):
         clauses = [_clause(row) for row in panel]
         parts.append(f"{facet}: {'; '.join(clauses)}." if facet else f"{'; '.join(clauses)}.")
@@ -386,7 +395,7 @@ def _describe(facets: Sequence[str], panels: list[list[_Row]], provenance: Prove
 
 def _clause(row: _Row) -> str:
     name = f"{row.label}, {row.detail}"
-    if row.cell.goodput is None:
+    if row.cell.value is None:
         return f"{name}: no valid trial: {row.cell.missing}"
     published = f", published {format_count(row.cell.published)}" if row.cell.published else ""
     flags = f", {', '.join(row.cell.flags)}" if row.cell.flags else ""

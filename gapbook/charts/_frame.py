@@ -18,8 +18,8 @@ __all__ = [
     "draw_footer",
     "draw_header",
     "draw_ratio_axis",
-    "goodput_ticks",
     "sizes_of",
+    "value_ticks",
 ]
 
 
@@ -94,7 +94,7 @@ def _draw_key(canvas: Canvas, key: Sequence[KeyItem]) -> None:
         x += needed + 14
 
 
-def goodput_ticks(canvas: Canvas) -> list[tuple[float, str]]:
+def value_ticks(canvas: Canvas) -> list[tuple[float, str]]:
     """Round values of the canvas's x scale with their labels: ``10k``."""
     return [(tick, short_count(tick)) for tick in _round_values(canvas)]
 

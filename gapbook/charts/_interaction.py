@@ -19,11 +19,11 @@ from gapbook.charts._marks import (
 from gapbook.charts._scale import LogScale, log_domain
 from gapbook.charts._text import measure, wrap
 from gapbook.method.interval import Interval, format_factor
+from gapbook.record.metric import GOODPUT, Metric
 
 __all__ = ["FactorStates", "interaction"]
 
 _ROW = 46.0
-_AXIS = "multiplier of goodput (log scale)"
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,12 @@ class FactorStates:
 
 
 def interaction(
-    factors: Sequence[FactorStates], *, provenance: Provenance, title: str, subtitle: str
+    factors: Sequence[FactorStates],
+    *,
+    provenance: Provenance,
+    title: str,
+    subtitle: str,
+    metric: Metric = GOODPUT,
 ) -> Figure:
     """One row a factor: a dot for each state, the disc and its interval the share over all orders."""
     if not factors:
@@ -63,7 +68,7 @@ def interaction(
         top = canvas.y
         for factor in factors:
             _draw_row(canvas, factor, label_width)
-        draw_ratio_axis(canvas, top, _AXIS)
+        draw_ratio_axis(canvas, top, f"multiplier of {metric.label} (log scale)")
         draw_footer(canvas, provenance)
 
     return build("interaction", title, _description(title, factors), _table(factors), draw)

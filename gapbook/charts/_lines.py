@@ -1,4 +1,4 @@
-"""Lines: goodput over something that is turned (contention, distance, depth), one line a way."""
+"""Lines: a metric over something that is turned (contention, distance, depth), one line a way."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from gapbook.charts._scale import LogScale, log_domain, log_ticks, short_count
 from gapbook.charts._text import measure
 from gapbook.charts._tokens import system_token
 from gapbook.method.interval import Interval
+from gapbook.record.metric import GOODPUT, Metric
 
 __all__ = ["Line", "LinePoint", "lines"]
 
 _HEIGHT = 270.0
-_Y_TITLE = "verified goodput, transfers/s (log scale)"
 _LEFT = 44.0
 _LABEL_STEP = 15.0
 _DASHES: tuple[tuple[float, ...], ...] = ((), (7, 4), (2, 3), (10, 3, 2, 3), (5, 2), (1, 2))
@@ -26,10 +26,10 @@ _DASHES: tuple[tuple[float, ...], ...] = ((), (7, 4), (2, 3), (10, 3, 2, 3), (5,
 
 @dataclass(frozen=True)
 class LinePoint:
-    """Goodput at one place: estimate with interval, and its trials."""
+    """A metric at one place: estimate with interval, and its trials."""
 
     x: float
-    goodput: Interval
+    value: Interval
     trials: tuple[float, ...] = ()
 
 
@@ -59,10 +59,12 @@ def lines(
     provenance: Provenance,
     title: str,
     subtitle: str,
+    metric: Metric = GOODPUT,
+    y_label: str = "",
 ) -> Figure:
-    """Lines through estimates with their intervals, over a logarithmic goodput.
+    """Lines through estimates with their intervals, over a logarithmic scale.
 
-    ``x_ticks`` are the measured places. Raises ValueError when there is no point to draw.
+    ``x_ticks`` are the measured places; ``y_label`` is that of the metric unless it is given. Raises ValueError when there is no point to draw.
     """
     drawn = [line for line in series if line.points]
     if not drawn:
@@ -74,7 +76,7 @@ def lines(
         draw_header(canvas, title, subtitle, [*_names(styled), *key] if canvas.is_phone else key)
         size = sizes_of(canvas).label
         labels_width = 0.0 if canvas.is_phone else 14 + max(measure(s.line.label, size) for s in styled)
-        canvas.text(0, canvas.y + 4, _Y_TITLE, size=sizes_of(canvas).tick, token="muted")
+        canvas.text(0, canvas.y + 4, y_label or metric.axis, size=sizes_of(canvas).tick, token="muted")
         top, bottom = canvas.y + 16, canvas.y + 12 + _HEIGHT
         place = _across(x_ticks, _LEFT + 8, canvas.width - labels_width - 10, log=x_log)
         scale = LogScale(*log_domain(_values(drawn)), bottom, top)
@@ -86,7 +88,9 @@ def lines(
         canvas.y = bottom + 38
         draw_footer(canvas, provenance)
 
-    return build("lines", title, _description(title, drawn, x_label), _table(drawn, x_label), draw)
+    return build(
+        "lines", title, _description(title, drawn, x_label, metric), _table(drawn, x_label, metric), draw
+    )
 
 
 def _styled(drawn: Sequence[Line]) -> list[_Styled]:
@@ -130,8 +134,8 @@ def _values(drawn: Sequence[Line]) -> list[float]:
     values = []
     for line in drawn:
         for point in line.points:
-            values += [point.goodput.estimate, *point.trials]
-            values += [point.goodput.low, point.goodput.high] if point.goodput.bounded else []
+            values += [point.value.estimate, *point.trials]
+            values += [point.value.low, point.value.high] if point.value.bounded else []
     return values
 
 
@@ -169,7 +173,7 @@ def _draw_frame(
 def _draw_line(canvas: Canvas, entry: _Styled, scale: LogScale, place: Callable[[float], float]) -> None:
     points = sorted(entry.line.points, key=lambda point: point.x)
     canvas.path(
-        [(place(p.x), scale(p.goodput.estimate)) for p in points],
+        [(place(p.x), scale(p.value.estimate)) for p in points],
         token=entry.token,
         plane=Plane.BAR,
         width=1.4 if entry.line.is_ceiling else 2.2,
@@ -179,9 +183,9 @@ def _draw_line(canvas: Canvas, entry: _Styled, scale: LogScale, place: Callable[
         return
     for point in points:
         x = place(point.x)
-        canvas.point(x, scale(point.goodput.estimate), token=entry.token, size=34)
-        if point.goodput.bounded:
-            low, high = scale(point.goodput.low), scale(point.goodput.high)
+        canvas.point(x, scale(point.value.estimate), token=entry.token, size=34)
+        if point.value.bounded:
+            low, high = scale(point.value.low), scale(point.value.high)
             canvas.line((x, low), (x, high), token=entry.token, plane=Plane.MARK, width=1.8)
             for end in (low, high):
                 canvas.line((x - 4, end), (x + 4, end), token=entry.token, plane=Plane.MARK, width=1.8)
@@ -197,7 +201,7 @@ def _draw_labels(
     """Names at the ends of their lines, moved apart where they would touch."""
     size = sizes_of(canvas).label
     wanted = sorted(
-        ((scale(max(s.line.points, key=lambda p: p.x).goodput.estimate) + 4, s) for s in styled),
+        ((scale(max(s.line.points, key=lambda p: p.x).value.estimate) + 4, s) for s in styled),
         key=lambda pair: pair[0],
     )
     placed: list[float] = []
@@ -213,26 +217,26 @@ def _draw_labels(
         canvas.text(x, y, entry.line.label, size=size, token=entry.token)
 
 
-def _table(drawn: Sequence[Line], x_label: str) -> Table:
+def _table(drawn: Sequence[Line], x_label: str, metric: Metric) -> Table:
     rows = tuple(
         (
             line.label,
             f"{point.x:g}",
-            point.goodput.as_count(),
-            "computed" if line.is_ceiling else str(point.goodput.n),
+            point.value.as_count(),
+            "computed" if line.is_ceiling else str(point.value.n),
         )
         for line in drawn
         for point in sorted(line.points, key=lambda p: p.x)
     )
-    return Table(("way", x_label, "goodput/s", "n"), rows)
+    return Table(("way", x_label, f"{metric.label}{metric.unit}", "n"), rows)
 
 
-def _description(title: str, drawn: Sequence[Line], x_label: str) -> str:
+def _description(title: str, drawn: Sequence[Line], x_label: str, metric: Metric) -> str:
     clauses = []
     for line in drawn:
         points = sorted(line.points, key=lambda point: point.x)
         first, last = points[0], points[-1]
         clauses.append(
-            f"{line.label} {first.goodput.as_count()} at {first.x:g}, {last.goodput.as_count()} at {last.x:g}"
+            f"{line.label} {first.value.as_count()} at {first.x:g}, {last.value.as_count()} at {last.x:g}"
         )
-    return f"Lines over {x_label}, goodput on a log scale. {title}. {'; '.join(clauses)}."
+    return f"Lines over {x_label}, {metric.label} on a log scale. {title}. {'; '.join(clauses)}."

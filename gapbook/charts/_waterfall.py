@@ -16,8 +16,8 @@ from gapbook.charts._frame import (
     draw_axis,
     draw_footer,
     draw_header,
-    goodput_ticks,
     sizes_of,
+    value_ticks,
 )
 from gapbook.charts._marks import (
     draw_dots,
@@ -33,23 +33,23 @@ from gapbook.charts._scale import LogScale, log_domain
 from gapbook.charts._text import measure, wrap
 from gapbook.charts._tokens import FAMILIES, system_token
 from gapbook.method.interval import Interval, format_count, format_factor
+from gapbook.record.metric import GOODPUT, Metric
 
 __all__ = ["Closing", "Endpoint", "Step", "close", "waterfall"]
 
 Family = Literal["stack", "wire", "promise", "workload", "residual"]
 
-_AXIS = "verified goodput, transactions/s (log scale)"
 _MOST_DIGITS = 6
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where the gap starts or ends: a contestant, its goodput, and its goodput in each block."""
+    """Where the gap starts or ends: a contestant, the value of its metric, and that of each block."""
 
     system: str
     label: str
     detail: str
-    goodput: Interval
+    value: Interval
     blocks: tuple[float, ...] = ()
 
 
@@ -73,12 +73,16 @@ class Step:
 
 @dataclass(frozen=True)
 class Closing:
-    """The printed digits of a gap: the factors multiply to the total, and so does the quotient."""
+    """The printed digits of a gap: the factors multiply to the total, and so does the quotient.
+
+    ``unit`` stands right behind both ends where they are printed alone.
+    """
 
     factors: tuple[str, ...]
     total: str
     end: str
     start: str
+    unit: str = ""
 
     @property
     def line(self) -> str:
@@ -109,8 +113,8 @@ class _Bar:
         return f"[{factor.low:.{decimals}f}–{factor.high:.{decimals}f}]"
 
 
-def close(start: float, factors: Sequence[float], end: float) -> Closing:
-    """Print factors and goodputs with as few digits, three or more, as still multiply to the printed total.
+def close(start: float, factors: Sequence[float], end: float, unit: str = "") -> Closing:
+    """Print factors and values with as few digits, three or more, as still multiply to the printed total.
 
     Raises ValueError when no printing closes: the factors are then not those of this gap.
     """
@@ -128,7 +132,7 @@ def close(start: float, factors: Sequence[float], end: float) -> Closing:
         end_text, start_text = _count_text(end, digits), _count_text(start, digits)
         if _rounds_to(_value(end_text) / _value(start_text), total):
             break
-    return Closing(printed, total, end_text, start_text)
+    return Closing(printed, total, end_text, start_text, unit)
 
 
 def _factor_text(factor: float, digits: int) -> str:
@@ -161,21 +165,22 @@ def waterfall(
     title: str,
     subtitle: str,
     total: Interval | None = None,
+    metric: Metric = GOODPUT,
 ) -> Figure:
-    """From ``start`` to ``end`` in steps that multiply; a step below ×1 goes left.
+    """From ``start`` to ``end`` of a metric in steps that multiply; a step below ×1 goes left.
 
     ``total`` is the gap with its interval, for the text alternative and the table. Raises ValueError unless
     the printed factors multiply to the printed total.
     """
-    if total and not math.isclose(
-        total.estimate, end.goodput.estimate / start.goodput.estimate, rel_tol=1e-6
-    ):
+    if total and not math.isclose(total.estimate, end.value.estimate / start.value.estimate, rel_tol=1e-6):
         raise ValueError(
-            f"the total ×{total.estimate:.6g} is not {end.goodput.estimate:.6g} ÷ {start.goodput.estimate:.6g}"
+            f"the total ×{total.estimate:.6g} is not {end.value.estimate:.6g} ÷ {start.value.estimate:.6g}"
         )
-    closing = close(start.goodput.estimate, [step.factor.estimate for step in steps], end.goodput.estimate)
+    closing = close(
+        start.value.estimate, [step.factor.estimate for step in steps], end.value.estimate, metric.unit
+    )
     levels = accumulate((step.factor.estimate for step in steps), lambda level, factor: level * factor)
-    before = [start.goodput.estimate, *(start.goodput.estimate * level for level in levels)]
+    before = [start.value.estimate, *(start.value.estimate * level for level in levels)]
     bars = [
         _Bar(step, level, printed)
         for step, level, printed in zip(steps, before, closing.factors, strict=False)
@@ -187,22 +192,21 @@ def waterfall(
         canvas.x_scale = LogScale(low, high, *_plot(canvas, start, bars, end, closing))
         top = canvas.y
         (_draw_phone_rows if canvas.is_phone else _draw_wide_rows)(canvas, start, bars, end, closing)
-        draw_axis(canvas, top, goodput_ticks(canvas), _AXIS)
+        draw_axis(canvas, top, value_ticks(canvas), metric.axis)
         _draw_closing(canvas, closing)
         draw_footer(canvas, provenance)
 
-    description = _describe(start, bars, end, total or _unbounded(closing, start), provenance)
-    return build(
-        "waterfall", title, description, _table(start, bars, end, total or _unbounded(closing, start)), draw
-    )
+    whole = total or _unbounded(closing, start)
+    description = _describe(start, bars, end, whole, provenance, metric)
+    return build("waterfall", title, description, _table(start, bars, end, whole, metric), draw)
 
 
 def _unbounded(closing: Closing, start: Endpoint) -> Interval:
-    return Interval(float(closing.total), math.nan, math.nan, start.goodput.n)
+    return Interval(float(closing.total), math.nan, math.nan, start.value.n)
 
 
 def _all_values(start: Endpoint, bars: Sequence[_Bar], end: Endpoint) -> list[float]:
-    values = [start.goodput.estimate, *start.blocks, end.goodput.estimate, *end.blocks]
+    values = [start.value.estimate, *start.blocks, end.value.estimate, *end.blocks]
     for bar in bars:
         factors = [bar.step.factor.estimate, *bar.step.blocks, *(bar.step.order_range or ())]
         if bar.step.factor.bounded:
@@ -245,7 +249,9 @@ def _columns(
     right = canvas.width - 8.0
     factors = max((measure(f"×{bar.printed}", sizes.label, bold=True) for bar in bars), default=0.0)
     bounds = max((measure(bar.bounds, sizes.tick) for bar in bars), default=0.0)
-    ends = max(measure(f"{text}/s", sizes.label, bold=True) for text in (closing.start, closing.end))
+    ends = max(
+        measure(f"{text}{closing.unit}", sizes.label, bold=True) for text in (closing.start, closing.end)
+    )
     details = [start.detail, end.detail, *(bar.step.detail for bar in bars)]
     label_width = min(max([140.0, *(measure(detail, sizes.footer) for detail in details)]), 190.0)
     share = right - max(factors + 12 + bounds, ends)
@@ -266,7 +272,7 @@ def _draw_wide_rows(
 ) -> None:
     sizes = sizes_of(canvas)
     columns = _columns(canvas, start, bars, end, closing)
-    link = _draw_wide_end(canvas, start, closing.start, columns, None)
+    link = _draw_wide_end(canvas, start, f"{closing.start}{closing.unit}", columns, None)
     for bar in bars:
         top = canvas.y
         for index, line in enumerate(wrap(bar.step.name, sizes.label, columns.label_width, bold=True)):
@@ -280,7 +286,7 @@ def _draw_wide_rows(
         _draw_bar(canvas, bar, top + 15, link)
         link = top + 15
         canvas.y = max(canvas.y, top + 31) + 4
-    _draw_wide_end(canvas, end, closing.end, columns, link)
+    _draw_wide_end(canvas, end, f"{closing.end}{closing.unit}", columns, link)
 
 
 def _draw_wide_end(
@@ -294,7 +300,7 @@ def _draw_wide_end(
     for line in wrap(endpoint.detail, sizes.footer, columns.label_width):
         canvas.y += 13
         canvas.text(8, canvas.y, line, size=sizes.footer, token="muted")
-    canvas.text(columns.share, top + 21, f"{printed}/s", size=sizes.label, token=token, bold=True)
+    canvas.text(columns.share, top + 21, printed, size=sizes.label, token=token, bold=True)
     canvas.y = max(canvas.y, top + 27) + 6
     _draw_end_marks(canvas, endpoint, top, top + 12, link)
     return top + 12
@@ -303,11 +309,11 @@ def _draw_wide_end(
 def _draw_end_marks(canvas: Canvas, endpoint: Endpoint, top: float, y: float, link: float | None) -> None:
     """The row's panel down to the cursor, the disc and its trials."""
     token = system_token(endpoint.system)
-    goodput = endpoint.goodput.estimate
+    value = endpoint.value.estimate
     canvas.rect((0, top, canvas.width, canvas.y), token="panel", plane=Plane.PANEL)
     if link is not None:
-        canvas.line((goodput, link), (goodput, y), token="rule", plane=Plane.LINK, space="x")
-    draw_estimate(canvas, goodput, y, token, size=70)
+        canvas.line((value, link), (value, y), token="rule", plane=Plane.LINK, space="x")
+    draw_estimate(canvas, value, y, token, size=70)
     draw_dots(canvas, endpoint.blocks, y + 11, token)
 
 
@@ -316,7 +322,7 @@ def _draw_phone_rows(
 ) -> None:
     sizes = sizes_of(canvas)
     columns = _columns(canvas, start, bars, end, closing)
-    link = _draw_phone_end(canvas, start, closing.start, columns, None)
+    link = _draw_phone_end(canvas, start, f"{closing.start}{closing.unit}", columns, None)
     for bar in bars:
         canvas.y += 2
         top = canvas.y
@@ -329,7 +335,7 @@ def _draw_phone_rows(
         _draw_bar(canvas, bar, y, link)
         link = y
         canvas.y = y + 16
-    _draw_phone_end(canvas, end, closing.end, columns, link)
+    _draw_phone_end(canvas, end, f"{closing.end}{closing.unit}", columns, link)
 
 
 def _draw_phone_end(
@@ -338,9 +344,15 @@ def _draw_phone_end(
     sizes = sizes_of(canvas)
     token = system_token(endpoint.system)
     top = canvas.y
-    text = f"{printed}/s"
     canvas.text(
-        columns.right, top + 14, text, size=sizes.label, token=token, bold=True, align="right", halo="panel"
+        columns.right,
+        top + 14,
+        printed,
+        size=sizes.label,
+        token=token,
+        bold=True,
+        align="right",
+        halo="panel",
     )
     canvas.y = top + 1
     for line in wrap(endpoint.label, sizes.label, columns.share - 16, bold=True):
@@ -383,8 +395,8 @@ def _draw_closing(canvas: Canvas, closing: Closing) -> None:
     canvas.y += 2
 
 
-def _table(start: Endpoint, bars: Sequence[_Bar], end: Endpoint, total: Interval) -> Table:
-    rows = [_end_row(start)]
+def _table(start: Endpoint, bars: Sequence[_Bar], end: Endpoint, total: Interval, metric: Metric) -> Table:
+    rows = [_end_row(start, metric)]
     for bar in bars:
         low_high = bar.step.order_range
         span = f"×{low_high[0]:.2f}–{low_high[1]:.2f}" if low_high else "–"
@@ -393,7 +405,7 @@ def _table(start: Endpoint, bars: Sequence[_Bar], end: Endpoint, total: Interval
         rows.append(
             (bar.step.name, bar.step.detail, f"×{bar.printed}", bounds, str(bar.step.factor.n), span, blocks)
         )
-    rows.append(_end_row(end))
+    rows.append(_end_row(end, metric))
     factor, _, bounds = total.as_factor().partition(" ")
     rows.append(("whole gap", f"{start.label} to {end.label}", factor, bounds or "–", str(total.n), "–", "–"))
     return Table(
@@ -401,29 +413,34 @@ def _table(start: Endpoint, bars: Sequence[_Bar], end: Endpoint, total: Interval
     )
 
 
-def _end_row(endpoint: Endpoint) -> tuple[str, ...]:
-    goodput = endpoint.goodput
-    bounds = f"[{goodput.low:,.0f}–{goodput.high:,.0f}]" if goodput.bounded else "–"
-    blocks = " · ".join(f"{block:,.0f}" for block in endpoint.blocks) or "–"
+def _end_row(endpoint: Endpoint, metric: Metric) -> tuple[str, ...]:
+    value = endpoint.value
+    bounds = f"[{metric.whole(value.low)}–{metric.whole(value.high)}]" if value.bounded else "–"
+    blocks = " · ".join(map(metric.whole, endpoint.blocks)) or "–"
     return (
         endpoint.label,
         endpoint.detail,
-        f"{goodput.estimate:,.0f}/s",
+        f"{metric.whole(value.estimate)}{metric.unit}",
         bounds,
-        str(goodput.n),
+        str(value.n),
         "–",
         blocks,
     )
 
 
 def _describe(
-    start: Endpoint, bars: Sequence[_Bar], end: Endpoint, total: Interval, provenance: Provenance
+    start: Endpoint,
+    bars: Sequence[_Bar],
+    end: Endpoint,
+    total: Interval,
+    provenance: Provenance,
+    metric: Metric,
 ) -> str:
     clauses = "; ".join(f"{bar.step.name} ×{bar.printed} ({bar.bounds.strip('[]')})" for bar in bars)
     factor, _, bounds = total.as_factor().partition(" ")
     spread = f" ({bounds.strip('[]')})" if bounds else ""
     return (
-        f"Waterfall, log scale. {start.label} {format_count(start.goodput.estimate)}/s to {end.label} "
-        f"{format_count(end.goodput.estimate)}/s, {factor}{spread}, n = {total.n} blocks. {clauses}. "
+        f"Waterfall, log scale. {start.label} {format_count(start.value.estimate)}{metric.unit} to {end.label} "
+        f"{format_count(end.value.estimate)}{metric.unit}, {factor}{spread}, n = {total.n} blocks. {clauses}. "
         f"Shares multiply to the gap. {provenance.method}"
     )

@@ -12,6 +12,7 @@ from gapbook.errors import ParameterError
 from gapbook.method.estimate import geometric_interval
 from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval
+from gapbook.record.metric import GOODPUT, Metric, metric_named
 
 __all__ = ["SHARES", "as_printed", "quantity", "quantity_name"]
 
@@ -54,7 +55,7 @@ def quantity(test: Mapping[str, Any], found: Findings) -> Interval | str:
     for cell in needed:
         if cell.contestant not in names:
             return f"Run {found.run.run_id} has no contestant {cell.contestant}"
-        values[cell] = found.values(cell.contestant, cell.treatment)
+        values[cell] = found.values(cell.contestant, cell.treatment, _metric(test).name)
         if not values[cell]:
             why = "has no valid trial" if cell.treatment in found.treatments else "was not run"
             return f"{cell} {why} in run {found.run.run_id}"
@@ -63,7 +64,7 @@ def quantity(test: Mapping[str, Any], found: Findings) -> Interval | str:
         return f"Run {found.run.run_id} has no block in which {' and '.join(map(str, needed))} are all valid"
     ratios = [_product(groups["over"], values, b) / _product(groups["under"], values, b) for b in blocks]
     match test["quantity"]:
-        case "goodput" | "ratio":
+        case "goodput" | "value" | "ratio":
             return geometric_interval(ratios)
         case "ceiling-frac":
             return _ceiling_frac(needed[0], found)
@@ -74,7 +75,7 @@ def quantity(test: Mapping[str, Any], found: Findings) -> Interval | str:
             ]
             return _log_share(ratios, wholes)
     raise ParameterError(
-        f"quantity {test['quantity']!r}: unknown; allowed: ratio, goodput, log-share, ceiling-frac"
+        f"quantity {test['quantity']!r}: unknown; allowed: ratio, goodput, value, log-share, ceiling-frac"
     )
 
 
@@ -116,10 +117,22 @@ def quantity_name(test: Mapping[str, Any]) -> str:
     if len(treatments) > 1:
         return " ÷ ".join(" × ".join(map(str, cells)) for cells in (over, under) if cells)
     names = " ÷ ".join(" × ".join(cell.contestant for cell in cells) for cells in (over, under) if cells)
-    return f"{names}, {_TREATMENT_LABEL} = {treatments.pop():g}"
+    metric = _metric(test)
+    of = "" if metric is GOODPUT else f"{metric.label}, "
+    return f"{of}{names}, {_TREATMENT_LABEL} = {treatments.pop():g}"
+
+
+def _metric(test: Mapping[str, Any]) -> Metric:
+    """What a test compares: goodput unless it names another metric; raises ParameterError for one without ratios."""
+    metric = metric_named(test.get("metric", GOODPUT.name))
+    if not metric.log:
+        raise ParameterError(f"verdict: metric {metric.name} can be 0 and has no ratio")
+    return metric
 
 
 def as_printed(test: Mapping[str, Any], ours: Interval) -> str:
+    if test["quantity"] in {"goodput", "value"}:
+        return f"{ours.as_count()}{_metric(test).unit}"
     if test["quantity"] not in SHARES:
         return ours.as_factor()
     low, middle, high = (f"{100 * value:.2g}" for value in (ours.low, ours.estimate, ours.high))

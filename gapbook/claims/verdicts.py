@@ -182,7 +182,7 @@ def _measure(claim: Claim, test: Mapping[str, Any], measured: Measured) -> Evide
         return Evidence(name, ours, "missing", expected, test["chapter"], run.run_id, 0, versions)
     return Evidence(
         name,
-        ours.as_count() + "/s" if test["quantity"] == "goodput" else as_printed(test, ours),
+        as_printed(test, ours),
         _OUTCOMES[ours.against(low, high)],
         expected,
         test["chapter"],

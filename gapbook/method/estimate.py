@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy import special, stats
 
 from gapbook.method.interval import Interval
+from gapbook.record.metric import GOODPUT, Metric
 
 __all__ = [
     "CONFIDENCE",
@@ -26,6 +27,8 @@ __all__ = [
     "cell_values",
     "chance_within",
     "geometric_interval",
+    "mean_interval",
+    "metric_interval",
     "paired_ratios",
     "ratio_interval",
     "values_by_contestant",
@@ -35,6 +38,7 @@ CONFIDENCE = 0.95
 BOOTSTRAP_SEED = 20_260_224
 _BOOTSTRAP_RESAMPLES = 1999
 _TOLERANCE = 1e-9
+_VALUE = "value of the metric"
 Floats = NDArray[np.float64]
 
 
@@ -51,6 +55,23 @@ def geometric_interval(values: Sequence[float]) -> Interval:
         return Interval(math.exp(mean), math.nan, math.nan, 1)
     half = float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1) * logs.std(ddof=1) / math.sqrt(n))
     return Interval(math.exp(mean), math.exp(mean - half), math.exp(mean + half), n)
+
+
+def mean_interval(values: Sequence[float]) -> Interval:
+    """Arithmetic mean of values, one a block, with its 95 % t interval; raises ValueError on an empty sequence."""
+    if not values:
+        raise ValueError("a mean needs at least one value")
+    found, n = np.asarray(values, dtype=np.float64), len(values)
+    mean = float(found.mean())
+    if n == 1:
+        return Interval(mean, math.nan, math.nan, 1)
+    half = float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1) * found.std(ddof=1) / math.sqrt(n))
+    return Interval(mean, mean - half, mean + half, n)
+
+
+def metric_interval(values: Sequence[float], metric: Metric) -> Interval:
+    """The mean of a metric over blocks, on the scale on which it is compared."""
+    return geometric_interval(values) if metric.log else mean_interval(values)
 
 
 def chance_within(interval: Interval, band_frac: float) -> float:
@@ -246,23 +267,31 @@ def _contrast(
     )
 
 
-def cell_values(trials: pl.DataFrame, contestant: str, treatment: float) -> dict[int, float]:
-    """Goodput by block of one cell's valid trials."""
-    return values_by_contestant(trials, treatment).get(contestant, {})
+def cell_values(
+    trials: pl.DataFrame, contestant: str, treatment: float, metric: Metric = GOODPUT
+) -> dict[int, float]:
+    """A metric by block of one cell's valid trials."""
+    return values_by_contestant(trials, treatment, metric).get(contestant, {})
 
 
-def values_by_contestant(trials: pl.DataFrame, treatment: float) -> dict[str, dict[int, float]]:
-    """Goodput by block of the valid trials at one value of the treatment, of every contestant that has any.
+def values_by_contestant(
+    trials: pl.DataFrame, treatment: float, metric: Metric = GOODPUT
+) -> dict[str, dict[int, float]]:
+    """A metric by block of the valid trials at one value of the treatment, of every contestant that has any.
 
-    A block with several trials of one cell counts as their geometric mean.
+    A block with several trials of one cell counts as their mean, the geometric one where the metric is on a
+    log scale. A trial that does not tell the metric is left out.
     """
     kept = trials.filter((pl.col("treatment") == treatment) & pl.col("valid"))
-    # Relative to the first trial, so that a single one is its own mean to the last digit.
-    first = pl.col("goodput_per_s").first()
-    means = kept.group_by("contestant", "block", maintain_order=True).agg(
-        first * (pl.col("goodput_per_s") / first).log().mean().exp()
+    told = kept.with_columns(metric.value.alias(_VALUE)).filter(
+        pl.col(_VALUE) > 0 if metric.log else pl.col(_VALUE).is_not_null()
     )
+    # Relative to the first trial, so that a single one is its own mean to the last digit.
+    first = pl.col(_VALUE).first()
+    mean = first * (pl.col(_VALUE) / first).log().mean().exp() if metric.log else pl.col(_VALUE).mean()
     found: dict[str, dict[int, float]] = {}
-    for contestant, block, goodput in means.iter_rows():
-        found.setdefault(contestant, {})[block] = goodput
+    for contestant, block, value in (
+        told.group_by("contestant", "block", maintain_order=True).agg(mean).iter_rows()
+    ):
+        found.setdefault(contestant, {})[block] = value
     return found

@@ -3,7 +3,7 @@
 The cells of a comparison are points in a lattice of levels. A factor moves one coordinate from its
 level at the start to its level at the end; an ordering of the factors is a path through the lattice.
 Only cells that can be run exist, so only paths whose every cell was measured count: the Shapley
-value of log goodput as the mean over maximal chains, as on convex geometries (Bilbao and Edelman, doi
+value of the log of a metric as the mean over maximal chains, as on convex geometries (Bilbao and Edelman, doi
 10.1016/S0166-218X(99)00218-8). What can be run need not be one: its axioms are not claimed.
 
 Orderings are counted, not listed: a share is the sum over the lattice's edges of the log step along
@@ -35,7 +35,7 @@ _Bits = NDArray[np.int64]
 class Factor:
     """What differs between start and end: ``before`` → ``after`` in one dimension of the cells.
 
-    ``dimension`` is a key of :meth:`gapbook.trial.contestant.Contestant.levels`; ``family`` groups factors by
+    ``dimension`` is a key of :attr:`gapbook.record.scenario.RecordedContestant.levels`; ``family`` groups factors by
     colour: ``stack``, ``wire``, ``promise``, ``workload`` or ``residual``.
     """
 
@@ -67,7 +67,7 @@ class Share:
 class Decomposition:
     """Shares that multiply to the gap, block by block and on the geometric means.
 
-    ``start`` and ``end`` are the goodput of the two ends, such that end ÷ start is the gap. Of
+    ``start`` and ``end`` are the metric at the two ends, such that end ÷ start is the gap. Of
     ``blocks`` blocks, ``blocks_incomplete`` lack one or more of the needed trials, ``trials_missing``
     in all.
     """
@@ -94,7 +94,7 @@ class Decomposition:
 def decompose(factors: Sequence[Factor], cells: Mapping[Cell, Mapping[int, float]]) -> Decomposition | None:
     """Shapley shares of ``factors`` for the gap from the cell of all ``before`` to that of all ``after``.
 
-    ``cells`` maps a tuple of levels (one a factor, in the order of ``factors``) to goodput by block of
+    ``cells`` maps a tuple of levels (one a factor, in the order of ``factors``) to a metric by block of
     its valid trials. A cell counts as measured from two blocks on; where that leaves no ordering, from
     one, and then without intervals. Returns None when no ordering is feasible, or when the cells have
     too few blocks in common. Raises ValueError above 16 factors, or when one changes nothing.

@@ -1,131 +1,27 @@
-"""What a run says: estimates, charts and sentences, all computed from its record.
-
-The only reader of a run's record on the way to the page, so that a live run and a published one
-cannot be treated differently.
-"""
+"""What a run says: labels, warm-up and factors, all computed from its record."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import polars as pl
 
-from gapbook.errors import ParameterError, RecordError, cut
-from gapbook.method.estimate import cell_values, geometric_interval, ratio_interval
+from gapbook.method.cells import Cells, Named
 from gapbook.method.factors import Decomposition, Factor, decompose
-from gapbook.method.interval import Interval
 from gapbook.method.labels import carried
 from gapbook.method.warmth import Warmth, as_one_family, warmth_of
 from gapbook.record.labels import CLIENT_BOUND, LIMIT_FRAC
-from gapbook.record.losses import ObservedLoss, observed_loss
-from gapbook.record.run import Run
+from gapbook.record.metric import GOODPUT
 from gapbook.record.scenario import RecordedContestant
-from gapbook.record.schema import one_line
 
-__all__ = ["Findings", "Named", "named_versions"]
-
-
-class Named(Protocol):
-    """Whatever has the name of a contestant: what a chapter states, or what a run recorded."""
-
-    @property
-    def name(self) -> str: ...
+__all__ = ["Findings", "named_versions"]
 
 
-class Findings:
-    """The findings of one run of one chapter.
-
-    ``stated`` are contestants that the chapter names and the run may not have, described as of today.
-    """
-
-    def __init__(self, run: Run, chapter: str, stated: Iterable[RecordedContestant] = ()) -> None:
-        if run.manifest["chapter"] != chapter:
-            raise RecordError(
-                f"run {run.run_id}: is of chapter {one_line(run.manifest['chapter'])}, not of {chapter}; "
-                "name another with source="
-            )
-        self.run = run
-        self.scenario = run.scenario
-        self._stated_contestants = {one.name: one for one in stated}
-
-    # --- cells --------------------------------------------------------------------------------
-    @property
-    def treatments(self) -> Sequence[float]:
-        """The values of the scenario's treatment, in their order."""
-        return self.scenario.treatment.values
-
-    def at(self, treatment: float) -> str:
-        """``α = 0.5``: a value of the treatment as it is printed."""
-        return self.scenario.treatment.at(treatment)
-
-    @property
-    def ends(self) -> list[float]:
-        """The first and the last value of the treatment; one, where there is one."""
-        return list(dict.fromkeys((self.treatments[0], self.treatments[-1])))
-
-    def contestant(self, named: Named) -> RecordedContestant:
-        """What the run recorded of a contestant, else what the chapter states of one that the run does not have.
-
-        Raises ParameterError for one that neither knows.
-        """
-        found = self.scenario.find(named.name) or self._stated_contestants.get(named.name)
-        if found is None:
-            raise ParameterError(f"contestant {cut(named.name)!r}: unknown to run {self.run.run_id}")
-        return found
-
-    def contestants(self, named: Iterable[Named]) -> list[RecordedContestant]:
-        return [self.contestant(one) for one in named]
-
-    @property
-    def blocks(self) -> int:
-        return int(self.run.manifest["blocks"])
-
-    @cached_property
-    def absent(self) -> dict[str, str]:
-        """Contestants that could not be measured on the run's machine, each with the reason."""
-        return dict(self.run.manifest.get("absent", {}))
-
-    def observed_loss(self, contestant: str) -> ObservedLoss:
-        """What kills of its server took of a contestant's acknowledged transfers, against its declared class."""
-        return observed_loss(self.run.manifest.get("kill_checks", []), contestant)
-
-    def trials_per_block(self, contestant: str) -> float:
-        """How many trials of each value of the treatment the plan has for a contestant, in the mean block."""
-        planned = [name for _, _, name, *_ in self.run.manifest["trials"]].count(contestant)
-        return planned / (self.blocks * len(self.treatments))
-
-    def values(self, contestant: str, treatment: float) -> dict[int, float]:
-        """Goodput of one cell by block, the geometric mean of its valid trials there; empty when the run
-        has no such cell."""
-        return cell_values(self.run.trials, contestant, treatment)
-
-    def goodput(self, contestant: str, treatment: float) -> Interval | None:
-        values = self.values(contestant, treatment)
-        return geometric_interval(list(values.values())) if values else None
-
-    def ratio(self, over: str, under: str, treatment: float) -> Interval | None:
-        """How many times the goodput of ``over`` is that of ``under``, paired by block."""
-        return ratio_interval(self.values(over, treatment), self.values(under, treatment))
-
-    def across_treatments(self, contestant: str, treatment: float, base: float) -> Interval | None:
-        """What a contestant does at one value of the treatment of what it does at another, paired by block."""
-        return ratio_interval(self.values(contestant, treatment), self.values(contestant, base))
-
-    def ratio_of_ratios(self, over: str, under: str, treatment: float, base: float) -> Interval | None:
-        """How many times the ratio at ``treatment`` is that at ``base``, two values of the treatment."""
-        cells = [self.values(name, value) for value in (treatment, base) for name in (over, under)]
-        blocks = sorted(set.intersection(*map(set, cells)))
-        if not blocks:
-            return None
-        top, top_under, low, low_under = cells
-        return geometric_interval([top[b] / top_under[b] / (low[b] / low_under[b]) for b in blocks])
-
-    def rows(self, contestant: str, treatment: float) -> list[dict[str, Any]]:
-        cell = (pl.col("contestant") == contestant) & (pl.col("treatment") == treatment)
-        return self.run.trials.filter(cell).to_dicts()
+class Findings(Cells):
+    """The findings of one run of one chapter."""
 
     def has_label(self, contestant: str, label: str, treatments: Sequence[float]) -> bool:
         """Whether the contestant carries a label at any of these treatments (:func:`gapbook.method.labels.carried`)."""
@@ -180,14 +76,20 @@ class Findings:
 
     # --- factors ------------------------------------------------------------------------------
     def decompose(
-        self, factors: Sequence[Factor], treatment: float, *, without: Collection[str] = ()
+        self,
+        factors: Sequence[Factor],
+        treatment: float,
+        *,
+        without: Collection[str] = (),
+        metric: str = GOODPUT.name,
     ) -> Decomposition | None:
-        """The gap from all ``before`` to all ``after``; None when a needed cell has no valid trial.
+        """The gap of a metric from all ``before`` to all ``after``; None when a needed cell has no valid trial.
 
         Several factors of one dimension are a chain: each starts where the one before ended, and a cell
         that is past one of them is past all before it. Every cell that was measured counts, whatever
         label it carries, save the contestants named in ``without``.
         """
+        self.require_ratios(metric)
         chains = _chains(factors)
         start = self.end(factors, "before")
         left_out = {
@@ -196,7 +98,7 @@ class Findings:
             if contestant.name in without
         }
         within: dict[tuple[str, ...], dict[int, float]] = {}
-        for cell, values in self.cells(list(chains), treatment, start).items():
+        for cell, values in self.cells(list(chains), treatment, start, metric).items():
             if cell in left_out:
                 continue
             places = {
@@ -232,9 +134,13 @@ class Findings:
         ]
 
     def cells(
-        self, dimensions: Sequence[str], treatment: float, like: Named | None
+        self,
+        dimensions: Sequence[str],
+        treatment: float,
+        like: Named | None,
+        metric: str = GOODPUT.name,
     ) -> dict[tuple[str, ...], dict[int, float]]:
-        """Goodput by block of every contestant that differs from ``like`` in these dimensions only.
+        """A metric by block of every contestant that differs from ``like`` in these dimensions only.
 
         Keys are the levels of ``dimensions``; empty when there is no contestant to be like.
         """
@@ -243,7 +149,7 @@ class Findings:
         levels = self.contestant(like).levels
         fixed = {key: level for key, level in levels.items() if key not in dimensions}
         return {
-            tuple(map(contestant.level, dimensions)): self.values(contestant.name, treatment)
+            tuple(map(contestant.level, dimensions)): self.values(contestant.name, treatment, metric)
             for contestant in self.scenario.contestants
             if fixed.items() <= contestant.levels.items()
         }

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "EXPONENT",
     "REDRAWS",
     "REDRAW_BOTH",
     "REDRAW_DESTINATION",
@@ -30,6 +31,8 @@ __all__ = [
 
 U32 = NDArray[np.uint32]
 REDRAW_BOTH, REDRAW_DESTINATION = "both", "destination"
+EXPONENT = "alpha"
+"""What the exponent of the draw is called where it is varied."""
 REDRAWS = (REDRAW_BOTH, REDRAW_DESTINATION)
 """What is drawn again when source and destination of a transfer are the same account."""
 

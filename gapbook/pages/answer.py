@@ -9,7 +9,8 @@ from typing import Any, TypeAlias
 from gapbook.claims import verdicts
 from gapbook.claims.claim import NOTE, claim
 from gapbook.markup import Html
-from gapbook.method.findings import Named, named_versions
+from gapbook.method.cells import Named
+from gapbook.method.findings import named_versions
 from gapbook.method.interval import Interval
 from gapbook.pages import page
 from gapbook.pages.gloss import gloss_of

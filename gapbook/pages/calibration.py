@@ -7,9 +7,9 @@ import statistics
 from collections.abc import Sequence
 
 from gapbook.markup import Html, values_table
+from gapbook.method.cells import Named
 from gapbook.method.coverage import Coverage
 from gapbook.method.factors import Factor, decompose
-from gapbook.method.findings import Named
 from gapbook.method.interval import Interval, format_count, format_factor
 from gapbook.model.plant import Knobs, counted_bounds_per_s, true_goodput_per_s
 from gapbook.pages import page

@@ -15,6 +15,7 @@ from gapbook.method.holm import holm
 from gapbook.method.interval import Interval, format_factor
 from gapbook.pages import page
 from gapbook.pages.answer import AnswerResults
+from gapbook.record.metric import GOODPUT
 
 __all__ = ["FactorResults", "order_range_words"]
 
@@ -59,12 +60,12 @@ class FactorResults(AnswerResults):
         ends = [one for one in (end, start) if one is not None]
         return self.read_with(Html(text), [ends], cited)
 
-    def factors_table(self, factors: Sequence[Factor]) -> Html:
+    def factors_table(self, factors: Sequence[Factor], metric: str = GOODPUT.name) -> Html:
         """Each factor's share at each value of the treatment, the gap they multiply to, and the range over orders."""
         columns = ["factor", "from → to"]
         for treatment in self.treatments:
             columns += [self.at(treatment), "range over orders"]
-        found = {treatment: self.decompose(factors, treatment) for treatment in self.treatments}
+        found = {value: self.decompose(factors, value, metric=metric) for value in self.treatments}
         rows: list[list[str | Html]] = []
         for index, factor in enumerate(factors):
             row: list[str | Html] = [factor.name, f"{factor.before} → {factor.after}"]
@@ -79,9 +80,11 @@ class FactorResults(AnswerResults):
             ]
         return values_table(columns, [*rows, whole])
 
-    def interaction_chart(self, factors: Sequence[Factor], treatment: float) -> charts.Figure:
-        """Each factor in every state of the others in which both its levels were measured."""
-        parts = self.decompose(factors, treatment)
+    def interaction_chart(
+        self, factors: Sequence[Factor], treatment: float, metric: str = GOODPUT.name
+    ) -> charts.Figure:
+        """What each factor does to a metric in every state of the others in which both its levels were measured."""
+        parts = self.decompose(factors, treatment, metric=metric)
         if parts is None:
             return charts.missing(
                 f"Interactions at {self.at(treatment)}",
@@ -90,7 +93,7 @@ class FactorResults(AnswerResults):
             )
         rows = []
         for share in parts.shares:
-            effect = self._effect(factors, share.factor, treatment)
+            effect = self._effect(factors, share.factor, treatment, metric)
             rows.append(
                 charts.FactorStates(
                     share.factor.name,
@@ -111,6 +114,7 @@ class FactorResults(AnswerResults):
             provenance=self.provenance,
             title=title,
             subtitle="One dot for each state of the other factors in which both levels were run.",
+            metric=self.metric(metric),
         )
 
     def effects_table(self, factors: Sequence[Factor]) -> Html:
@@ -186,19 +190,16 @@ class FactorResults(AnswerResults):
         return f"{statistics.median(used):.2f}" if used else "not readable"
 
     def _lattice(
-        self, factors: Sequence[Factor], treatment: float
+        self, factors: Sequence[Factor], treatment: float, metric: str = GOODPUT.name
     ) -> dict[tuple[str, ...], dict[int, float]]:
-        cells = self.cells(_dimensions(factors), treatment, self.end(factors, "before"))
+        cells = self.cells(_dimensions(factors), treatment, self.end(factors, "before"), metric)
         return {cell: values for cell, values in cells.items() if values}
 
-    def _effect(self, factors: Sequence[Factor], factor: Factor, treatment: float) -> Effect:
-        return effect_of(
-            self._lattice(factors, treatment),
-            _dimensions(factors),
-            factor.dimension,
-            factor.before,
-            factor.after,
-        )
+    def _effect(
+        self, factors: Sequence[Factor], factor: Factor, treatment: float, metric: str = GOODPUT.name
+    ) -> Effect:
+        lattice = self._lattice(factors, treatment, metric)
+        return effect_of(lattice, _dimensions(factors), factor.dimension, factor.before, factor.after)
 
 
 def _dimensions(factors: Sequence[Factor]) -> list[str]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gapbook.markup import Html, values_table
-from gapbook.method.findings import Named
+from gapbook.method.cells import Named
 from gapbook.method.interval import format_count, format_factor
 from gapbook.pages import page
 from gapbook.pages.provenance import FindingsWithProvenance

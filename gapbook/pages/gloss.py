@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gapbook.model.work import AliasTable, hot_share
+from gapbook.model.work import EXPONENT, AliasTable, hot_share
 from gapbook.record.scenario import RecordedScenario
 
 __all__ = ["busiest_share", "gloss_of"]
@@ -12,7 +12,7 @@ _FEW_FRAC = 0.1
 
 def gloss_of(scenario: RecordedScenario) -> str:
     """How many transfers touch the busiest account at both ends of a Zipf exponent; empty for other treatments."""
-    if not scenario.workload.accounts:
+    if not scenario.workload.accounts or scenario.treatment.name != EXPONENT:
         return ""
     values, label = scenario.treatment.values, scenario.treatment.label
     ends = dict.fromkeys((values[0], values[-1]))

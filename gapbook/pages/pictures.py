@@ -11,11 +11,12 @@ from typing import Any
 
 from gapbook import charts
 from gapbook.claims.claim import claim
+from gapbook.method.cells import Named
 from gapbook.method.factors import Decomposition, Factor
-from gapbook.method.findings import Named
 from gapbook.method.interval import Interval, format_count, format_factor
 from gapbook.pages.answer import AnswerResults
 from gapbook.pages.factors import order_range_words
+from gapbook.record.metric import GOODPUT, Metric
 from gapbook.record.scenario import RecordedContestant
 
 __all__ = ["PictureResults"]
@@ -26,15 +27,20 @@ _REASON_CHARACTERS = 120
 class PictureResults(AnswerResults):
     """The findings of a run as figures."""
 
-    def contestants_chart(self, published: Mapping[tuple[str, float], str]) -> charts.Figure:
-        """Goodput of every contestant, one panel a value of the treatment; ``published`` maps cells to claim ids."""
+    def contestants_chart(
+        self, published: Mapping[tuple[str, float], str], metric: str = GOODPUT.name
+    ) -> charts.Figure:
+        """A metric of every contestant, one panel a value of the treatment; ``published`` maps cells to claim ids."""
+        measured = self.metric(metric)
         rows = [
             charts.Contestant(
                 system=contestant.colour,
                 label=contestant.system_label,
                 detail=contestant.detail_label,
                 cells=tuple(
-                    self._chart_cell(contestant.name, treatment, published.get((contestant.name, treatment)))
+                    self._chart_cell(
+                        contestant.name, treatment, published.get((contestant.name, treatment)), measured
+                    )
                     for treatment in self.treatments
                 ),
             )
@@ -44,49 +50,56 @@ class PictureResults(AnswerResults):
             rows,
             facets=[self.at(value) for value in self.treatments],
             provenance=self.provenance,
-            title=self._contestants_title(),
-            subtitle="Verified goodput: acknowledged in the window, reconciled with every balance. "
-            f"Durability {self.scenario.durability}.",
+            title=self._contestants_title(measured),
+            subtitle=f"{_sentence(measured)} Durability {self.scenario.durability}.",
+            metric=measured,
         )
 
-    def _contestants_title(self) -> str:
-        """Who is fastest at each end of the treatment; a simulated server is nobody, nor is a known defect."""
+    def _contestants_title(self, metric: Metric) -> str:
+        """Who is best at each end of the treatment; a simulated server is nobody, nor is a known defect."""
         parts = []
         for treatment in self.ends:
             known = [
                 (value, c)
                 for c in self.scenario.contestants
-                if c.sound and not c.simulated and (value := self.goodput(c.name, treatment))
+                if c.sound and not c.simulated and (value := self.estimate(c.name, treatment, metric.name))
             ]
             if known:
-                value, best = max(known, key=lambda pair: pair[0].estimate)
+                pick = max if metric.better == "higher" else min
+                value, best = pick(known, key=lambda pair: pair[0].estimate)
                 name = f"{self.versioned_label(best)}, {best.detail_label}"
-                parts.append(f"at {self.at(treatment)} {name}, {format_count(value.estimate)}/s")
-        return f"Fastest: {'; '.join(parts)}" if parts else "No contestant without a defect has a valid trial"
-
-    def _chart_cell(self, contestant: str, treatment: float, claim_id: str | None) -> charts.Cell:
-        rows = self.rows(contestant, treatment)
-        trials = tuple(
-            charts.Trial(row["goodput_per_s"] or math.nan, row["refused_because"] or "")
-            for row in rows
-            if row["goodput_per_s"]
+                parts.append(f"at {self.at(treatment)} {name}, {format_count(value.estimate)}{metric.unit}")
+        return (
+            f"{metric.best}: {'; '.join(parts)}"
+            if parts
+            else "No contestant without a defect has a valid trial"
         )
-        goodput = self.goodput(contestant, treatment)
+
+    def _chart_cell(
+        self, contestant: str, treatment: float, claim_id: str | None, metric: Metric
+    ) -> charts.Cell:
+        rows = self.trials_of(contestant, treatment).with_columns(metric.value.alias("value")).to_dicts()
+        trials = tuple(
+            charts.Trial(row["value"], row["refused_because"] or "") for row in rows if row["value"]
+        )
+        value = self.estimate(contestant, treatment, metric.name)
         flags = set(self.labels(contestant, treatment))
         if self.warmth(contestant).reading == "still rising":
             flags.add("still warming up")
         reason = min((row["refused_because"] for row in rows if not row["valid"]), default="not run")
         return charts.Cell(
-            goodput=goodput,
+            value=value,
             trials=trials,
             published=claim(claim_id).value if claim_id else None,
             flags=tuple(sorted(flags)),
-            missing="" if goodput else textwrap.shorten(reason, _REASON_CHARACTERS, placeholder=" …"),
+            missing="" if value else textwrap.shorten(reason, _REASON_CHARACTERS, placeholder=" …"),
         )
 
-    def waterfall(self, factors: Sequence[Factor], treatment: float) -> charts.Figure:
-        """The gap in steps that multiply to it, from all ``before`` to all ``after``."""
-        parts = self.decompose(factors, treatment)
+    def waterfall(
+        self, factors: Sequence[Factor], treatment: float, metric: str = GOODPUT.name
+    ) -> charts.Figure:
+        """The gap of a metric in steps that multiply to it, from all ``before`` to all ``after``."""
+        parts = self.decompose(factors, treatment, metric=metric)
         start, end = self.end(factors, "before"), self.end(factors, "after")
         if parts is None or start is None or end is None:
             return charts.missing(
@@ -107,32 +120,33 @@ class PictureResults(AnswerResults):
             for share in parts.shares
         ]
         return charts.waterfall(
-            self._endpoint(start, treatment, parts.start),
+            self._endpoint(start, treatment, parts.start, metric),
             steps,
-            self._endpoint(end, treatment, parts.end),
+            self._endpoint(end, treatment, parts.end, metric),
             provenance=self.provenance,
             title=_waterfall_title(parts, self.at(treatment)),
             subtitle=f"{parts.gap.as_factor()}. Mean over {parts.orderings} of {parts.orderings_possible} orders "
             f"that can be run, {parts.cells_measured} of {parts.cells_possible} cells measured. "
-            + self._two_fits(parts, start, end, treatment)
-            + self._without_client_bound(factors, treatment),
+            + self._two_fits(parts, start, end, treatment, metric)
+            + self._without_client_bound(factors, treatment, metric),
             total=parts.gap,
+            metric=self.metric(metric),
         )
 
-    def _without_client_bound(self, factors: Sequence[Factor], treatment: float) -> str:
+    def _without_client_bound(self, factors: Sequence[Factor], treatment: float, metric: str) -> str:
         """What the factors are without cells that their client limits; empty where there is none."""
         bound = self.client_bound_between(factors, treatment)
         if not bound:
             return ""
-        parts = self.decompose(factors, treatment, without=bound)
+        parts = self.decompose(factors, treatment, without=bound, metric=metric)
         if parts is None:
             return f" No order is left without {', '.join(bound)}, which the client limits."
         told = ", ".join(f"{one.factor.name} {one.multiplier.as_factor()}" for one in parts.shares)
         return f" Without {', '.join(bound)}, which the client limits: {told}."
 
-    def _two_fits(self, parts: Decomposition, start: Named, end: Named, treatment: float) -> str:
+    def _two_fits(self, parts: Decomposition, start: Named, end: Named, treatment: float, metric: str) -> str:
         """Says why the whole gap is not the ratio that tables give for the same pair, where they differ."""
-        paired = self.ratio(end.name, start.name, treatment)
+        paired = self.ratio(end.name, start.name, treatment, metric)
         if paired is None or format_factor(paired.estimate) == format_factor(parts.gap.estimate):
             return ""
         return (
@@ -141,14 +155,14 @@ class PictureResults(AnswerResults):
         )
 
     def _endpoint(
-        self, contestant: RecordedContestant, treatment: float, goodput: Interval
+        self, contestant: RecordedContestant, treatment: float, value: Interval, metric: str
     ) -> charts.Endpoint:
         return charts.Endpoint(
             system=contestant.colour,
             label=contestant.system_label,
             detail=contestant.detail_label,
-            goodput=goodput,
-            blocks=tuple(self.values(contestant.name, treatment).values()),
+            value=value,
+            blocks=tuple(self.values(contestant.name, treatment, metric).values()),
         )
 
     def latency_chart(self, treatment: float, contestants: Sequence[Named] = ()) -> charts.Figure:
@@ -210,6 +224,12 @@ class PictureResults(AnswerResults):
             title=title,
             subtitle="Number: the worst trial. Dots: all trials. Tick: the limit, fixed before the run.",
         )
+
+
+def _sentence(metric: Metric) -> str:
+    """``Verified goodput: acknowledged in the window.``"""
+    words = metric.words[0].upper() + metric.words[1:]
+    return f"{words}{f': {metric.told}' if metric.told else ''}."
 
 
 def _waterfall_title(parts: Decomposition, where: str) -> str:

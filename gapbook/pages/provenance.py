@@ -9,7 +9,8 @@ from typing import Any
 import polars as pl
 
 from gapbook import charts
-from gapbook.method.findings import Findings, Named, named_versions
+from gapbook.method.cells import Named
+from gapbook.method.findings import Findings, named_versions
 from gapbook.record.gates import why_uncounted
 
 __all__ = ["FindingsWithProvenance"]

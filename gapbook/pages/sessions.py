@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import polars as pl
 
 from gapbook import charts
 from gapbook.markup import Html, values_table
+from gapbook.method.cells import Named
 from gapbook.method.estimate import geometric_interval, paired_ratios
-from gapbook.method.findings import Named
 from gapbook.method.interval import format_factor
 from gapbook.pages.provenance import FindingsWithProvenance
+from gapbook.record.metric import GOODPUT
 
 __all__ = ["SessionResults"]
 
@@ -24,11 +25,11 @@ _NO_TRIAL = "not measured"
 class SessionResults(FindingsWithProvenance):
     """Tables over pairs of contestants: what is compared, the one above the line, the one below it."""
 
-    def comparisons_table(self, pairs: Sequence[Pair]) -> Html:
-        """How many times as many transfers per second, for each pair at each value of the treatment."""
+    def comparisons_table(self, pairs: Sequence[Pair], metric: str = GOODPUT.name) -> Html:
+        """How many times a metric of the second the first has, for each pair at each value of the treatment."""
         rows: list[list[str | Html]] = []
         for name, over, under in pairs:
-            ratios = [self.ratio(over.name, under.name, treatment) for treatment in self.treatments]
+            ratios = [self.ratio(over.name, under.name, value, metric) for value in self.treatments]
             rows.append([name, *(ratio.as_factor() if ratio else _NO_TRIAL for ratio in ratios)])
         return values_table(("comparison", *map(self.at, self.treatments)), rows)
 
@@ -123,23 +124,16 @@ class SessionResults(FindingsWithProvenance):
         rows: list[list[str | Html]] = []
         for contestant in self.scenario.contestants:
             for treatment in self.treatments:
-                valid = [row for row in self.rows(contestant.name, treatment) if row["valid"]]
                 goodput = self.goodput(contestant.name, treatment)
                 if goodput is not None:
-                    parts = [_microseconds(valid, f"{part}_cpu_s") for part in ("client", "tier", "server")]
+                    spent = [
+                        self.trial_values(contestant.name, treatment, f"{part}-cpu")
+                        for part in ("client", "tier", "server")
+                    ]
+                    parts = [f"{statistics.median(one):,.1f}" if one else "not readable" for one in spent]
                     rows.append(
                         [f"{contestant.name}, {self.at(treatment)}", f"{goodput.as_count()}/s", *parts]
                     )
         return values_table(
             ("contestant", "transfers per second", "client, µs", "tier, µs", "server, µs"), rows
         )
-
-
-def _microseconds(rows: Sequence[Mapping[str, Any]], column: str) -> str:
-    """Median of the processor time in a column for each transfer that ended in the window."""
-    spent = [
-        1e6 * row[column] / row["completed_in_window"]
-        for row in rows
-        if row.get(column) is not None and row["completed_in_window"]
-    ]
-    return f"{statistics.median(spent):,.1f}" if spent else "not readable"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from gapbook import charts
 from gapbook.markup import Html, values_table
-from gapbook.method.findings import Named
+from gapbook.method.cells import Named
 from gapbook.pages.answer import AnswerResults
+from gapbook.record.metric import GOODPUT
 from gapbook.record.scenario import RecordedContestant
 
 __all__ = ["SweepResults"]
@@ -24,14 +26,17 @@ class SweepResults(AnswerResults):
         title: str,
         treatment: float,
         log_x: bool = False,
+        metric: str = GOODPUT.name,
     ) -> charts.Figure:
-        """Goodput of each way at the places where it was measured: pairs of place and contestant.
+        """A metric of each way at the places where it was measured: pairs of place and contestant.
 
         Places stand at equal steps when one of them is zero on a logarithmic axis.
         """
         series = []
         for label, places in ways.items():
-            points = [point for x, name in places if (point := self._point(x, name, treatment)) is not None]
+            points = [
+                point for x, name in places if (point := self._point(x, name, treatment, metric)) is not None
+            ]
             known = [c for c in self.scenario.contestants if c.name in {name for _, name in places}]
             if points and known:
                 series.append(charts.Line(known[0].colour, label, tuple(points)))
@@ -47,12 +52,21 @@ class SweepResults(AnswerResults):
             provenance=self.provenance,
             title=title,
             subtitle=f"{self.at(treatment)}. What has no valid trial is not drawn.",
+            **self._line_axis(metric),
         )
 
-    def _point(self, x: float, contestant: str, treatment: float) -> charts.LinePoint | None:
-        values = self.values(contestant, treatment)
-        goodput = self.goodput(contestant, treatment)
-        return None if goodput is None else charts.LinePoint(x, goodput, tuple(values.values()))
+    def _line_axis(self, metric: str) -> dict[str, Any]:
+        """What a chart of lines must know of its metric; the goodput of transfers is counted in transfers."""
+        measured = self.metric(metric)
+        transfers = f"{measured.words}, transfers/s (log scale)"
+        return {"metric": measured, "y_label": transfers if measured is GOODPUT else ""}
+
+    def _point(
+        self, x: float, contestant: str, treatment: float, metric: str = GOODPUT.name
+    ) -> charts.LinePoint | None:
+        values = self.values(contestant, treatment, metric)
+        value = self.estimate(contestant, treatment, metric)
+        return None if value is None else charts.LinePoint(x, value, tuple(values.values()))
 
     def depth_chart(self, *named: Sequence[Named]) -> charts.Figure:
         """Goodput over the requests in flight: each group is one system at several depths."""

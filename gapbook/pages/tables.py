@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections.abc import Mapping, Sequence
 
@@ -48,11 +47,7 @@ class TableResults(FindingsWithProvenance):
         for name in contestants:
             for treatment in self.treatments:
                 goodput = self.goodput(name, treatment)
-                waits = [
-                    {point["percentile"]: point["latency_ms"] for point in json.loads(row["latency_ms"])}
-                    for row in self.rows(name, treatment)
-                    if row["valid"]
-                ]
+                waits = [self.trial_values(name, treatment, percentile) for percentile in ("p50", "p99")]
                 ended = [
                     row["completed_in_window"] / self.scenario.window_s
                     for row in self.rows(name, treatment)
@@ -63,8 +58,7 @@ class TableResults(FindingsWithProvenance):
                         f"{name}, {self.at(treatment)}",
                         f"{goodput.as_count()}/s" if goodput else "no valid trial",
                         f"{statistics.median(ended):,.0f}/s" if ended else "–",
-                        f"{statistics.median(w[50.0] for w in waits):,.1f} ms" if waits else "–",
-                        f"{statistics.median(w[99.0] for w in waits):,.1f} ms" if waits else "–",
+                        *(f"{statistics.median(wait):,.1f} ms" if wait else "–" for wait in waits),
                     ]
                 )
         return values_table(

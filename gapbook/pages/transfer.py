@@ -7,12 +7,13 @@ from collections.abc import Sequence
 
 from gapbook import charts
 from gapbook.markup import Html, values_table
-from gapbook.method.findings import Named
+from gapbook.method.cells import Named
 from gapbook.method.interval import Interval, format_factor
 from gapbook.model.work import REDRAW_BOTH, REDRAW_DESTINATION, AliasTable, hot_share
 from gapbook.pages import page
 from gapbook.pages.gloss import busiest_share
 from gapbook.pages.sweeps import SweepResults
+from gapbook.record.metric import GOODPUT
 from gapbook.record.scenario import RecordedContestant
 
 __all__ = ["TransferResults"]
@@ -51,6 +52,7 @@ class TransferResults(SweepResults):
             provenance=self.provenance,
             title=title,
             subtitle=f"Verified goodput. Durability {self.scenario.durability}.",
+            **self._line_axis(GOODPUT.name),
         )
 
     def _ceiling(self, contestant: Named) -> charts.Line | None:

@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 from gapbook.errors import RecordError
 from gapbook.model.plan import PlannedTrial
 from gapbook.record.run import MANIFEST, STAGED, Run, canonical, load_run, read_bytes, read_run, run_id_of
-from gapbook.record.schema import FILES, FORMAT_VERSION, HISTOGRAMS, TRIALS, one_line
+from gapbook.record.schema import FILES, FORMAT_VERSION, one_line
 from gapbook.record.tables import make_tables
 
 __all__ = ["Journal"]
@@ -153,7 +153,7 @@ class Journal:
 
     def finish(self, manifest: Mapping[str, Any]) -> Run:
         """Turn the journal into a finished run, atomically, and return it as read back."""
-        tables = dict(zip((TRIALS, HISTOGRAMS), make_tables(self._in_order()), strict=True))
+        tables = dict(zip(FILES, make_tables(self._in_order()), strict=True))
         staged = self.folder / f"{STAGED}{self.plan_key}"
 
         def stage() -> str:

@@ -1,7 +1,7 @@
 """The record of finished runs: hashed, checked against a schema, never trusted unread.
 
-A finished run is ``FOLDER/<run id>/`` with ``manifest.json``, ``trials.parquet`` and
-``histograms.parquet``; the manifest holds the sha256 of the other two, and the run id is derived
+A finished run is ``FOLDER/<run id>/`` with ``manifest.json``, ``trials.parquet``,
+``histograms.parquet`` and ``metrics.parquet``; the manifest holds the sha256 of the others, and the run id is derived
 from the sha256 of the manifest. A run under way is kept by :mod:`gapbook.record.journal`.
 """
 
@@ -26,9 +26,18 @@ import polars as pl
 from gapbook.errors import RecordError
 from gapbook.paths import CHECKOUT
 from gapbook.record.goodput import recount
+from gapbook.record.measured import checked_metrics, make_metrics
 from gapbook.record.older import LAST_OLDER_FORMAT, upgraded_trials
 from gapbook.record.scenario import RecordedScenario
-from gapbook.record.schema import FILES, FORMAT_VERSION, HISTOGRAMS, TRIALS, checked_manifest, one_line
+from gapbook.record.schema import (
+    FILES,
+    FORMAT_VERSION,
+    HISTOGRAMS,
+    METRICS,
+    TRIALS,
+    checked_manifest,
+    one_line,
+)
 from gapbook.record.tables import checked_histograms, checked_trials
 
 __all__ = [
@@ -76,6 +85,7 @@ class Run:
     manifest: Mapping[str, Any]
     trials: pl.DataFrame
     histograms: pl.DataFrame
+    metrics: pl.DataFrame
 
     @cached_property
     def scenario(self) -> RecordedScenario:
@@ -101,13 +111,16 @@ def read_run(folder: Path, run_id: str) -> Run:
     try:
         manifest = _read_manifest(folder, run_id)
         facts = checked_manifest(manifest)
-        tables = {name: _read_table(folder / name, facts["files"][name]) for name in FILES}
+        hashes = {name: facts["files"].get(name) for name in FILES}
+        tables = {name: _read_table(folder / name, sha256) for name, sha256 in hashes.items() if sha256}
         older = facts["format"] <= LAST_OLDER_FORMAT
         trials = checked_trials(upgraded_trials(tables[TRIALS]) if older else tables[TRIALS], facts)
         histograms = checked_histograms(tables[HISTOGRAMS], trials)
+        recounted = _recounted(trials, facts)
+        metrics = _metrics(tables.get(METRICS), recounted)
     except ValueError as error:
         raise RecordError(f"run {run_id}: {error}{_WHAT_TO_DO}") from error
-    return Run(run_id, folder, facts, _recounted(trials, facts), histograms)
+    return Run(run_id, folder, facts, recounted, histograms, metrics)
 
 
 def _read_manifest(folder: Path, run_id: str) -> dict[str, Any]:
@@ -173,6 +186,16 @@ def _read_named(path: Path) -> bytes:
         return read_bytes(path)
     except ValueError as error:
         raise ValueError(f"{path.name} {error}") from error
+
+
+def _metrics(stored: pl.DataFrame | None, trials: pl.DataFrame) -> pl.DataFrame:
+    """The long table of metrics as it is stored, or as it follows from the trials; raises ValueError."""
+    if stored is None:
+        return make_metrics(trials, [])
+    try:
+        return checked_metrics(stored, trials)
+    except ValueError as error:
+        raise ValueError(f"{METRICS}: {error}") from error
 
 
 def _recounted(trials: pl.DataFrame, facts: Mapping[str, Any]) -> pl.DataFrame:

@@ -6,6 +6,7 @@ value of another type. Text stays text: pages escape it.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -28,16 +29,18 @@ __all__ = [
     "FILES",
     "FORMAT_VERSION",
     "HISTOGRAMS",
+    "METRICS",
     "TRIALS",
     "Flawed",
     "Manifest",
     "checked_manifest",
+    "manifest_schema",
     "one_line",
 ]
 
 FORMAT_VERSION = 3
-TRIALS, HISTOGRAMS = "trials.parquet", "histograms.parquet"
-FILES = (TRIALS, HISTOGRAMS)
+TRIALS, HISTOGRAMS, METRICS = "trials.parquet", "histograms.parquet", "metrics.parquet"
+FILES = (TRIALS, HISTOGRAMS, METRICS)
 _MOST_CHARACTERS = 200
 
 
@@ -98,6 +101,8 @@ class Files(msgspec.Struct, forbid_unknown_fields=True):
 
     trials: Sha256 = msgspec.field(name=TRIALS)
     histograms: Sha256 = msgspec.field(name=HISTOGRAMS)
+    metrics: Sha256 | None = msgspec.field(default=None, name=METRICS)
+    """None in a run of an older format, whose metrics follow from its trials."""
 
 
 class Manifest(msgspec.Struct):
@@ -132,6 +137,10 @@ class Manifest(msgspec.Struct):
     ceilings: list[CeilingOfBlock] = msgspec.field(default_factory=list)
     absent: dict[str, str] = msgspec.field(default_factory=dict)
     """Contestants that could not be measured, each with the reason."""
+
+    def __post_init__(self) -> None:
+        if self.format > LAST_OLDER_FORMAT and self.files.metrics is None:
+            raise ValueError(f"files: {METRICS} is not among them")
 
 
 class _Replayed(msgspec.Struct):
@@ -185,6 +194,12 @@ def checked_manifest(manifest: Mapping[str, Any]) -> dict[str, Any]:
         raise ValueError(f"manifest.json: {one_line(error)}") from error
     defaults = {key: value for key, value in msgspec.structs.asdict(typed).items() if key not in current}
     return {**current, **defaults}
+
+
+def manifest_schema() -> str:
+    """What a manifest of today's format holds, as JSON Schema 2020-12."""
+    described = {"$schema": "https://json-schema.org/draft/2020-12/schema", **msgspec.json.schema(Manifest)}
+    return json.dumps(described, indent=1, ensure_ascii=False) + "\n"
 
 
 def one_line(error: BaseException | str) -> str:

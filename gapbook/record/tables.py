@@ -14,6 +14,7 @@ import msgspec
 import polars as pl
 
 from gapbook.record.fields import Amount, Count
+from gapbook.record.measured import OWN_METRICS, make_metrics
 from gapbook.record.schema import HISTOGRAMS, TRIALS, Flawed, one_line
 
 __all__ = ["HISTOGRAM_COLUMNS", "TRIAL_COLUMNS", "checked_histograms", "checked_trials", "make_tables"]
@@ -102,19 +103,19 @@ HISTOGRAM_COLUMNS: Mapping[str, _Column] = {
 _SHOWN_PERCENTILES = {50.0, 99.0}
 
 
-def make_tables(rows: Sequence[Mapping[str, Any]]) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The trials, and the histograms of each; every column stands in both, whatever the rows hold.
+def make_tables(rows: Sequence[Mapping[str, Any]]) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    """The trials, the histograms of each, and their metrics; every column stands in each, whatever the rows hold.
 
     Raises ValueError for a value that does not fit its column, and for one that has no column.
     """
     for row in rows:
-        if unknown := sorted(row.keys() - TRIAL_COLUMNS.keys() - HISTOGRAM_COLUMNS.keys()):
+        if unknown := sorted(row.keys() - TRIAL_COLUMNS.keys() - HISTOGRAM_COLUMNS.keys() - {OWN_METRICS}):
             raise ValueError(
                 f"trial {row['trial']}: {', '.join(unknown)} is no column of the record (gapbook/record/tables.py)"
             )
     trials = _make_table(rows, TRIAL_COLUMNS)
     _require_whole(trials)
-    return trials, _make_table(rows, HISTOGRAM_COLUMNS)
+    return trials, _make_table(rows, HISTOGRAM_COLUMNS), make_metrics(trials, rows)
 
 
 def checked_trials(table: pl.DataFrame, manifest: Mapping[str, Any]) -> pl.DataFrame:

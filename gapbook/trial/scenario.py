@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from gapbook.errors import ParameterError, cut
-from gapbook.model.work import REDRAW_BOTH, REDRAWS
+from gapbook.model.work import EXPONENT, REDRAW_BOTH, REDRAWS
 from gapbook.record.describe import described
 from gapbook.record.durability import Durability
 from gapbook.record.scenario import (
@@ -147,7 +147,7 @@ class Scenario:
             chapter=self.chapter,
             contestants=[self.recorded_of(contestant) for contestant in self.contestants],
             workload=RecordedWorkload(name, _WORKLOAD_LABEL, workload),
-            treatment=RecordedTreatment("alpha", "α", "", list(self.alphas), words="Zipf exponent α"),
+            treatment=RecordedTreatment(EXPONENT, "α", "", list(self.alphas), words="Zipf exponent α"),
             connections=self.connections,
             window_s=self.window_s,
             warmup_s=self.warmup_s,

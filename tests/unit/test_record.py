@@ -12,7 +12,7 @@ from gapbook.errors import RecordError
 from gapbook.record.run import Run, find_run, latest_published, load_run
 from tests.unit import stored_runs as runs
 
-_FILES = ("manifest.json", "trials.parquet", "histograms.parquet")
+_FILES = ("manifest.json", "trials.parquet", "histograms.parquet", "metrics.parquet")
 _PLANNED = runs.planned_trials(1)
 
 

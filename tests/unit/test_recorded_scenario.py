@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from gapbook.chapter import Chapter
@@ -17,6 +18,7 @@ from gapbook.pages.results import Results
 from gapbook.paths import CHECKOUT
 from gapbook.record.older import upgraded_manifest
 from gapbook.record.run import Run, canonical, latest_published, load_run, run_id_of
+from gapbook.record.schema import manifest_schema
 from gapbook.trial import contestant as live
 from tests.unit import stored_runs as runs
 from tests.unit.test_parameters import GOOD
@@ -175,3 +177,19 @@ def test_every_published_run_has_a_word_for_each_of_its_contestants(manifest: Pa
         assert contestant.protocol, contestant.name
         assert contestant.planted or not contestant.simulated, contestant.name
         assert contestant.server in run.manifest["systems"], contestant.name
+
+
+# --- the schema -------------------------------------------------------------------------------
+def test_the_schema_of_a_manifest_is_current() -> None:
+    """To write it anew: ``python -c "from gapbook.record.schema import manifest_schema; print(manifest_schema(), end='')" > gapbook/record/manifest.schema.json``."""
+    committed = (CHECKOUT / "gapbook" / "record" / "manifest.schema.json").read_text()
+    assert committed == manifest_schema()
+
+
+def test_a_run_that_is_stored_today_keeps_the_schema(tmp_path: Path) -> None:
+    run = runs.store(tmp_path / runs.CHAPTER, runs.whole(1))
+    written = json.loads((run.folder / "manifest.json").read_text())
+    jsonschema.validate(written, json.loads(manifest_schema()))
+    written["scenario"]["contestants"][0]["levels"] = None
+    with pytest.raises(jsonschema.ValidationError, match="None is not of type"):
+        jsonschema.validate(written, json.loads(manifest_schema()))

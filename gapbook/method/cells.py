@@ -1,0 +1,162 @@
+"""The cells of a run: what was measured of a contestant at a value of the treatment, by block.
+
+The only reader of a run's record on the way to the page, so that a live run and a published one
+cannot be treated differently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any, Protocol
+
+import polars as pl
+
+from gapbook.errors import ParameterError, RecordError, cut
+from gapbook.method.estimate import cell_values, geometric_interval, metric_interval, ratio_interval
+from gapbook.method.interval import Interval
+from gapbook.record.losses import ObservedLoss, observed_loss
+from gapbook.record.measured import own_metric, trials_with_own
+from gapbook.record.metric import GOODPUT, METRICS, Metric, metric_named
+from gapbook.record.run import Run
+from gapbook.record.scenario import RecordedContestant
+from gapbook.record.schema import one_line
+
+__all__ = ["Cells", "Named"]
+
+
+class Named(Protocol):
+    """Whatever has the name of a contestant: what a chapter states, or what a run recorded."""
+
+    @property
+    def name(self) -> str: ...
+
+
+class Cells:
+    """The cells of one run of one chapter.
+
+    ``stated`` are contestants that the chapter names and the run may not have, described as of today.
+    """
+
+    def __init__(self, run: Run, chapter: str, stated: Iterable[RecordedContestant] = ()) -> None:
+        if run.manifest["chapter"] != chapter:
+            raise RecordError(
+                f"run {run.run_id}: is of chapter {one_line(run.manifest['chapter'])}, not of {chapter}; "
+                "name another with source="
+            )
+        self.run = run
+        self.scenario = run.scenario
+        self._stated_contestants = {one.name: one for one in stated}
+
+    # --- cells --------------------------------------------------------------------------------
+    @property
+    def treatments(self) -> Sequence[float]:
+        """The values of the scenario's treatment, in their order."""
+        return self.scenario.treatment.values
+
+    def at(self, treatment: float) -> str:
+        """``α = 0.5``: a value of the treatment as it is printed."""
+        return self.scenario.treatment.at(treatment)
+
+    @property
+    def ends(self) -> list[float]:
+        """The first and the last value of the treatment; one, where there is one."""
+        return list(dict.fromkeys((self.treatments[0], self.treatments[-1])))
+
+    def contestant(self, named: Named) -> RecordedContestant:
+        """What the run recorded of a contestant, else what the chapter states of one that the run does not have.
+
+        Raises ParameterError for one that neither knows.
+        """
+        found = self.scenario.find(named.name) or self._stated_contestants.get(named.name)
+        if found is None:
+            raise ParameterError(f"contestant {cut(named.name)!r}: unknown to run {self.run.run_id}")
+        return found
+
+    def contestants(self, named: Iterable[Named]) -> list[RecordedContestant]:
+        return [self.contestant(one) for one in named]
+
+    @property
+    def blocks(self) -> int:
+        return int(self.run.manifest["blocks"])
+
+    @cached_property
+    def absent(self) -> dict[str, str]:
+        """Contestants that could not be measured on the run's machine, each with the reason."""
+        return dict(self.run.manifest.get("absent", {}))
+
+    def observed_loss(self, contestant: str) -> ObservedLoss:
+        """What kills of its server took of a contestant's acknowledged transfers, against its declared class."""
+        return observed_loss(self.run.manifest.get("kill_checks", []), contestant)
+
+    def trials_per_block(self, contestant: str) -> float:
+        """How many trials of each value of the treatment the plan has for a contestant, in the mean block."""
+        planned = [name for _, _, name, *_ in self.run.manifest["trials"]].count(contestant)
+        return planned / (self.blocks * len(self.treatments))
+
+    def metric(self, name: str) -> Metric:
+        """A metric by its name: one that every run can tell, or one of this run's own; raises ParameterError."""
+        return METRICS.get(name) or own_metric(self.run.metrics, name) or metric_named(name)
+
+    @cached_property
+    def _trials(self) -> pl.DataFrame:
+        return trials_with_own(self.run.trials, self.run.metrics)
+
+    def require_ratios(self, metric: str) -> None:
+        """Raises ParameterError for a metric that is not compared by ratios."""
+        if not self.metric(metric).log:
+            raise ParameterError(
+                f"metric {metric}: it can be 0 and has no ratio; name another, or compare its means"
+            )
+
+    def values(self, contestant: str, treatment: float, metric: str = GOODPUT.name) -> dict[int, float]:
+        """A metric of one cell by block, the mean of its valid trials there; empty when the run has no
+        such cell, or its trials do not tell the metric."""
+        return cell_values(self._trials, contestant, treatment, self.metric(metric))
+
+    def trial_values(self, contestant: str, treatment: float, metric: str) -> list[float]:
+        """A metric of each valid trial of one cell that tells it."""
+        valid = self.trials_of(contestant, treatment).filter(pl.col("valid"))
+        return valid.select(self.metric(metric).value.alias(metric))[metric].drop_nulls().to_list()
+
+    def estimate(self, contestant: str, treatment: float, metric: str = GOODPUT.name) -> Interval | None:
+        """A metric of one cell with its interval over blocks."""
+        values = self.values(contestant, treatment, metric)
+        return metric_interval(list(values.values()), self.metric(metric)) if values else None
+
+    def goodput(self, contestant: str, treatment: float) -> Interval | None:
+        return self.estimate(contestant, treatment)
+
+    def ratio(self, over: str, under: str, treatment: float, metric: str = GOODPUT.name) -> Interval | None:
+        """How many times a metric of ``over`` is that of ``under``, paired by block."""
+        self.require_ratios(metric)
+        return ratio_interval(self.values(over, treatment, metric), self.values(under, treatment, metric))
+
+    def across_treatments(
+        self, contestant: str, treatment: float, base: float, metric: str = GOODPUT.name
+    ) -> Interval | None:
+        """What a contestant does at one value of the treatment of what it does at another, paired by block."""
+        self.require_ratios(metric)
+        return ratio_interval(
+            self.values(contestant, treatment, metric), self.values(contestant, base, metric)
+        )
+
+    def ratio_of_ratios(
+        self, over: str, under: str, treatment: float, base: float, metric: str = GOODPUT.name
+    ) -> Interval | None:
+        """How many times the ratio at ``treatment`` is that at ``base``, two values of the treatment."""
+        self.require_ratios(metric)
+        cells = [self.values(name, value, metric) for value in (treatment, base) for name in (over, under)]
+        blocks = sorted(set.intersection(*map(set, cells)))
+        if not blocks:
+            return None
+        top, top_under, low, low_under = cells
+        return geometric_interval([top[b] / top_under[b] / (low[b] / low_under[b]) for b in blocks])
+
+    def trials_of(self, contestant: str, treatment: float) -> pl.DataFrame:
+        """All trials of one cell, the refused ones too."""
+        cell = (pl.col("contestant") == contestant) & (pl.col("treatment") == treatment)
+        return self._trials.filter(cell)
+
+    def rows(self, contestant: str, treatment: float) -> list[dict[str, Any]]:
+        return self.trials_of(contestant, treatment).to_dicts()
