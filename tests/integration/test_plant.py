@@ -24,7 +24,9 @@ from gapbook.model.plant import Knobs, true_goodput_per_s
 from gapbook.model.work import AliasTable, draw_transfers, hot_share
 from gapbook.pages.calibration import counted_bounds_of, true_goodput_of
 from gapbook.paths import CHECKOUT
+from gapbook.record.describe import described
 from gapbook.record.durability import Durability
+from gapbook.record.scenario import RecordedContestant
 from gapbook.trial.contestant import Contestant
 from gapbook.trial.scenario import Scenario, Workload
 from gapbook.trial.trial import run_trial
@@ -37,6 +39,10 @@ _EDGE_FRAC = 0.02
 """What may be counted above the truth because a window begins and ends somewhere in the schedule."""
 
 Measure = Callable[..., dict[str, Any]]
+
+
+def _recorded(contestant: Contestant) -> RecordedContestant:
+    return described(contestant.settings, contestant.said, durability=str(_DURABILITY), window_s=1.0)
 
 
 # --- the truth, without a server --------------------------------------------------------------
@@ -83,12 +89,12 @@ def test_closed_forms_agree_with_the_simulation(knobs: Knobs, connections: int, 
 
 def test_a_window_holds_a_whole_number_of_ticks() -> None:
     timer = Contestant("timer", "plant", "timer-500ms", "direct", "rust", 1)
-    assert true_goodput_of(timer, 50) == 100
-    assert counted_bounds_of(timer, 50, 2.0) == (100, 100)
-    assert counted_bounds_of(timer, 50, 0.6) == pytest.approx((50 / 0.6, 100 / 0.6))
-    assert counted_bounds_of(timer, 50, 0.1) == (0, 500)
+    assert true_goodput_of(_recorded(timer), 50) == 100
+    assert counted_bounds_of(_recorded(timer), 50, 2.0) == (100, 100)
+    assert counted_bounds_of(_recorded(timer), 50, 0.6) == pytest.approx((50 / 0.6, 100 / 0.6))
+    assert counted_bounds_of(_recorded(timer), 50, 0.1) == (0, 500)
     base = Contestant("base", "plant", "base", "direct", "rust", 1)
-    assert counted_bounds_of(base, 50, 0.1) == (10_000, 10_000)
+    assert counted_bounds_of(_recorded(base), 50, 0.1) == (10_000, 10_000)
 
 
 def test_a_plant_without_times_is_bounded_by_nothing() -> None:
@@ -132,7 +138,7 @@ def test_every_level_has_its_tier_its_client_and_its_truth() -> None:
 def test_the_lattice_of_eight_cells() -> None:
     truths = {
         (tier, service, in_flight): true_goodput_of(
-            Contestant("cell", "plant", f"service-{service}{suffix}", tier, "rust", in_flight), 50
+            _recorded(Contestant("cell", "plant", f"service-{service}{suffix}", tier, "rust", in_flight)), 50
         )
         for tier, suffix in (("direct", ""), ("far", "-far"))
         for service in (100, 200)
@@ -146,7 +152,7 @@ def test_the_lattice_of_eight_cells() -> None:
     assert truths["far", 100, 8] == pytest.approx(10_000)
     assert truths["far", 200, 8] == pytest.approx(5_000)
     near = Contestant("near", "plant", "service-100", "direct", "rust", 1, round_trip_ms=20.0)
-    assert true_goodput_of(near, 50) == truths["far", 100, 1]
+    assert true_goodput_of(_recorded(near), 50) == truths["far", 100, 1]
     with pytest.raises(ParameterError, match="cannot be reached by tier 'far'"):
         Contestant("cell", "plant", "base", "far", "rust", 1)
 
@@ -196,7 +202,7 @@ def _measure(deployment: Deployment, plant: Stack) -> Measure:
             assert gates[name]["passed"], (row["refused_because"], gates.get(name))
         assert row["acknowledged"] == row["committed"] > 0
         row["completed_per_s"] = row["completed_in_window"] / window_s
-        row["truth_per_s"] = true_goodput_of(contestant, connections)
+        row["truth_per_s"] = true_goodput_of(_recorded(contestant), connections)
         row["depth"] = gates["depth"]["passed"]
         return row
 
