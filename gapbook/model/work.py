@@ -9,9 +9,11 @@ trial is audited. The exact rules are in ``clients/CONTRACT.md``.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,15 +23,21 @@ __all__ = [
     "REDRAWS",
     "REDRAW_BOTH",
     "REDRAW_DESTINATION",
+    "U32",
     "AliasTable",
+    "Block",
     "Transfers",
+    "blocks_of",
     "draw_transfers",
     "hot_share",
     "philox4x32",
+    "scaled",
     "share_touching",
 ]
 
-U32 = NDArray[np.uint32]
+U32: TypeAlias = NDArray[np.uint32]
+Block: TypeAlias = Callable[[NDArray[np.intp], int], tuple[U32, U32, U32, U32]]
+"""The four random words of each of the operations at these places, at a draw's number."""
 REDRAW_BOTH, REDRAW_DESTINATION = "both", "destination"
 EXPONENT = "alpha"
 """What the exponent of the draw is called where it is varied."""
@@ -62,6 +70,25 @@ def philox4x32(counter: tuple[U32, U32, U32, U32], key: tuple[int, int]) -> tupl
         c0, c1, c2, c3 = high_1 ^ c1 ^ np.uint32(k0), low_1, high_0 ^ c3 ^ np.uint32(k1), low_0
         k0, k1 = (k0 + _WEYL_0) & 0xFFFFFFFF, (k1 + _WEYL_1) & 0xFFFFFFFF
     return c0, c1, c2, c3
+
+
+def blocks_of(seed: int, connection: int, indices: NDArray[np.uint64]) -> Block:
+    """The random words of the operations of one connection, a pure function of seed, connection and index."""
+    key = (seed & 0xFFFFFFFF, seed >> 32)
+    index_low = (indices & _LOW_32).astype(np.uint32)
+    index_high = (indices >> _SHIFT_32).astype(np.uint32)
+
+    def block(places: NDArray[np.intp], draw: int) -> tuple[U32, U32, U32, U32]:
+        shape = len(places)
+        constant = (np.full(shape, connection, np.uint32), np.full(shape, draw, np.uint32))
+        return philox4x32((index_low[places], index_high[places], *constant), key)
+
+    return block
+
+
+def scaled(draw: U32, size: int) -> U32:
+    """floor(draw * size / 2^32): a whole number from 0 to ``size`` - 1."""
+    return ((draw.astype(np.uint64) * np.uint64(size)) >> _SHIFT_32).astype(np.uint32)
 
 
 @dataclass(frozen=True)
@@ -130,7 +157,7 @@ class AliasTable:
         return path, sha256
 
     def pick(self, column_draw: U32, threshold_draw: U32) -> U32:
-        column = ((column_draw.astype(np.uint64) * np.uint64(self.accounts)) >> _SHIFT_32).astype(np.uint32)
+        column = scaled(column_draw, self.accounts)
         return np.where(threshold_draw < self.threshold[column], column, self.alias[column])
 
 

@@ -1,0 +1,165 @@
+"""What a workload declares of itself: parameters, operations, refusals, files, state, and what its audit proves.
+
+``workloads/NAME/workload.toml`` is the one place of these facts; it is data, so that reading it runs no code.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from gapbook.errors import ParameterError, SetupError, cut
+
+__all__ = ["Declaration", "Field", "Kind", "Parameter", "StateTable", "read_declaration"]
+
+_TAKEN_REFUSALS = {"error", "timeout"}
+"""Failures that every client knows, whatever the workload (clients/CONTRACT.md)."""
+
+
+class Parameter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One parameter: type, unit, range, default and what it means.
+
+    ``treatment``: it may be varied within one scenario.
+    """
+
+    type: Literal["integer", "number", "choice"]
+    words: str
+    default: int | float | str
+    unit: str = ""
+    minimum: int | float | None = None
+    maximum: int | float | None = None
+    choices: tuple[str, ...] = ()
+    treatment: bool = False
+
+    def accepts(self, value: object) -> bool:
+        """Whether the value has the type and lies in the range; NaN and infinities lie in none."""
+        if self.type == "choice":
+            return value in self.choices
+        wanted = int if self.type == "integer" else (int, float)
+        if isinstance(value, bool) or not isinstance(value, wanted):
+            return False
+        assert self.minimum is not None
+        assert self.maximum is not None
+        return bool(self.minimum <= value <= self.maximum)
+
+    def allowed(self) -> str:
+        """``a whole number from 2 to 2,097,152``"""
+        if self.type == "choice":
+            return " or ".join(self.choices)
+        kind = "a whole number" if self.type == "integer" else "a number"
+        return f"{kind} from {self.minimum:,} to {self.maximum:,}"
+
+    def problem(self) -> str | None:
+        """What keeps this from being a parameter, or None."""
+        if self.type == "choice":
+            unfit = not self.choices or self.minimum is not None or self.maximum is not None
+            return "a choice has choices, and no minimum or maximum" if unfit else self._problem_of_default()
+        if self.choices or self.minimum is None or self.maximum is None or self.minimum > self.maximum:
+            return f"type {self.type!r} has a minimum and a maximum not below it, and no choices"
+        return self._problem_of_default()
+
+    def _problem_of_default(self) -> str | None:
+        return None if self.accepts(self.default) else f"default: {self.default!r} is not {self.allowed()}"
+
+
+class Field(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A field of an operation, as clients draw it and pass it on."""
+
+    name: str
+    type: Literal["u32", "u64", "text"]
+    words: str
+
+
+class Kind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A kind of operation; its fields in the order in which a server takes them."""
+
+    words: str
+    fields: tuple[Field, ...]
+
+
+class StateTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A table of the state that a server holds and the audit reads; rows are told apart by their key."""
+
+    words: str
+    columns: dict[str, Literal["integer", "text"]]
+    key: tuple[str, ...]
+
+
+class Proof(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Sentences for pages: what the audit proves, and what it cannot see."""
+
+    proves: tuple[str, ...]
+    cannot: tuple[str, ...]
+
+
+class Declaration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The facts of one workload.
+
+    ``refusals`` and ``files`` map names to what they mean. A refusal that is not named is an ``error``.
+    """
+
+    name: str
+    label: str
+    question: str
+    parameters: dict[str, Parameter]
+    kinds: dict[str, Kind]
+    state: dict[str, StateTable]
+    audit: Proof
+    refusals: dict[str, str] = {}
+    files: dict[str, str] = {}
+
+    def checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """All parameters, those given over the defaults.
+
+        Raises ParameterError naming the parameter, what was given and what is allowed.
+        """
+        for name, value in given.items():
+            if name not in self.parameters:
+                known = ", ".join(self.parameters)
+                raise ParameterError(
+                    f"parameter {cut(name)}: unknown to workload {self.name}; allowed: {known}"
+                )
+            parameter = self.parameters[name]
+            if not parameter.accepts(value):
+                raise ParameterError(
+                    f"parameter {name}: {cut(repr(value))} is not allowed by workload {self.name}; "
+                    f"allowed: {parameter.allowed()}"
+                )
+        return {name: given.get(name, parameter.default) for name, parameter in self.parameters.items()}
+
+    def problem(self) -> str | None:
+        """What keeps this from being a workload, or None."""
+        for name, parameter in self.parameters.items():
+            if found := parameter.problem():
+                return f"parameters.{name}: {found}"
+        for name, table in self.state.items():
+            if not table.key or not set(table.key) <= table.columns.keys():
+                return f"state.{name}: key must name columns, of {', '.join(table.columns)}"
+        for name, kind in self.kinds.items():
+            if len({field.name for field in kind.fields}) != len(kind.fields):
+                return f"kinds.{name}: a field is named twice"
+        if taken := _TAKEN_REFUSALS & self.refusals.keys():
+            return f"refusals: {', '.join(sorted(taken))} is a failure of every workload; name another"
+        return None if self.kinds and self.state else "kinds and state: name at least one of each"
+
+
+def read_declaration(folder: Path) -> Declaration:
+    """The declaration in a workload's folder; raises SetupError with what is wrong in it."""
+    path = folder / "workload.toml"
+    where = f"workloads/{folder.name}/workload.toml"
+    try:
+        declared = msgspec.convert(tomllib.loads(path.read_text()), Declaration)
+    except FileNotFoundError as error:
+        raise SetupError(f"{where}: missing; a workload declares itself there") from error
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        raise SetupError(f"{where}: {' '.join(str(error).split())}") from error
+    problem = declared.problem()
+    if declared.name != folder.name:
+        problem = f"name: {declared.name!r} is not that of its folder"
+    if problem:
+        raise SetupError(f"{where}: {problem}")
+    return declared
