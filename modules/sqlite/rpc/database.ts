@@ -1,6 +1,6 @@
 import SQLite from "better-sqlite3";
 import driverPackage from "better-sqlite3/package.json" with { type: "json" };
-import type { Address } from "./configuration.ts";
+import type { Address } from "./address.ts";
 
 /** What the engine says of itself under these names is part of the ready line. */
 const READ_BACK = ["journal_mode", "synchronous", "page_size", "cache_size", "wal_autocheckpoint"];

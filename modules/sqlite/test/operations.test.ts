@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import SQLite from "better-sqlite3";
+import { access as countersAndMessages } from "../counter-and-messages/operations.ts";
+import { access as transfers } from "../transfer/operations.ts";
+
+const INITIAL = 100;
+
+/** A bank of two accounts after a transfer of 30: what it answered, what the accounts hold, what was changed. */
+function transferred(level: string): { outcome: unknown; balances: unknown[]; changes: unknown } {
+  const database = new SQLite(":memory:");
+  try {
+    database.exec("CREATE TABLE accounts (id INTEGER PRIMARY KEY, balance INTEGER NOT NULL)");
+    database.prepare("INSERT INTO accounts VALUES (0, ?), (1, ?)").run(INITIAL, INITIAL);
+    const counter = database.prepare("SELECT total_changes()").pluck();
+    const before = Number(counter.get());
+    const transfer = transfers[level]?.(database)["transfer"];
+    assert.ok(transfer);
+    const outcome = transfer('{"from":0,"to":1,"amount":30}')();
+    assert.equal(database.inTransaction, false);
+    return {
+      outcome,
+      balances: database.prepare("SELECT balance FROM accounts ORDER BY id").pluck().all(),
+      changes: Number(counter.get()) - before,
+    };
+  } finally {
+    database.close();
+  }
+}
+
+for (const level of ["drizzle", "sql"]) {
+  test(`${level} moves the amount with two updates`, () => {
+    assert.deepEqual(transferred(level), { outcome: "done", balances: [70, 130], changes: 2 });
+  });
+}
+
+test("drizzle-unexecuted says done and changes nothing", () => {
+  assert.deepEqual(transferred("drizzle-unexecuted"), { outcome: "done", balances: [INITIAL, INITIAL], changes: 0 });
+});
+
+test("an increment and a message are written, and a message twice is not", (context) => {
+  const database = new SQLite(":memory:");
+  context.after(() => database.close());
+  database.exec(
+    "CREATE TABLE counters (id INTEGER PRIMARY KEY, value INTEGER);" +
+      'CREATE TABLE messages (connection INTEGER, "index" INTEGER, body TEXT, PRIMARY KEY (connection, "index"));' +
+      "INSERT INTO counters VALUES (0, 0)",
+  );
+  const requests = countersAndMessages["sql"]?.(database);
+  const increment = requests?.["increment"];
+  const message = requests?.["message"];
+  assert.ok(increment && message);
+  assert.equal(increment('{"counter":0,"amount":1}')(), "done");
+  assert.throws(increment('{"counter":1,"amount":1}'), /counter 1 does not exist/);
+  const send = message('{"connection":3,"index":9007199254740991,"body":"abc"}');
+  assert.equal(send(), "done");
+  assert.throws(send, /UNIQUE/);
+  assert.deepEqual(database.prepare("SELECT * FROM counters").raw().all(), [[0, 1]]);
+  assert.deepEqual(database.prepare("SELECT * FROM messages").raw().all(), [[3, Number.MAX_SAFE_INTEGER, "abc"]]);
+});
