@@ -14,11 +14,11 @@ from gapbook.deploy.stack import Stack
 from gapbook.errors import ClientError
 from gapbook.load.client import ClientRun, configure_load, find_client
 from gapbook.model.work import AliasTable
+from gapbook.trial.workloads import find_workload
 
 __all__ = [
     "ACCOUNTS",
     "BOUND_S",
-    "INITIAL_BALANCE",
     "WINDOW_S",
     "EndpointLoader",
     "held_against",
@@ -29,7 +29,6 @@ __all__ = [
 EndpointLoader: TypeAlias = Callable[[Mapping[str, Any], Case], Load]
 
 ACCOUNTS = 100_000
-INITIAL_BALANCE = 10_000_000
 WINDOW_S = 4.0
 BOUND_S = 60.0
 """Every program has ended long before, whatever it needs to connect and to prepare."""
@@ -86,9 +85,9 @@ def held_against(stack: Stack, load: EndpointLoader) -> Callable[[Case], Load]:
     """A load on freshly seeded accounts; raises ClientError when it counts more than the server committed."""
 
     def held(case: Case) -> Load:
-        stack.seed(ACCOUNTS, INITIAL_BALANCE)
+        stack.seed(find_workload("transfer", {"accounts": ACCOUNTS}))
         done = load(stack.endpoint(), case)
-        committed = stack.committed_transfers()
+        committed = stack.committed_operations()
         if committed is None or committed < done.counted:
             raise ClientError(f"a load counted {done.counted} transfers, {stack.name} committed {committed}")
         return done

@@ -8,13 +8,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bench.load import ACCOUNTS, BOUND_S, INITIAL_BALANCE, WINDOW_S, our_load
+from bench.load import ACCOUNTS, BOUND_S, WINDOW_S, our_load
 from bench.pairs import Bars, Case, Load, Ratio, compare
 from bench.programs import run_program
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.stack import StackContext, stack_class
 from gapbook.errors import ClientError
 from gapbook.record.durability import Durability
+from gapbook.trial.workloads import find_workload
 
 __all__ = ["ratios"]
 
@@ -29,7 +30,7 @@ SELECT transfer(:source, :destination, :amount);
 def ratios(deployment: Deployment, pairs: int) -> Iterator[Ratio]:
     stack = stack_class("postgres")(StackContext(deployment, Durability("delayed", 500.0)))
     stack.start()
-    stack.seed(ACCOUNTS, INITIAL_BALANCE)
+    stack.seed(find_workload("transfer", {"accounts": ACCOUNTS}))
     endpoint = stack.endpoint()
     pgbench = Path(stack.locate(stack.context.choice).path).parent / "pgbench"
     yield from compare(

@@ -1,7 +1,9 @@
-"""Modules: the code inside or in front of a system, and the ways a client reaches it.
+"""Modules: the code of a workload inside or in front of a system, and the ways a client reaches it.
 
-``modules/SYSTEM/module.toml`` declares access levels (how a transfer is expressed) and tiers
-(what stands between client and system).
+``modules/SYSTEM/module.toml`` declares tiers (what stands between client and system), and
+``modules/SYSTEM/WORKLOAD/procedure.toml`` what a workload has there: access levels (how an operation is
+expressed), requests over HTTP, and what its stack must know to load, seed and count it. A small module may
+have the latter in its module.toml, as ``[procedure.WORKLOAD]``.
 """
 
 from __future__ import annotations
@@ -18,10 +20,14 @@ from typing import Any
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.process import Process
 from gapbook.deploy.toolchain import node_path
-from gapbook.errors import ParameterError, StackError
+from gapbook.errors import ParameterError, SetupError, StackError
 from gapbook.paths import CHECKOUT, hash_files
 
-__all__ = ["Module", "RunningTier", "load_module_facts", "version_numbers"]
+__all__ = ["Module", "RunningTier", "load_module", "module_workloads", "version_numbers"]
+
+_PROCEDURE = "procedure.toml"
+_OF_ENDPOINT = re.compile(r"<(\w+)>")
+"""What a request says of the address that it goes to, as ``<token>``."""
 
 
 @dataclass(frozen=True)
@@ -35,11 +41,19 @@ class RunningTier:
 
 @dataclass(frozen=True)
 class Module:
-    """The facts of one module folder."""
+    """What one workload has on one system: ``facts`` are those of the system and, over them, of the workload.
+
+    ``folder`` is the system's, in which the commands of tiers run.
+    """
 
     system: str
+    workload: str
     folder: Path
     facts: Mapping[str, Any]
+
+    def path(self, name: str) -> Path:
+        """A file or folder of the workload in this module."""
+        return self.folder / self.workload / name
 
     def require(self, access: str, tier: str) -> None:
         """Raise ParameterError unless the module has this access level behind this tier."""
@@ -52,11 +66,11 @@ class Module:
             raise ParameterError(f"access: {access!r} of {self.system} cannot be reached by tier {tier!r}")
 
     def require_pipelined(self, access: str, tier: str) -> None:
-        """Raise ParameterError unless a connection can have several transfers out at this access and tier."""
+        """Raise ParameterError unless a connection can have several requests out at this access and tier."""
         for kind, level in (("access", access), ("tier", tier)):
             if not self.facts[kind][level].get("pipelined", True):
                 raise ParameterError(
-                    f"in_flight: {kind} {level!r} of {self.system} has one transfer out at a time on each connection; "
+                    f"in_flight: {kind} {level!r} of {self.system} has one request out at a time on each connection; "
                     "allowed: 1"
                 )
 
@@ -67,9 +81,26 @@ class Module:
     def protocol(self, tier: str, stack_protocol: str) -> str:
         return str(self.facts["tier"][tier].get("protocol", stack_protocol))
 
-    def client_endpoint(self, access: str, endpoint: Mapping[str, Any]) -> dict[str, Any]:
-        """The stack's endpoint with what an access level tells a client that calls the stack itself."""
-        return {**endpoint, **self.facts["access"][access].get("endpoint", {})}
+    def client_endpoint(self, access: str, tier: str, endpoint: Mapping[str, Any]) -> dict[str, Any]:
+        """The stack's endpoint with what a client is told that calls the stack itself at this access level."""
+        if self.facts["tier"][tier].get("protocol") == "http":
+            address = {"protocol": "http", "host": endpoint["host"], "port": endpoint["port"]}
+            return {**address, "requests": self.requests(endpoint)}
+        own = self.facts["access"][access].get("endpoint", {})
+        return {**endpoint, **self.facts.get("endpoint", {}), **own}
+
+    def requests(self, endpoint: Mapping[str, Any]) -> dict[str, Any]:
+        """For each kind of operation what a client sends over HTTP and how it reads the answer
+        (clients/CONTRACT.md), filled in with what the endpoint has."""
+
+        def filled(value: Any) -> Any:
+            if isinstance(value, Mapping):
+                return {key: filled(inner) for key, inner in value.items()}
+            if isinstance(value, str):
+                return _OF_ENDPOINT.sub(lambda found: str(endpoint[found[1]]), value)
+            return value
+
+        return {kind: filled(request) for kind, request in self.facts["requests"].items()}
 
     def program(self, access: str) -> str | None:
         """What the server must run for an access level, where that is not the module's own program."""
@@ -87,12 +118,17 @@ class Module:
 
     def source_hash(self) -> str:
         """sha256 over all sources of the module (dependencies are pinned by its lock files)."""
+        others = {path.parent for path in self.folder.glob(f"*/{_PROCEDURE}")} - {self.path("")}
+        folders = [self.folder, *(self.folder / beside for beside in self.facts.get("sources", ()))]
         files = [
-            path
-            for path in self.folder.rglob("*")
-            if path.is_file() and not {"node_modules", "target"} & set(path.parts)
+            path.resolve()
+            for folder in folders
+            for path in folder.rglob("*")
+            if path.is_file()
+            and not {"node_modules", "target"} & set(path.parts)
+            and not others & set(path.parents)
         ]
-        return hash_files(files, self.folder)
+        return hash_files(files, self.folder.parent)
 
     def start_tier(
         self,
@@ -115,6 +151,7 @@ class Module:
         )
         stack_address = {key: value for key, value in endpoint.items() if key != "protocol"}
         configuration = {
+            "workload": self.workload,
             "access": access,
             "listen": {"host": "127.0.0.1", "port": 0},
             self.system: stack_address,
@@ -140,9 +177,41 @@ def version_numbers(version: str) -> tuple[int, ...]:
 
 
 @cache
-def load_module_facts(system: str) -> Module:
-    """The module of a system; raises ParameterError when it has none."""
+def load_module(system: str, workload: str) -> Module:
+    """What a workload has on a system; raises ParameterError where it has nothing, listing what there is."""
+    facts, procedures = _declared(system)
+    if workload not in procedures:
+        there_are = ", ".join(procedures) or "none"
+        raise ParameterError(
+            f"workload: {workload!r} has no folder under modules/{system}/; there are: {there_are}"
+        )
+    return Module(system, workload, CHECKOUT / "modules" / system, {**facts, **procedures[workload]})
+
+
+def module_workloads(system: str) -> tuple[str, ...]:
+    """The workloads that a system has a module for; raises ParameterError where there is no module at all."""
+    return tuple(_declared(system)[1])
+
+
+@cache
+def _declared(system: str) -> tuple[Mapping[str, Any], Mapping[str, Mapping[str, Any]]]:
+    """The facts of a system's module, and those of each of its workloads."""
     path = CHECKOUT / "modules" / system / "module.toml"
     if not path.is_file():
         raise ParameterError(f"system: {system!r} has no modules/{system}/module.toml")
-    return Module(system, path.parent, tomllib.loads(path.read_text()))
+    facts = _toml(path)
+    procedures: dict[str, Mapping[str, Any]] = facts.pop("procedure", {})
+    for own in sorted(path.parent.glob(f"*/{_PROCEDURE}")):
+        if own.parent.name in procedures:
+            raise SetupError(
+                f"modules/{system}: {own.parent.name} is declared in module.toml and in its folder; keep one"
+            )
+        procedures[own.parent.name] = _toml(own)
+    return facts, procedures
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text())
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SetupError(f"{path.relative_to(CHECKOUT)}: {error}") from error

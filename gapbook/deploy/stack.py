@@ -21,13 +21,15 @@ from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-import numpy as np
-from numpy.typing import NDArray
+import polars as pl
 
 from gapbook.deploy import warden
 from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.module import load_module
 from gapbook.deploy.process import Process
 from gapbook.errors import ParameterError, SetupError, StackError, cut
+from gapbook.model.declaration import StateTable
+from gapbook.model.workload import State, Workload
 from gapbook.paths import CHECKOUT
 from gapbook.record.durability import Durability
 
@@ -104,9 +106,11 @@ class StackContext:
     processors: Sequence[int] | None = None
     """CPU numbers to which the server is pinned; None means all."""
     isolation: str | None = None
-    """The level that transfers run at unless they say otherwise; None is the server's own default."""
+    """The level that operations run at unless they say otherwise; None is the server's own default."""
     program: str | None = None
     """What the server is given to run where it is not the module's own program: a folder of the module."""
+    workload: str = "transfer"
+    """The workload whose module is loaded when the stack starts."""
 
 
 class Stack(ABC):
@@ -121,11 +125,13 @@ class Stack(ABC):
     facts: ClassVar[Mapping[str, Any]]
     """The parsed stack.toml."""
     counts_commits: ClassVar[bool] = True
-    """Whether the engine keeps a count of committed transfers, be it not of every trial."""
+    """Whether the engine keeps a count of committed operations, be it not of every trial."""
 
     def __init__(self, context: StackContext) -> None:
         self.context = context
         self.deployment = context.deployment
+        self.module = load_module(self.name, context.workload)
+        self._workload: Workload | None = None
 
     # --- before a run -------------------------------------------------------------------------
     @classmethod
@@ -193,9 +199,19 @@ class Stack(ABC):
             raise StackError(f"{self.name}: its stack.py does not say how a killed server is started again")
 
     # --- a trial ------------------------------------------------------------------------------
+    def seed(self, workload: Workload) -> None:
+        """Reset to exactly the initial state of the workload; whatever an earlier trial left (rows, bloat,
+        backlog) is gone."""
+        if workload.name != self.context.workload:
+            raise StackError(
+                f"{self.name}: started with the module of {self.context.workload}, asked to hold {workload.name}"
+            )
+        self._workload = workload
+        self._reset(workload)
+
     @abstractmethod
-    def seed(self, accounts: int, initial_balance: int) -> None:
-        """Reset to exactly these accounts; whatever an earlier trial left (rows, bloat, backlog) is gone."""
+    def _reset(self, workload: Workload) -> None:
+        """What :meth:`seed` does of this system."""
 
     @abstractmethod
     def endpoint(self) -> dict[str, Any]:
@@ -221,19 +237,27 @@ class Stack(ABC):
         """The durability class proven by what the running server says."""
 
     @abstractmethod
-    def committed_transfers(self) -> int | None:
-        """The server's own count of committed transfers since it started; a difference is exact
+    def committed_operations(self) -> int | None:
+        """The server's own count of committed operations since it started; a difference is exact
         once all clients have left. None where there is no count of this trial, be it that the engine keeps
-        none (``counts_commits``) or that it counts what was rolled back too: the balances alone decide."""
+        none (``counts_commits``) or that it counts what was rolled back too: the state alone decides."""
 
     def metric_transactions(self) -> int | None:
         """What the server's public metrics say of transactions that succeeded, as published benchmarks read
         them: not what was committed of the workload. None where there are no such metrics."""
         return None
 
+    def state(self) -> State:
+        """Every row of the workload's tables as the server holds it now, in no order."""
+        if self._workload is None:
+            raise StackError(f"{self.name}: not seeded, so there is no state to read")
+        return {
+            name: self._read_table(name, table) for name, table in self._workload.declaration.state.items()
+        }
+
     @abstractmethod
-    def balances(self) -> NDArray[np.int64]:
-        """Every account's balance, indexed by account."""
+    def _read_table(self, name: str, table: StateTable) -> pl.DataFrame:
+        """The rows of one table with the columns that it declares (:func:`gapbook.model.workload.frame_schema`)."""
 
     @abstractmethod
     def log_bytes(self) -> int:

@@ -26,9 +26,7 @@ __all__ = [
     "U32",
     "AliasTable",
     "Block",
-    "Transfers",
     "blocks_of",
-    "draw_transfers",
     "hot_share",
     "philox4x32",
     "scaled",
@@ -47,8 +45,6 @@ REDRAWS = (REDRAW_BOTH, REDRAW_DESTINATION)
 _MULTIPLIER_0, _MULTIPLIER_1 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 _WEYL_0, _WEYL_1 = 0x9E3779B9, 0xBB67AE85
 _ROUNDS = 10
-_REDRAWS = 64
-_AMOUNT_BLOCK = 0xFFFFFFFF
 _MAGIC = b"GAPALIAS"
 _VERSION = 1
 _LOW_32 = np.uint64(0xFFFFFFFF)
@@ -178,52 +174,3 @@ def hot_share(table: AliasTable, redraw: str) -> float:
     """The probability that a transfer touches account 0; ``redraw`` says what is drawn again while both
     accounts are the same (:data:`REDRAWS`)."""
     return share_touching(table.probabilities(), 1, redraw)
-
-
-@dataclass(frozen=True)
-class Transfers:
-    """Source, destination and amount of each operation, arrays of one length."""
-
-    source: U32
-    destination: U32
-    amount: U32
-
-
-def draw_transfers(
-    table: AliasTable,
-    *,
-    seed: int,
-    connection: int,
-    indices: NDArray[np.uint64],
-    amount_max: int,
-    redraw: str = REDRAW_BOTH,
-) -> Transfers:
-    """The transfers of one connection at the given operation indices.
-
-    ``redraw`` says what is drawn again when source and destination are the same account.
-    """
-    key = (seed & 0xFFFFFFFF, seed >> 32)
-    index_low = (indices & _LOW_32).astype(np.uint32)
-    index_high = (indices >> _SHIFT_32).astype(np.uint32)
-
-    def block(rows: NDArray[np.intp], draw: int) -> tuple[U32, U32, U32, U32]:
-        shape = len(rows)
-        constant = (np.full(shape, connection, np.uint32), np.full(shape, draw, np.uint32))
-        return philox4x32((index_low[rows], index_high[rows], *constant), key)
-
-    everything = np.arange(len(indices))
-    source = np.zeros(len(indices), np.uint32)
-    destination = np.zeros(len(indices), np.uint32)
-    equal = everything
-    for draw in range(_REDRAWS):
-        if len(equal) == 0:
-            break
-        r0, r1, r2, r3 = block(equal, draw)
-        if draw == 0 or redraw == REDRAW_BOTH:
-            source[equal] = table.pick(r0, r1)
-        destination[equal] = table.pick(r2, r3)
-        equal = equal[source[equal] == destination[equal]]
-    destination[equal] = (source[equal] + np.uint32(1)) % np.uint32(table.accounts)
-    amount_draw = block(everything, _AMOUNT_BLOCK)[0].astype(np.uint64)
-    amount = np.uint64(1) + ((amount_draw * np.uint64(amount_max)) >> _SHIFT_32)
-    return Transfers(source, destination, amount.astype(np.uint32))

@@ -225,6 +225,7 @@ class _Campaign:
                         processors=variant.processors,
                         isolation=variant.isolation,
                         program=variant.program,
+                        workload=self.scenario.workload.name,
                     )
                     self.say(f"starting {variant.label(self.scenario.durability)}")
                     stacks[variant] = contestant.stack(context)

@@ -92,4 +92,4 @@ def _client_options(contestant: Contestant, stack: Stack) -> dict[str, Any]:
     """What the client is told besides the address: nothing where it calls a tier."""
     if contestant.module.is_process(contestant.tier):
         return {}
-    return contestant.module.client_endpoint(contestant.access, stack.spoken())
+    return contestant.module.client_endpoint(contestant.access, contestant.tier, stack.spoken())

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gapbook.deploy.module import Module, load_module_facts
+from gapbook.deploy.module import Module, load_module
 from gapbook.deploy.stack import Stack, stack_class
 from gapbook.errors import ParameterError
 from gapbook.load.client import Client, find_client
@@ -63,7 +63,7 @@ class Contestant:
     ``initial_balance`` None is that of the workload; a poor bank must refuse many transfers.
     ``rate_per_s`` is the offered load of an open loop, None is a closed loop. ``window_s`` None is the
     window of the scenario. ``version`` is the server's; None is the one that the stack has by itself, or
-    that the reader named in its place.
+    that the reader named in its place. ``workload`` is that of the scenario.
     """
 
     name: str
@@ -83,6 +83,7 @@ class Contestant:
     rate_per_s: float | None = None
     window_s: float | None = None
     version: str | None = None
+    workload: str = "transfer"
 
     def __post_init__(self) -> None:
         self.module.require(self.access, self.tier)
@@ -119,7 +120,7 @@ class Contestant:
 
     @property
     def module(self) -> Module:
-        return load_module_facts(self.system)
+        return load_module(self.system, self.workload)
 
     @property
     def protocol(self) -> str:
@@ -158,7 +159,8 @@ class Contestant:
     @property
     def settings(self) -> ContestantSettings:
         """What it was asked to be, as a record holds it."""
-        return ContestantSettings(**{**vars(self), "flaws": [dict(flaw) for flaw in self.flaws]})
+        own = {name: value for name, value in vars(self).items() if name != "workload"}
+        return ContestantSettings(**{**own, "flaws": [dict(flaw) for flaw in self.flaws]})
 
     @property
     def said(self) -> Said:

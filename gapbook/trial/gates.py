@@ -25,11 +25,8 @@ __all__ = [
 
 
 def reconciled(audit: Audit) -> Gate:
-    """Acknowledged, committed and balance-derived counts agree to the unit."""
-    uncounted = 0 if audit.committed is None else abs(audit.acknowledged - audit.committed)
-    unlisted = abs(audit.acknowledged - audit.replayed)
-    off = uncounted + unlisted + audit.mismatched_accounts + audit.in_doubt
-    return Gate("reconciled", audit.agrees, float(off), 0.0, audit.explain())
+    """What was acknowledged, what was committed and what the state holds agree to the unit."""
+    return Gate("reconciled", audit.agrees, float(audit.off), 0.0, audit.explain())
 
 
 def depth(mean_in_flight: float, expected: float | None) -> Gate:

@@ -15,19 +15,19 @@ from typing import Any
 
 import numpy as np
 import psutil
-from numpy.typing import NDArray
 
 from gapbook.deploy import warden
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.stack import Stack
 from gapbook.errors import ClientError, StackError
 from gapbook.load.client import ClientRun, configure_load
+from gapbook.model.reported import issued_work
 from gapbook.model.work import AliasTable
+from gapbook.model.workload import State, Workload
 from gapbook.record.losses import KILL_ALPHA
 from gapbook.trial.contestant import Contestant
 from gapbook.trial.kill_outcome import KillOutcome, oldest_age_s
 from gapbook.trial.kill_timer import KillTimer
-from gapbook.trial.lost_writes import IssuedWork, issued_work, surviving_prefixes
 from gapbook.trial.scenario import Scenario
 from gapbook.trial.target import target_of
 
@@ -39,8 +39,7 @@ _JITTER_S = 1.0
 _AFTER_KILL_S = 0.5
 _DRAIN_S = 5.0
 _REQUEST_TIMEOUT_S = 5.0
-_MARGIN_OF_WORK = 1000
-_WIDENINGS = 3
+_UNEXPLAINED = "no prefixes of the connections' operations explain the whole state"
 
 
 def kill_check(
@@ -89,21 +88,21 @@ class _Check:
     deployment: Deployment
     seed: int
     kill_after_s: float
-    table: AliasTable = field(init=False)
+    workload: Workload = field(init=False)
     progress: list[tuple[float, int]] = field(default_factory=list)
     """Seconds since the load began and acknowledgements so far, as the client said once a second."""
 
     def __post_init__(self) -> None:
-        self.table = AliasTable.zipf_cached(self.scenario.workload.accounts, KILL_ALPHA)
+        self.workload = self.scenario.workload.at(KILL_ALPHA).told_apart()
 
     def run(self) -> KillOutcome:
-        self.stack.seed(self.scenario.workload.accounts, self.scenario.workload.initial_balance)
+        self.stack.seed(self.workload)
         report = self._load_until_killed()
         started = time.monotonic()
         self.stack.recover()
         recovered_in_s = time.monotonic() - started
-        balances = self.stack.balances()
-        outcome = self._of_dead_client(balances) if report is None else self._of_report(report, balances)
+        state = self.stack.state()
+        outcome = self._of_dead_client(state) if report is None else self._of_report(report, state)
         outcome.load_s = self.kill_after_s
         outcome.recovered_in_s = recovered_in_s if self.stack.processes() else None
         outcome.goodput_per_s = self._goodput_per_s()
@@ -124,14 +123,15 @@ class _Check:
             return None
 
     def _configuration(self, endpoint: Mapping[str, Any]) -> dict[str, Any]:
-        contestant = self.contestant
+        contestant, workload = self.contestant, self.scenario.workload
         return configure_load(
             endpoint,
-            self.table,
+            AliasTable.zipf_cached(workload.accounts, KILL_ALPHA),
             self.deployment.directory,
             seed=self.seed,
             alpha=KILL_ALPHA,
-            amount_max=self.scenario.workload.amount_max,
+            amount_max=workload.amount_max,
+            redraw=workload.redraw,
             connections=self.scenario.connections,
             in_flight=contestant.in_flight,
             warmup_s=_WARMUP_S,
@@ -193,29 +193,27 @@ class _Check:
         return (after - before) / (end_s - begin_s)
 
     # --- what is gone -------------------------------------------------------------------------
-    def _of_report(self, report: Mapping[str, Any], balances: NDArray[np.int64]) -> KillOutcome:
+    def _of_report(self, report: Mapping[str, Any], state: State) -> KillOutcome:
         outcome = KillOutcome(acknowledged=int(report["acknowledged"]))
         if not int(report["in_doubt"]) and not int(report["failed"]["error"]):
             outcome.note = "no request was cut off, so the server was not killed under this load"
             return outcome
-        if len(balances) == 0:
+        if all(table.is_empty() for table in state.values()):
             outcome.lost, outcome.in_doubt_committed = outcome.acknowledged, 0
-            outcome.note = "nothing is left, not even the accounts"
+            outcome.note = f"nothing is left, not even the {' and '.join(state)}"
             return outcome
         work = [issued_work(row, self.contestant.in_flight) for row in report["connections"]]
-        prefixes = self._prefixes(work, balances)
-        if prefixes is None:
-            outcome.note = "no prefixes of the connections' transfers explain all balances"
+        survived = self.workload.survived(self.seed, work, state)
+        if survived is None:
+            outcome.note = _UNEXPLAINED
             return outcome
-        survived = list(zip(work, prefixes, strict=True))
-        outcome.lost = sum(one.lost(prefix) for one, prefix in survived)
+        outcome.lost, outcome.in_doubt_committed = survived.lost, survived.in_doubt_committed
         outcome.oldest_lost_s = oldest_age_s(
             report["per_second"], _WARMUP_S + self.kill_after_s, outcome.lost
         )
-        outcome.in_doubt_committed = sum(one.committed_in_doubt(prefix) for one, prefix in survived)
         return outcome
 
-    def _of_dead_client(self, balances: NDArray[np.int64]) -> KillOutcome:
+    def _of_dead_client(self, state: State) -> KillOutcome:
         """Without a report: what survived is counted, and held against the client's last progress line."""
         acknowledged = self.progress[-1][1]
         outcome = KillOutcome(acknowledged=acknowledged)
@@ -223,41 +221,13 @@ class _Check:
             "the engine ran inside the client: acknowledged is the client's last word before both were "
             "killed, and a loss of what came after it does not show"
         )
-        survived = self._count_survived(acknowledged, balances)
+        survived = self.workload.committed(self.seed, self.scenario.connections, acknowledged, state)
         if survived is None:
-            outcome.note = "no prefixes of the connections' transfers explain all balances"
+            outcome.note = _UNEXPLAINED
             return outcome
         outcome.lost = max(0, acknowledged - survived)
         outcome.in_doubt_committed = max(0, survived - acknowledged)
         return outcome
-
-    def _count_survived(self, acknowledged: int, balances: NDArray[np.int64]) -> int | None:
-        """How many transfers are in the balances, where nobody knows how many each connection issued."""
-        connections = self.scenario.connections
-        most = 2 * acknowledged // connections + _MARGIN_OF_WORK
-        for _ in range(_WIDENINGS):
-            every = np.arange(most, dtype=np.uint64)
-            work = [
-                IssuedWork(number, every, np.zeros(most, dtype=np.bool_)) for number in range(connections)
-            ]
-            prefixes = self._prefixes(work, balances)
-            if prefixes is not None:
-                return sum(prefixes)
-            most *= 2
-        return None
-
-    def _prefixes(self, work: list[IssuedWork], balances: NDArray[np.int64]) -> list[int] | None:
-        workload = self.scenario.workload
-        if len(balances) != workload.accounts:
-            return None
-        return surviving_prefixes(
-            work,
-            balances,
-            self.table,
-            seed=self.seed,
-            amount_max=workload.amount_max,
-            initial_balance=workload.initial_balance,
-        )
 
 
 def _kill_tree(root: int) -> None:

@@ -44,7 +44,7 @@ def as_measured(loaded: Loaded) -> dict[str, Any]:
         **as_counted(report),
         "committed": loaded.audit.committed,
         "metric_transactions": loaded.metric_transactions,
-        "mismatched_accounts": loaded.audit.mismatched_accounts,
+        "mismatched_accounts": loaded.audit.found.differing,
         "latency_ms": _percentiles(report["service_time_ns"]),
         "service_time_histogram": report["service_time_ns"],
         "response_time_histogram": report["response_time_ns"],

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from gapbook.errors import ParameterError, cut
+from gapbook.model import workload
 from gapbook.model.work import EXPONENT, REDRAW_BOTH, REDRAWS
 from gapbook.record.describe import described
 from gapbook.record.durability import Durability
@@ -17,11 +18,11 @@ from gapbook.record.scenario import (
     RecordedWorkload,
 )
 from gapbook.trial.contestant import Contestant
+from gapbook.trial.workloads import declaration_of, find_workload
 
 __all__ = ["PROMISES", "Scenario", "Workload"]
 
 PROMISES = ("durability", "isolation")
-_WORKLOAD_LABEL = "Bank transfers"
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,20 @@ class Workload:
     def __post_init__(self) -> None:
         if self.redraw not in REDRAWS:
             raise ParameterError(f"redraw: {self.redraw!r} is unknown; allowed: {', '.join(REDRAWS)}")
+
+    def at(self, alpha: float, initial_balance: int | None = None) -> workload.Workload:
+        """The workload itself, for one exponent and, where a contestant has its own, another balance.
+
+        Raises ParameterError for what it does not allow.
+        """
+        parameters = {
+            "accounts": self.accounts,
+            "alpha": alpha,
+            "amount_max": self.amount_max,
+            "redraw": self.redraw,
+            "initial_balance": self.initial_balance if initial_balance is None else initial_balance,
+        }
+        return find_workload(self.name, parameters)
 
 
 @dataclass(frozen=True)
@@ -70,6 +85,12 @@ class Scenario:
             raise ParameterError(f"contestants: a name is given twice in {', '.join(names)}")
         if not names:
             raise ParameterError("contestants: none is left; name at least one")
+        for contestant in self.contestants:
+            if contestant.workload != self.workload.name:
+                raise ParameterError(
+                    f"workload: {contestant.name} has {contestant.workload}, the scenario {self.workload.name}; "
+                    "name one for all"
+                )
         for promise in PROMISES:
             self._require_equal(promise)
         self._require_versions()
@@ -137,16 +158,19 @@ class Scenario:
         # Left out where it is what it always was, so that a plan of then and one of now are the same.
         if self.workload.redraw == REDRAW_BOTH:
             del planned["workload"]["redraw"]
+        for contestant in planned["contestants"]:
+            # Said once, of the scenario.
+            del contestant["workload"]
         return planned
 
     def recorded(self) -> RecordedScenario:
         """The scenario as a run records it: complete, so that no reader asks a stack or a module again."""
-        workload = asdict(self.workload)
-        name = workload.pop("name")
+        parameters = asdict(self.workload)
+        name = parameters.pop("name")
         return RecordedScenario(
             chapter=self.chapter,
             contestants=[self.recorded_of(contestant) for contestant in self.contestants],
-            workload=RecordedWorkload(name, _WORKLOAD_LABEL, workload),
+            workload=RecordedWorkload(name, declaration_of(name).label, parameters),
             treatment=RecordedTreatment(EXPONENT, "α", "", list(self.alphas), words="Zipf exponent α"),
             connections=self.connections,
             window_s=self.window_s,

@@ -38,7 +38,7 @@ def target_of(
         max_retries=contestant.max_retries,
     )
     if tier is None:
-        yield Target(module.client_endpoint(contestant.access, stack_endpoint))
+        yield Target(module.client_endpoint(contestant.access, contestant.tier, stack_endpoint))
         return
     try:
         yield Target(

@@ -85,12 +85,11 @@ def _load(
     ``on_report`` gets the client's report as soon as it is there: it is told in the record also when
     the server cannot be read any more.
     """
-    workload = scenario.workload
-    table = AliasTable.zipf_cached(workload.accounts, planned.treatment)
-    initial_balance = scenario.initial_balance_of(contestant)
-    stack.seed(workload.accounts, initial_balance)
+    workload = scenario.workload.at(planned.treatment, scenario.initial_balance_of(contestant))
+    table = AliasTable.zipf_cached(scenario.workload.accounts, planned.treatment)
+    stack.seed(workload)
     settings, proven = stack.settings(), stack.durability()
-    committed_before, log_before = stack.committed_transfers(), stack.log_bytes()
+    committed_before, log_before = stack.committed_operations(), stack.log_bytes()
     metric_before = stack.metric_transactions()
     with (
         _delayed(contestant, stack, deployment) as (stack_endpoint, proxies),
@@ -104,17 +103,14 @@ def _load(
         on_report(report)
         backlog = wait_until_idle(stack, (proven.max_ms or 0.0) / 1000)
         memory_bytes = proportional_memory_bytes([*server_roots, *between])
-    committed = stack.committed_transfers()
+    committed = stack.committed_operations()
     audit = reconcile(
         report,
+        workload=workload,
+        seed=planned.work_seed,
+        state=stack.state(),
         committed=None if committed is None or committed_before is None else committed - committed_before,
         counts_commits=stack.counts_commits,
-        balances=stack.balances(),
-        table=table,
-        seed=planned.work_seed,
-        amount_max=workload.amount_max,
-        redraw=workload.redraw,
-        initial_balance=initial_balance,
         replayed_batch=next((f["batch"] for f in contestant.flaws if f["name"] == _REPLAYED), None),
     )
     settings |= target.settings

@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+import polars as pl
 
 from gapbook.deploy import stack
 from gapbook.deploy.process import Process, log_tail, require_port_free
 from gapbook.deploy.rust import rust_binary
 from gapbook.deploy.stack import Server, ServerChoice
 from gapbook.errors import SetupError, StackError
+from gapbook.model.declaration import StateTable
+from gapbook.model.workload import Workload
 from gapbook.record.durability import Durability
 
 _PROGRAM = "gap-plant"
@@ -81,9 +83,10 @@ class Stack(stack.Stack):
         return [self._process] if self._process else []
 
     # --- a trial ------------------------------------------------------------------------------
-    def seed(self, accounts: int, initial_balance: int) -> None:
+    def _reset(self, workload: Workload) -> None:
         self._trials += 1
-        self._ask(f"seed {accounts} {initial_balance} {self._trials}")
+        bank = workload.parameters
+        self._ask(f"seed {bank['accounts']} {bank['initial_balance']} {self._trials}")
 
     def endpoint(self) -> dict[str, Any]:
         return {
@@ -101,11 +104,13 @@ class Stack(stack.Stack):
     def durability(self) -> Durability:
         return self.context.durability
 
-    def committed_transfers(self) -> int:
+    def committed_operations(self) -> int:
         return int(self._state()["committed"])
 
-    def balances(self) -> NDArray[np.int64]:
-        return np.frombuffer(self._ask("balances", data_follows=True), dtype="<i8").astype(np.int64)
+    def _read_table(self, name: str, table: StateTable) -> pl.DataFrame:
+        del name, table  # A plant holds accounts and nothing else.
+        balances = np.frombuffer(self._ask("balances", data_follows=True), dtype="<i8").astype(np.int64)
+        return pl.DataFrame({"id": np.arange(len(balances)), "balance": balances})
 
     def log_bytes(self) -> int:
         return 0

@@ -15,23 +15,24 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, LiteralString
+from typing import Any
 from urllib.parse import urlsplit
 
-import numpy as np
+import polars as pl
 import psycopg
-from numpy.typing import NDArray
 from psycopg import sql
 
 from gapbook.deploy import stack
 from gapbook.deploy.deployment import Undo
-from gapbook.deploy.module import load_module_facts
 from gapbook.deploy.process import Process, free_port, require_port_free
 from gapbook.deploy.stack import Server, ServerChoice
 from gapbook.errors import SetupError, StackError
+from gapbook.model.declaration import StateTable
+from gapbook.model.workload import Workload
 from gapbook.record.durability import Durability
 
-_MODULE = load_module_facts("postgres")
+from .tables import Commits, fill, read_table, tidy
+
 _ROLE = "bank"
 _OLDEST_NAMED_SERVER = 130000  # DROP DATABASE ... WITH (FORCE)
 _READY_TIMEOUT_S = 30.0
@@ -51,7 +52,7 @@ _SETTINGS_READ_BACK = (
 
 
 class Stack(stack.Stack):
-    """See :class:`gapbook.deploy.stack.Stack`; committed transfers are counted by the table's own statistics."""
+    """See :class:`gapbook.deploy.stack.Stack`; commits are counted by the tables' own statistics."""
 
     def __init__(self, context: stack.StackContext) -> None:
         super().__init__(context)
@@ -62,8 +63,7 @@ class Stack(stack.Stack):
         self._address: dict[str, Any] = {}
         self._undo: Undo | None = None
         self._binary: Path | None = None
-        self._rolled_back_before_trial = 0
-        self._updated_before_trial = 0
+        self._before_trial = Commits(0, 0, 0)
 
     # --- before a run -------------------------------------------------------------------------
     @classmethod
@@ -234,8 +234,8 @@ class Stack(stack.Stack):
         """Load schema and procedures into the database, as the role that clients have."""
         with _stack_errors("load module"):
             self._connection.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(self._address["user"])))
-            for script in _MODULE.facts["scripts"]:
-                self._connection.execute((_MODULE.folder / script).read_bytes())
+            for script in self.module.facts["scripts"]:
+                self._connection.execute(self.module.path(script).read_bytes())
             self._connection.execute("RESET ROLE")
 
     def stop(self) -> None:
@@ -263,17 +263,12 @@ class Stack(stack.Stack):
         return [self._process] if self._process else []
 
     # --- a trial ------------------------------------------------------------------------------
-    def seed(self, accounts: int, initial_balance: int) -> None:
+    def _reset(self, workload: Workload) -> None:
+        state = workload.initial_state()
         with _stack_errors("seed"):
-            self._connection.execute("SELECT seed(%s::int4, %s::int8)", (accounts, initial_balance))
-            (self._rolled_back_before_trial,) = self._row(
-                "SELECT xact_rollback FROM pg_stat_database WHERE datname = current_database()"
-            )
-            (self._updated_before_trial,) = self._row(
-                "SELECT n_tup_upd FROM pg_stat_user_tables WHERE relname = 'accounts'"
-            )
-            self._connection.execute("VACUUM (FREEZE, ANALYZE) accounts")
-            self._connection.execute("CHECKPOINT")
+            fill(self._connection, state)
+            self._before_trial = self._commits()
+            tidy(self._connection, state)
 
     def endpoint(self) -> dict[str, Any]:
         return dict(self._address)
@@ -296,12 +291,12 @@ class Stack(stack.Stack):
             raise StackError("postgres: pg_settings has no wal_writer_delay; its durability cannot be proven")
         return Durability("delayed", _COMMITTED_WITHIN_WRITER_DELAYS * float(row[0]))
 
-    def committed_transfers(self) -> int | None:
-        """Half of the row updates on ``accounts`` since the seed, as each transfer makes two, save those of
-        batches, which say themselves how many transfers and rows they wrote.
+    def committed_operations(self) -> int | None:
+        """What the rows written since the seed make, as the module's ``commits`` says, and the operations that
+        say themselves how many they are.
 
         The statistics of a session are complete once it has ended, so this waits for the clients to
-        be gone. Updates that a refused transfer took back count too: then the count differs from the
+        be gone. Writes that a refused operation took back count too: then the count differs from the
         acknowledgements and the trial is refused, never the other way round. The statistics hold what was
         rolled back as well, so that there is no count once any transaction since the seed was.
         """
@@ -309,19 +304,12 @@ class Stack(stack.Stack):
         with _stack_errors("count commits"):
             while self._foreign_sessions() and time.monotonic() < deadline:
                 time.sleep(0.01)
-            self._connection.execute("SELECT pg_stat_clear_snapshot()")
-            updated, rolled_back, batched, written_by_batches = self._row(
-                "SELECT (SELECT n_tup_upd FROM pg_stat_user_tables WHERE relname = 'accounts'),"
-                " (SELECT xact_rollback FROM pg_stat_database WHERE datname = current_database()),"
-                " (SELECT coalesce(sum(transfers), 0)::int8 FROM batches),"
-                " (SELECT coalesce(sum(rows_written), 0)::int8 FROM batches)"
-            )
-        if rolled_back != self._rolled_back_before_trial:
-            return None
-        single = updated - self._updated_before_trial - written_by_batches
-        if single % 2:
-            raise StackError(f"postgres: {single} row updates are not two for each transfer")
-        return int(single // 2 + batched)
+            rows_per_operation = int(self.module.facts["commits"]["rows_per_operation"])
+            return self._commits().operations_since(self._before_trial, rows_per_operation)
+
+    def _commits(self) -> Commits:
+        query = self.module.path(self.module.facts["commits"]["query"]).read_bytes()
+        return Commits.counted(self._connection, query)
 
     def metric_transactions(self) -> int:
         """``xact_commit`` of ``pg_stat_database``: every committed transaction of the bank's database, our own
@@ -340,15 +328,9 @@ class Stack(stack.Stack):
         ).fetchone()
         return int(row[0]) if row else 0
 
-    def balances(self) -> NDArray[np.int64]:
-        with _stack_errors("read balances"):
-            rows = self._connection.execute(
-                (_MODULE.folder / "verify.sql").read_bytes(), binary=True
-            ).fetchall()
-        table = np.array(rows, dtype=np.int64).reshape(-1, 2)
-        if not np.array_equal(table[:, 0], np.arange(len(table))):
-            raise StackError("postgres: account ids are not 0 .. n-1; the audit cannot index balances")
-        return table[:, 1].copy()
+    def _read_table(self, name: str, table: StateTable) -> pl.DataFrame:
+        with _stack_errors(f"read {name}"):
+            return read_table(self._connection, name, table)
 
     def log_bytes(self) -> int:
         with _stack_errors("read the log position"):
@@ -373,12 +355,6 @@ class Stack(stack.Stack):
         if self._admin is None:
             raise StackError("postgres: not started")
         return self._admin
-
-    def _row(self, query: LiteralString) -> tuple[Any, ...]:
-        row = self._connection.execute(query).fetchone()
-        if row is None:
-            raise StackError("postgres: a query for one row gave none")
-        return tuple(row)
 
     @contextlib.contextmanager
     def _as_client(self) -> Iterator[psycopg.Connection[Any]]:

@@ -17,10 +17,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
-import numpy as np
+import polars as pl
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from numpy.typing import NDArray
 
 from gapbook.deploy import stack
 from gapbook.deploy.deployment import Undo
@@ -28,21 +27,21 @@ from gapbook.deploy.process import Process, free_port, log_tail, require_port_fr
 from gapbook.deploy.stack import Server, ServerChoice
 from gapbook.deploy.toolchain import require_tool, run_step
 from gapbook.errors import SetupError, StackError
-from gapbook.paths import CHECKOUT, cache_directory
+from gapbook.model.declaration import StateTable
+from gapbook.model.workload import Workload, frame_schema
+from gapbook.paths import cache_directory
 from gapbook.record.durability import Durability
 
+from .metrics import rows_written, transactions
 from .running import Running
 
-_MODULE = CHECKOUT / "modules" / "spacetimedb"
+_PROGRAM = "program.wasm"
 _READY_TIMEOUT_S = 30.0
 _REQUEST_TIMEOUT_S = 60.0
 _SETTLE_TIMEOUT_S = 5.0
 _DEFAULT_PORT = 3000
 _CONFIRMED_READS_SINCE = (1, 4, 0)
 _MEMORY_FILE_SYSTEMS = {"tmpfs", "ramfs"}
-_ROW_COUNTER = re.compile(r"spacetime_num_rows_(inserted|deleted)_total\{(.*)\} (\d+)")
-_TRANSACTION_COUNTER = re.compile(r"spacetime_num_txns_total\{(.*)\} (\d+)")
-_LABEL = re.compile(r'(\w+)="([^"]*)"')
 
 
 class Stack(stack.Stack):
@@ -61,7 +60,7 @@ class Stack(stack.Stack):
         self._api: httpx.Client | None = None
         self._address: dict[str, Any] = {}
         self._undo: Undo | None = None
-        self._program = _MODULE / (context.program or "")
+        self._program = self.module.path(context.program or "")
 
     # --- before a run -------------------------------------------------------------------------
     @classmethod
@@ -162,7 +161,8 @@ class Stack(stack.Stack):
     def start(self) -> None:
         if self._api is not None:
             return
-        drift = runpy.run_path(str(_MODULE / "check.py"))["drift"](self._program)
+        check = self.module.folder / self.module.facts["check"]
+        drift = runpy.run_path(str(check))["drift"](self._program)
         if drift:
             raise SetupError(f"spacetimedb: {drift}")
         located = self.located(self.context.choice)
@@ -241,7 +241,7 @@ class Stack(stack.Stack):
             "PUT",
             f"/database/{self._address['database']}",
             params={"clear": "true"},
-            content=(self._program / "bank.wasm").read_bytes(),
+            content=(self._program / _PROGRAM).read_bytes(),
         )
 
     def stop(self) -> None:
@@ -261,30 +261,30 @@ class Stack(stack.Stack):
     def recover(self) -> None:
         if self._process is None:
             raise StackError("spacetimedb: a server that was named is not ours to start again")
+        if self._workload is None:
+            raise StackError("spacetimedb: not seeded, so there is nothing to recover")
+        declaration = self._workload.declaration
         self._launch(self._address["port"])
         # The log is replayed at the first request for the database.
-        self._request(
-            "recover",
-            "POST",
-            f"/database/{self._address['database']}/sql",
-            content="SELECT balance FROM accounts WHERE id = 0",
-        )
+        name, table = next(iter(declaration.state.items()))
+        self._rows_of("recover", f"{_columns(table)} FROM {name} WHERE {table.key[0]} = 0")
 
     def processes(self) -> list[Process]:
         return [self._process] if self._process else []
 
     # --- a trial ------------------------------------------------------------------------------
-    def seed(self, accounts: int, initial_balance: int) -> None:
+    def _reset(self, workload: Workload) -> None:
         if self.context.choice.endpoint:
             self._publish()
         else:
             self.stop()
             self.start()
+        seeding = self.module.facts["seed"]
         self._request(
             "seed",
             "POST",
-            f"/database/{self._address['database']}/call/seed",
-            json=[accounts, initial_balance],
+            f"/database/{self._address['database']}/call/{seeding['reducer']}",
+            json=[workload.parameters[name] for name in seeding["arguments"]],
         )
 
     def endpoint(self) -> dict[str, Any]:
@@ -318,68 +318,47 @@ class Stack(stack.Stack):
         max_ms = self.commit_log_timer(running.version).get("max_ms")
         return Durability("delayed", None if max_ms is None else float(max_ms))
 
-    def committed_transfers(self) -> int:
-        """Half of the rows that ``transfer`` wrote to ``accounts``, which each transfer makes two of.
+    def committed_operations(self) -> int:
+        """What the rows that the module's ``commits`` names make.
 
         Not ``spacetime_num_txns_total{committed="true"}``: 1.2.0 counts rolled back reducers there too
         (its pull request 3956 repaired that later). Rows are counted at commit only, just after the
-        acknowledgement; so this waits until rows inserted and rows deleted agree.
+        acknowledgement; so this waits until what was replaced was inserted as often as it was deleted.
         """
         deadline = time.monotonic() + _SETTLE_TIMEOUT_S
         while True:
-            rows = self._rows_written_by_transfer()
-            if rows["inserted"] == rows["deleted"] and rows["inserted"] % 2 == 0:
-                return rows["inserted"] // 2
+            database, metrics = self._database_identity(), self._metrics("count commits")
+            counts = [_operations(facts, metrics, database) for facts in self.module.facts["commits"]]
+            settled = [count for count in counts if count is not None]
+            if len(settled) == len(counts):
+                return sum(settled)
             if time.monotonic() >= deadline:
-                raise StackError(f"spacetimedb: {rows} rows of accounts are not two for each transfer")
+                raise StackError("spacetimedb: the rows that it counts are not those of whole operations")
             time.sleep(0.01)
 
     def metric_transactions(self) -> int:
-        """``spacetime_num_txns_total{committed="true"}`` of the reducer ``transfer``."""
-        wanted = {
-            "db": self._database_identity(),
-            "reducer": "transfer",
-            "txn_type": "Reducer",
-            "committed": "true",
-        }
-        metrics = self._request("read metrics", "GET", "/metrics").text
+        """``spacetime_num_txns_total{committed="true"}`` of the workload's reducers."""
+        database, metrics = self._database_identity(), self._metrics("read metrics")
         return sum(
-            int(value)
-            for labels, value in _TRANSACTION_COUNTER.findall(metrics)
-            if wanted.items() <= dict(_LABEL.findall(labels)).items()
+            transactions(metrics, database, facts["reducer"]) for facts in self.module.facts["commits"]
         )
 
-    def _rows_written_by_transfer(self) -> dict[str, int]:
-        wanted = {
-            "db": self._database_identity(),
-            "reducer_or_query": "transfer",
-            "table_name": "accounts",
-            "txn_type": "Reducer",
-        }
-        rows = {"inserted": 0, "deleted": 0}
-        for kind, labels, value in _ROW_COUNTER.findall(
-            self._request("count commits", "GET", "/metrics").text
-        ):
-            if wanted.items() <= dict(_LABEL.findall(labels)).items():
-                rows[kind] += int(value)
-        return rows
+    def _metrics(self, verb: str) -> str:
+        return self._request(verb, "GET", "/metrics").text
 
     def _database_identity(self) -> str:
         answer = self._request("describe", "GET", f"/database/{self._address['database']}").json()
         return str(answer["database_identity"]["__identity__"]).removeprefix("0x")
 
-    def balances(self) -> NDArray[np.int64]:
-        answer = self._request(
-            "read balances",
-            "POST",
-            f"/database/{self._address['database']}/sql",
-            content="SELECT id, balance FROM accounts",
-        )
-        table = np.array(json.loads(answer.content)[0]["rows"], dtype=np.int64).reshape(-1, 2)
-        table = table[np.argsort(table[:, 0])]
-        if not np.array_equal(table[:, 0], np.arange(len(table))):
-            raise StackError("spacetimedb: account ids are not 0 .. n-1; the audit cannot index balances")
-        return table[:, 1].copy()
+    def _read_table(self, name: str, table: StateTable) -> pl.DataFrame:
+        rows = self._rows_of(f"read {name}", f"{_columns(table)} FROM {name}")
+        return pl.DataFrame(rows, schema=frame_schema(table), orient="row")
+
+    def _rows_of(self, verb: str, selected: str) -> list[list[Any]]:
+        path = f"/database/{self._address['database']}/sql"
+        answer = self._request(verb, "POST", path, content=f"SELECT {selected}")
+        rows: list[list[Any]] = json.loads(answer.content)[0]["rows"]
+        return rows
 
     def log_bytes(self) -> int:
         total = 0
@@ -414,6 +393,19 @@ class Stack(stack.Stack):
                 f"spacetimedb: {verb}: the server answered {answer.status_code}: {answer.text[:300]}"
             )
         return answer
+
+
+def _columns(table: StateTable) -> str:
+    """The columns as the server's SQL wants them: in quotes, for ``index`` is a word of it."""
+    return ", ".join(f'"{name}"' for name in table.columns)
+
+
+def _operations(facts: Mapping[str, Any], metrics: str, database: str) -> int | None:
+    """The operations that the rows written by a reducer make; None while the server still counts."""
+    rows = rows_written(metrics, database, facts["reducer"], facts["table"])
+    operations, left = divmod(rows["inserted"], int(facts["rows_per_operation"]))
+    settled = left == 0 and (not facts["replaced"] or rows["inserted"] == rows["deleted"])
+    return operations if settled else None
 
 
 def _host_and_port(url: str) -> tuple[str, int]:

@@ -12,17 +12,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+import polars as pl
 
 from gapbook.deploy import stack
 from gapbook.deploy.process import Process
 from gapbook.deploy.stack import Server, ServerChoice
 from gapbook.errors import SetupError, StackError
-from gapbook.paths import CHECKOUT
+from gapbook.model.declaration import StateTable
+from gapbook.model.workload import Workload, frame_schema
 from gapbook.record.durability import Durability
 
-_MODULE = CHECKOUT / "modules" / "sqlite"
 _ISOLATION = "serializable"
 _BUSY_TIMEOUT_S = 30.0
 _SYNCHRONOUS = ("OFF", "NORMAL", "FULL", "EXTRA")
@@ -79,7 +78,8 @@ class Stack(stack.Stack):
                 f"sqlite: isolation {self.context.isolation!r} is not offered; allowed: {_ISOLATION}"
             )
         self._directory.mkdir(mode=0o755)
-        self.seed(0, 0)
+        with self._new_file():
+            pass
 
     def _required_synchronous(self) -> str:
         """The setting that keeps the class that was asked for; raises StackError when there is none."""
@@ -99,7 +99,18 @@ class Stack(stack.Stack):
         return []
 
     # --- a trial ------------------------------------------------------------------------------
-    def seed(self, accounts: int, initial_balance: int) -> None:
+    def _reset(self, workload: Workload) -> None:
+        with self._new_file() as connection:
+            for name, rows in workload.initial_state().items():
+                columns = ", ".join(map(_quoted, rows.columns))
+                values = ", ".join("?" * rows.width)
+                connection.executemany(
+                    f"INSERT INTO {_quoted(name)} ({columns}) VALUES ({values})", rows.iter_rows()
+                )
+
+    @contextlib.contextmanager
+    def _new_file(self) -> Iterator[sqlite3.Connection]:
+        """A file with the module's tables, and a transaction for what the caller adds."""
         self._close()
         with _stack_errors("seed"):
             for suffix in ("", "-wal", "-shm"):
@@ -107,12 +118,9 @@ class Stack(stack.Stack):
             connection = self._auditor = self._connect(create=True)
             connection.execute(f"PRAGMA page_size = {self.facts['settings']['page_size']['value']}")
             connection.execute("PRAGMA journal_mode = WAL")
+            connection.executescript(self.module.path("schema.sql").read_text())
             connection.execute("BEGIN IMMEDIATE")
-            connection.execute((_MODULE / "schema.sql").read_text())
-            connection.execute(
-                (_MODULE / "seed.sql").read_text(),
-                {"accounts": accounts, "initial_balance": initial_balance},
-            )
+            yield connection
             connection.execute("COMMIT")
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
@@ -135,17 +143,15 @@ class Stack(stack.Stack):
             return Durability("fsync-per-commit")
         return Durability("none")
 
-    def committed_transfers(self) -> None:
+    def committed_operations(self) -> None:
         """Nothing counts commits: the frames of the log are reused after each checkpoint, and the file's
-        change counter need not move in WAL mode. The audit replays the transfers against the balances."""
+        change counter need not move in WAL mode. The audit holds the state against the work."""
 
-    def balances(self) -> NDArray[np.int64]:
-        with _stack_errors("read balances"):
-            rows = self._running.execute((_MODULE / "verify.sql").read_text()).fetchall()
-        table = np.array(rows, dtype=np.int64).reshape(-1, 2)
-        if not np.array_equal(table[:, 0], np.arange(len(table))):
-            raise StackError("sqlite: account ids are not 0 .. n-1; the audit cannot index balances")
-        return table[:, 1].copy()
+    def _read_table(self, name: str, table: StateTable) -> pl.DataFrame:
+        columns = ", ".join(map(_quoted, table.columns))
+        with _stack_errors(f"read {name}"):
+            rows = self._running.execute(f"SELECT {columns} FROM {_quoted(name)}").fetchall()
+        return pl.DataFrame(rows, schema=frame_schema(table), orient="row")
 
     def log_bytes(self) -> int:
         """Size of the log and of the database that checkpoints copy it to: still once no engine writes."""
@@ -203,6 +209,10 @@ def _file_system(directory: Path) -> str:
         if left.split()[2] == wanted:
             return right.split()[0]
     return "unknown"
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"'
 
 
 def _pragma(connection: sqlite3.Connection, name: str) -> str:

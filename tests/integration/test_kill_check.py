@@ -22,6 +22,7 @@ from gapbook.trial.contestant import Contestant
 from gapbook.trial.kill_check import kill_check
 from gapbook.trial.kill_outcome import oldest_age_s
 from gapbook.trial.scenario import Scenario, Workload
+from tests.bank import balances_of, seed_bank
 
 _FSYNC = Durability("fsync-per-commit")
 _DELAYED = Durability("delayed", 500.0)
@@ -137,7 +138,7 @@ def test_engine_without_a_server_dies_with_what_runs_it(
 def test_killed_server_recovers_at_the_same_address(deployment: Deployment) -> None:
     for system, durability in (("postgres", _FSYNC), ("spacetimedb", _DELAYED)):
         with _started(system, durability, deployment) as stack:
-            stack.seed(100, 7)
+            seed_bank(stack, 100, 7)
             # Longer than any timer that the log waits for.
             time.sleep(1.0)
             address, before = stack.endpoint(), stack.processes()
@@ -146,10 +147,10 @@ def test_killed_server_recovers_at_the_same_address(deployment: Deployment) -> N
             assert not _listening(address["port"])
             stack.recover()
             assert stack.endpoint() == address
-            assert stack.balances().tolist() == [7] * 100
+            assert balances_of(stack).tolist() == [7] * 100
             assert [process.running for process in stack.processes()] == [True]
-            stack.seed(10, 3)
-            assert stack.balances().tolist() == [3] * 10
+            seed_bank(stack, 10, 3)
+            assert balances_of(stack).tolist() == [3] * 10
 
 
 def test_check_that_broke_says_why_and_the_next_is_made(deployment: Deployment) -> None:

@@ -19,6 +19,7 @@ from gapbook.deploy.stack import ServerChoice, Stack, StackContext, stack_class
 from gapbook.errors import StackError
 from gapbook.record.durability import Durability
 from gapbook.record.run import find_run
+from tests.bank import seed_bank
 from tests.integration.running import CHAPTER, Running, eventually, loading
 
 _DELAYED = Durability("delayed", 500.0)
@@ -71,7 +72,7 @@ def _reader() -> Iterator[_Reader]:
     with Deployment() as deployment:
         stack = stack_class("postgres")(StackContext(deployment, _DELAYED))
         stack.start()
-        stack.seed(7, 100)
+        seed_bank(stack, 7, 100)
         session: psycopg.Connection[Any] = stack._connection  # type: ignore[attr-defined]
         assert session.info.dbname == "bank"
         for statement in _PLANT:

@@ -20,6 +20,7 @@ from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.stack import ServerChoice, Stack, StackContext, stack_class
 from gapbook.errors import SetupError
 from gapbook.record.durability import Durability
+from tests.bank import seed_bank
 from tests.integration.running import environment_with, eventually
 
 _RUN = """
@@ -62,7 +63,7 @@ class _Reader(NamedTuple):
             headers={"Authorization": f"Bearer {token}"},
             trust_env=False,
         ).json()
-        return [described, sorted(rows[0]["rows"]), self.stack.committed_transfers()]
+        return [described, sorted(rows[0]["rows"]), self.stack.committed_operations()]
 
     def has(self, database: str) -> bool:
         return httpx.get(f"{self.url}/v1/database/{database}", trust_env=False).status_code == 200
@@ -78,7 +79,7 @@ def _reader(request: pytest.FixtureRequest) -> Iterator[_Reader]:
     with Deployment() as deployment:
         stack = stack_class("spacetimedb")(StackContext(deployment, Durability("delayed"), choice))
         stack.start()
-        stack.seed(7, 123_456)
+        seed_bank(stack, 7, 123_456)
         assert stack.endpoint()["database"] == "bank"
         yield _Reader(stack, request.param)
         stack.stop()

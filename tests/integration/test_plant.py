@@ -15,13 +15,13 @@ import pytest
 from psycopg import pq
 
 from gapbook.deploy.deployment import Deployment
-from gapbook.deploy.module import load_module_facts
+from gapbook.deploy.module import load_module
 from gapbook.deploy.stack import ServerChoice, Stack, StackContext, stack_class
 from gapbook.errors import ClientError, ParameterError, SetupError, StackError
 from gapbook.load.client import ClientRun, configure_load, find_client
 from gapbook.model.plan import make_plan
 from gapbook.model.plant import Knobs, true_goodput_per_s
-from gapbook.model.work import AliasTable, draw_transfers, hot_share
+from gapbook.model.work import AliasTable, hot_share
 from gapbook.pages.calibration import counted_bounds_of, true_goodput_of
 from gapbook.paths import CHECKOUT
 from gapbook.record.describe import described
@@ -30,8 +30,9 @@ from gapbook.record.scenario import RecordedContestant
 from gapbook.trial.contestant import Contestant
 from gapbook.trial.scenario import Scenario, Workload
 from gapbook.trial.trial import run_trial
+from tests.bank import balances_of, bank_workload, seed_bank
 
-_MODULE = load_module_facts("plant")
+_MODULE = load_module("plant", "transfer")
 _DURABILITY = Durability("delayed", 500.0)
 _TOLERANCE_FRAC = 0.2
 """Wide, for tests share the machine with whatever else runs."""
@@ -106,10 +107,8 @@ def test_the_share_of_a_lock_is_given_or_taken_from_the_accounts() -> None:
     knobs = Knobs.parse("plant service_us=10 lock_us=200")
     with pytest.raises(ParameterError, match="hot_share: needed"):
         true_goodput_per_s(knobs, 50, 1)
-    drawn = draw_transfers(
-        table, seed=1, connection=0, indices=np.arange(40_000, dtype=np.uint64), amount_max=9
-    )
-    touching = float(((drawn.source == 0) | (drawn.destination == 0)).mean())
+    drawn = bank_workload(1000, 1, alpha=1.5).draw(1, 0, np.arange(40_000, dtype=np.uint64))["transfer"]
+    touching = float(((drawn["from"] == 0) | (drawn["to"] == 0)).to_numpy().mean())
     assert hot_share(table, "both") == pytest.approx(touching, abs=0.01)
     truth = true_goodput_per_s(knobs, 50, 1, hot_share=hot_share(table, "both"))
     assert truth == pytest.approx(1e6 / (200 * hot_share(table, "both")), rel=0.01)
@@ -131,7 +130,7 @@ def test_every_level_has_its_tier_its_client_and_its_truth() -> None:
     facts = tomllib.loads((CHECKOUT / "clients" / "rust" / "gap-plant" / "client.toml").read_text())
     assert facts["access"] == {_MODULE.protocol("direct", "postgres"): levels}
     for level in levels:
-        knobs = Knobs.parse(_MODULE.client_endpoint(level, {})["database"])
+        knobs = Knobs.parse(_MODULE.client_endpoint(level, "direct", {})["database"])
         assert 0 < true_goodput_per_s(knobs, 50, 1) < math.inf
 
 
@@ -294,12 +293,12 @@ def _run_client(deployment: Deployment, plant: Stack, database: str) -> dict[str
 
 
 def test_a_trial_has_one_machine(deployment: Deployment, plant: Stack) -> None:
-    plant.seed(1000, 10_000)
+    seed_bank(plant, 1000, 10_000)
     _run_client(deployment, plant, "plant service_us=100")
     _run_client(deployment, plant, "plant service_us=100")
     with pytest.raises(ClientError, match="3D000 this trial runs on a plant with other knobs"):
         _run_client(deployment, plant, "plant service_us=200")
-    plant.seed(1000, 10_000)
+    seed_bank(plant, 1000, 10_000)
     _run_client(deployment, plant, "plant service_us=200")
 
 
@@ -317,7 +316,7 @@ def test_a_database_that_is_no_plant_is_refused(
 # --- the bank, through another client of the same protocol ------------------------------------
 @pytest.fixture(name="libpq")
 def _libpq(plant: Stack) -> Iterator[pq.abc.PGconn]:
-    plant.seed(10, 1_000)
+    seed_bank(plant, 10, 1_000)
     address = plant.endpoint()
     conninfo = psycopg.conninfo.make_conninfo(
         host=address["host"], port=address["port"], user="bank", dbname="plant round_trip_us=100"
@@ -337,14 +336,14 @@ def _transfer(connection: pq.abc.PGconn, *arguments: int) -> str:
 
 
 def test_transfers_are_those_of_a_bank(plant: Stack, libpq: pq.abc.PGconn) -> None:
-    before = plant.committed_transfers()
+    before = plant.committed_operations()
     assert before is not None
     assert _transfer(libpq, 3, 7, 1_000) == "1"
     assert _transfer(libpq, 3, 7, 1) == "0"
     assert _transfer(libpq, 7, 3, 1_500) == "1"
     expected = np.full(10, 1_000)
     expected[[3, 7]] = 1_500, 500
-    assert np.array_equal(plant.balances(), expected)
+    assert np.array_equal(balances_of(plant), expected)
     for refused, words in (
         ((3, 10, 1), "account 10 does not exist"),
         ((-1, 3, 1), "account -1 does not exist"),
@@ -352,15 +351,15 @@ def test_transfers_are_those_of_a_bank(plant: Stack, libpq: pq.abc.PGconn) -> No
         ((3, 4, 0), "amount 0 is below 1"),
     ):
         assert words in _transfer(libpq, *refused)
-    assert np.array_equal(plant.balances(), expected)
-    assert plant.committed_transfers() == before + 2
+    assert np.array_equal(balances_of(plant), expected)
+    assert plant.committed_operations() == before + 2
 
 
 def test_other_statements_are_refused_and_the_connection_lives(plant: Stack, libpq: pq.abc.PGconn) -> None:
     assert b"one statement" in libpq.exec_params(b"DELETE FROM accounts", []).error_message
     assert b"extended protocol only" in libpq.exec_(b"SELECT 1").error_message
     assert _transfer(libpq, 1, 2, 5) == "1"
-    assert plant.balances()[2] == 1_005
+    assert balances_of(plant)[2] == 1_005
 
 
 # --- the stack --------------------------------------------------------------------------------
@@ -374,12 +373,12 @@ def test_a_plant_says_that_it_is_simulated(plant: Stack) -> None:
 
 def test_seed_leaves_nothing_of_the_trial_before(plant: Stack, libpq: pq.abc.PGconn) -> None:
     assert _transfer(libpq, 1, 2, 5) == "1"
-    committed = plant.committed_transfers()
-    plant.seed(2_000, 7)
-    assert np.array_equal(plant.balances(), np.full(2_000, 7))
-    assert plant.committed_transfers() == committed
+    committed = plant.committed_operations()
+    seed_bank(plant, 2_000, 7)
+    assert np.array_equal(balances_of(plant), np.full(2_000, 7))
+    assert plant.committed_operations() == committed
     with pytest.raises(StackError, match="error accounts: 2 to"):
-        plant.seed(1, 7)
+        seed_bank(plant, 1, 7)
 
 
 def test_a_plant_is_only_ever_ours(tmp_path: Path) -> None:

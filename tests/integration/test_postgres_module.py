@@ -21,15 +21,16 @@ import pytest
 from numpy.typing import NDArray
 
 from gapbook.deploy.deployment import Deployment
-from gapbook.deploy.module import RunningTier, load_module_facts
+from gapbook.deploy.module import RunningTier, load_module
 from gapbook.deploy.stack import Stack
 from gapbook.deploy.toolchain import node_path
+from tests.bank import balances_of, seed_bank
 
 _ACCOUNTS = 100
 _INITIAL = 1_000
 _CONNECTIONS = 50
 _TURNS = 20
-_MODULE = load_module_facts("postgres")
+_MODULE = load_module("postgres", "transfer")
 
 Caller = Callable[[int, int, int], str]
 """Moves an amount from source to destination and says ``ok``, ``insufficient`` or the error's text."""
@@ -38,7 +39,7 @@ Open = Callable[[], contextlib.AbstractContextManager[Caller]]
 
 @pytest.fixture(name="bank")
 def _bank(postgres_stack: Stack) -> Stack:
-    postgres_stack.seed(_ACCOUNTS, _INITIAL)
+    seed_bank(postgres_stack, _ACCOUNTS, _INITIAL)
     return postgres_stack
 
 
@@ -170,15 +171,15 @@ def test_batch_is_its_transfers_one_after_another(bank: Stack, amount_max: int) 
             expected_statuses += _one_by_one(expected_balances, transfers)
     assert statuses == expected_statuses
     assert (0 in statuses) == (amount_max == _INITIAL)
-    assert bank.balances().tolist() == expected_balances
-    assert bank.committed_transfers() == statuses.count(1)
+    assert balances_of(bank).tolist() == expected_balances
+    assert bank.committed_operations() == statuses.count(1)
 
 
 def test_money_received_in_a_batch_can_be_spent_in_it_but_not_before(bank: Stack) -> None:
     with _connect(bank) as connection:
         spent_early = [(3, 4, _INITIAL + 1), (5, 3, 1), (3, 4, _INITIAL + 1)]
         assert _batch(connection, spent_early) == [0, 1, 1]
-    assert np.array_equal(bank.balances(), _balances_except({3: 0, 4: 2 * _INITIAL + 1, 5: _INITIAL - 1}))
+    assert np.array_equal(balances_of(bank), _balances_except({3: 0, 4: 2 * _INITIAL + 1, 5: _INITIAL - 1}))
 
 
 @pytest.mark.parametrize(
@@ -195,7 +196,7 @@ def test_money_received_in_a_batch_can_be_spent_in_it_but_not_before(bank: Stack
 def test_one_wrong_transfer_undoes_its_batch(bank: Stack, batch: str) -> None:
     with _connect(bank) as connection, pytest.raises((psycopg.DataError, psycopg.errors.NoDataFound)):
         connection.execute(f"SELECT transfer_batch({batch})".encode())
-    assert np.array_equal(bank.balances(), _balances_except({}))
+    assert np.array_equal(balances_of(bank), _balances_except({}))
 
 
 def test_crossing_batches_and_single_transfers_neither_deadlock_nor_lose_money(bank: Stack) -> None:
@@ -215,7 +216,7 @@ def test_crossing_batches_and_single_transfers_neither_deadlock_nor_lose_money(b
 
     with ThreadPoolExecutor(12) as threads:
         committed = sum(threads.map(cross, range(12)))
-    balances = bank.balances()
+    balances = balances_of(bank)
     assert balances.sum() == _ACCOUNTS * _INITIAL
     assert balances.min() >= 0
     assert committed > 12 * 64
@@ -226,16 +227,16 @@ def test_updates_of_batches_and_of_single_transfers_are_told_apart(bank: Stack) 
         assert _batch(connection, [(1, 2, 5)] * 64) == [1] * 64
         assert _batch(connection, [(1, 2, 5), (2, 3, 5)]) == [1, 1]
         connection.execute("SELECT transfer(1, 2, 5), transfer_descending(1, 2, 5)")
-    assert bank.committed_transfers() == 64 + 2 + 2
+    assert bank.committed_operations() == 64 + 2 + 2
 
 
 def test_updates_that_were_rolled_back_leave_no_count(bank: Stack) -> None:
-    assert bank.committed_transfers() == 0
+    assert bank.committed_operations() == 0
     with _connect(bank) as connection:
         connection.execute("BEGIN; SELECT transfer(1, 2, 5); ROLLBACK")
-    assert bank.committed_transfers() is None
-    bank.seed(_ACCOUNTS, _INITIAL)
-    assert bank.committed_transfers() == 0
+    assert bank.committed_operations() is None
+    seed_bank(bank, _ACCOUNTS, _INITIAL)
+    assert bank.committed_operations() == 0
 
 
 # --- the contract, the same for every access level --------------------------------------------
@@ -244,7 +245,7 @@ def test_transfer_moves_the_amount_and_nothing_else(
     bank: Stack, transfer: Caller, source: int, destination: int
 ) -> None:
     assert transfer(source, destination, 250) == "ok"
-    assert np.array_equal(bank.balances(), _balances_except({source: 750, destination: 1_250}))
+    assert np.array_equal(balances_of(bank), _balances_except({source: 750, destination: 1_250}))
 
 
 @pytest.mark.parametrize(("source", "destination"), [(3, 7), (7, 3)])
@@ -252,9 +253,9 @@ def test_whole_balance_can_be_moved_but_not_one_more(
     bank: Stack, transfer: Caller, source: int, destination: int
 ) -> None:
     assert transfer(source, destination, _INITIAL + 1) == "insufficient"
-    assert np.array_equal(bank.balances(), _balances_except({}))
+    assert np.array_equal(balances_of(bank), _balances_except({}))
     assert transfer(source, destination, _INITIAL) == "ok"
-    assert np.array_equal(bank.balances(), _balances_except({source: 0, destination: 2 * _INITIAL}))
+    assert np.array_equal(balances_of(bank), _balances_except({source: 0, destination: 2 * _INITIAL}))
 
 
 @pytest.mark.parametrize("amount", [1, _INITIAL + 1])
@@ -265,18 +266,18 @@ def test_missing_account_is_named_and_nothing_moves(
     bank: Stack, transfer: Caller, source: int, destination: int, amount: int
 ) -> None:
     assert transfer(source, destination, amount) == f"account {_ACCOUNTS} does not exist"
-    assert np.array_equal(bank.balances(), _balances_except({}))
+    assert np.array_equal(balances_of(bank), _balances_except({}))
 
 
 def test_one_account_twice_is_refused(bank: Stack, transfer: Caller) -> None:
     assert "must be two accounts, not 3 and 3" in transfer(3, 3, 1)
-    assert np.array_equal(bank.balances(), _balances_except({}))
+    assert np.array_equal(balances_of(bank), _balances_except({}))
 
 
 @pytest.mark.parametrize("amount", [0, -1])
 def test_amount_below_one_is_refused(bank: Stack, transfer: Caller, amount: int) -> None:
     assert transfer(3, 7, amount).startswith("amount")
-    assert np.array_equal(bank.balances(), _balances_except({}))
+    assert np.array_equal(balances_of(bank), _balances_except({}))
 
 
 def test_crossing_transfers_neither_deadlock_nor_lose_money(bank: Stack, opener: Open) -> None:
@@ -289,7 +290,7 @@ def test_crossing_transfers_neither_deadlock_nor_lose_money(bank: Stack, opener:
         answers = list(itertools.chain(*threads.map(cross, range(_CONNECTIONS))))
     assert set(answers) <= {"ok", "insufficient"}
     assert "ok" in answers
-    balances = bank.balances()
+    balances = balances_of(bank)
     assert balances.sum() == _ACCOUNTS * _INITIAL
     assert balances.min() >= 0
     assert np.array_equal(balances[2:], np.full(_ACCOUNTS - 2, _INITIAL))
@@ -310,10 +311,10 @@ def test_transfer_that_met_another_is_refused_as_a_whole(bank: Stack, function: 
             _wait_until_blocked(other, connection)
         with pytest.raises(psycopg.errors.SerializationFailure):
             refused.result(10)
-        assert np.array_equal(bank.balances(), _balances_except({7: 999}))
+        assert np.array_equal(balances_of(bank), _balances_except({7: 999}))
         again = connection.execute(_CALLS[function].encode(), (3, 7, 250)).fetchone()
     assert again == (1,)
-    assert np.array_equal(bank.balances(), _balances_except({3: 750, 7: 1_249}))
+    assert np.array_equal(balances_of(bank), _balances_except({3: 750, 7: 1_249}))
 
 
 @pytest.mark.parametrize("level", _STRICTER)
@@ -338,7 +339,7 @@ def test_retried_transfers_are_made_once(bank: Stack, function: str, level: str)
 
     with ThreadPoolExecutor(8) as threads:
         moved = sum(threads.map(load, range(8)))
-    balances = bank.balances()
+    balances = balances_of(bank)
     assert np.array_equal(balances, _INITIAL + moved)
     assert balances.min() >= 0
 
@@ -387,7 +388,7 @@ def test_rpc_server_retries_as_often_as_it_may_and_says_so(
     else:
         assert (first.status_code, first.json()) == (200, {"ok": True, "retries": 1})
     moved = 250 * (1 if max_retries == 0 else 2)
-    assert np.array_equal(bank.balances(), _balances_except({3: _INITIAL - moved, 7: _INITIAL - 1 + moved}))
+    assert np.array_equal(balances_of(bank), _balances_except({3: _INITIAL - moved, 7: _INITIAL - 1 + moved}))
 
 
 # --- SQL alone --------------------------------------------------------------------------------
@@ -410,14 +411,13 @@ def test_seed_leaves_nothing_of_the_trial_before(bank: Stack) -> None:
             for _ in range(20):
                 connection.execute("UPDATE accounts SET balance = balance + 1")
         assert pages() > fresh
-        bank.seed(_ACCOUNTS, 5)
+        seed_bank(bank, _ACCOUNTS, 5)
         assert pages() == fresh
-        listed = connection.execute((_MODULE.folder / "verify.sql").read_bytes()).fetchall()
-    assert listed == [(account, 5) for account in range(_ACCOUNTS)]
+    assert balances_of(bank).tolist() == [5] * _ACCOUNTS
 
 
 def test_updates_stay_on_their_page(bank: Stack) -> None:
-    bank.seed(1_000, _INITIAL)
+    seed_bank(bank, 1_000, _INITIAL)
     with _connect(bank) as connection:
         pages = "SELECT id, (ctid::text::point)[0] FROM accounts ORDER BY id"
         before = connection.execute(pages).fetchall()
@@ -442,14 +442,14 @@ def _tier(deployment: Deployment, postgres_stack: Stack) -> Iterator[RunningTier
         ('{"from":-1,"to":2,"amount":1}', "from: -1"),
         ('{"from":1,"to":1,"amount":1}', "two accounts"),
         ('{"from":1,"to":2,"amount":1,"by":3}', "by: unknown key"),
-        (" " * 4096, "longer than a transfer"),
+        (" " * 10_000, "longer than a request"),
     ],
 )
 def test_bad_input_is_answered_with_its_reason(bank: Stack, tier: RunningTier, body: str, words: str) -> None:
     reply = httpx.post(f"{_url(tier)}/transfer", content=body, trust_env=False)
     assert reply.status_code == 400
     assert words in reply.json()["error"]
-    assert np.array_equal(bank.balances(), _balances_except({}))
+    assert np.array_equal(balances_of(bank), _balances_except({}))
 
 
 def test_health_and_unknown_paths(tier: RunningTier) -> None:
@@ -477,6 +477,7 @@ def test_server_ends_when_its_input_closes(deployment: Deployment, postgres_stac
 @pytest.mark.parametrize(
     ("changed", "code", "words"),
     [
+        ({"workload": "lottery"}, 2, "workload: lottery is not served here"),
         ({"access": "prisma"}, 2, 'access: "prisma" is unknown; allowed: drizzle, sql, procedure'),
         ({"pool_size": 0}, 2, "pool_size: must be an integer from 1"),
         ({"max_retries": 0.5}, 2, "max_retries: must be an integer from 0"),
@@ -488,6 +489,7 @@ def test_configuration_that_cannot_work_ends_the_server(
     changed: dict[str, Any], code: int, words: str
 ) -> None:
     configuration = {
+        "workload": "transfer",
         "access": "drizzle",
         "listen": {"host": "127.0.0.1", "port": 0},
         "postgres": {"host": "127.0.0.1", "port": 1, "user": "u", "password": "p", "database": "d"},

@@ -19,6 +19,7 @@ from gapbook.deploy.process import free_port
 from gapbook.deploy.stack import ServerChoice, Stack, StackContext, sha256_of, stack_class
 from gapbook.errors import SetupError, StackError
 from gapbook.record.durability import Durability
+from tests.bank import balances_of, seed_bank
 
 _ACCOUNTS = 100
 _INITIAL = 1_000
@@ -68,7 +69,7 @@ def _shared(deployment: Deployment, kind: tuple[str, str | None]) -> Iterator[St
 
 @pytest.fixture(name="bank")
 def _bank(shared: Stack) -> Stack:
-    shared.seed(_ACCOUNTS, _INITIAL)
+    seed_bank(shared, _ACCOUNTS, _INITIAL)
     return shared
 
 
@@ -114,12 +115,12 @@ def test_transfer_moves_the_amount_and_nothing_else(bank: Stack) -> None:
     assert _transfer(bank, 3, 7, 250) is None
     expected = np.full(_ACCOUNTS, _INITIAL)
     expected[3], expected[7] = 750, 1_250
-    assert np.array_equal(bank.balances(), expected)
+    assert np.array_equal(balances_of(bank), expected)
 
 
 def test_whole_balance_can_be_moved(bank: Stack) -> None:
     assert _transfer(bank, 3, 7, _INITIAL) is None
-    assert bank.balances()[3] == 0
+    assert balances_of(bank)[3] == 0
 
 
 @pytest.mark.parametrize(
@@ -139,13 +140,13 @@ def test_refused_transfer_says_why_and_changes_nothing(
     message = _transfer(bank, source, destination, amount)
     assert message is not None
     assert message == says if says == "insufficient" else message.startswith(says)
-    assert np.array_equal(bank.balances(), np.full(_ACCOUNTS, _INITIAL))
+    assert np.array_equal(balances_of(bank), np.full(_ACCOUNTS, _INITIAL))
 
 
 def test_seeding_again_forgets_what_was_moved(bank: Stack) -> None:
     assert _transfer(bank, 3, 7, 250) is None
-    bank.seed(_ACCOUNTS + 20, 5)
-    assert np.array_equal(bank.balances(), np.full(_ACCOUNTS + 20, 5))
+    seed_bank(bank, _ACCOUNTS + 20, 5)
+    assert np.array_equal(balances_of(bank), np.full(_ACCOUNTS + 20, 5))
 
 
 def test_seed_reducer_replaces_what_is_stored(bank: Stack) -> None:
@@ -158,16 +159,16 @@ def test_seed_reducer_replaces_what_is_stored(bank: Stack) -> None:
             trust_env=False,
         )
         assert answer.status_code == 200
-    assert np.array_equal(bank.balances(), np.full(10, 42))
+    assert np.array_equal(balances_of(bank), np.full(10, 42))
 
 
 # --- what the stack reads back ----------------------------------------------------------------
-def test_only_committed_transfers_are_counted(bank: Stack) -> None:
-    before = bank.committed_transfers() or 0
+def test_only_committed_operations_are_counted(bank: Stack) -> None:
+    before = bank.committed_operations() or 0
     for amount in (1, 2, 3):
         assert _transfer(bank, 3, 7, amount) is None
     assert _transfer(bank, 3, 7, 10 * _INITIAL) == "insufficient"
-    assert bank.committed_transfers() == before + 3
+    assert bank.committed_operations() == before + 3
 
 
 def test_log_grows_with_each_commit(bank: Stack) -> None:
@@ -201,7 +202,7 @@ def test_confirmed_answers_wait_for_the_disk(deployment: Deployment) -> None:
     stack = _stack(deployment, _FSYNC, ServerChoice(version=_here(_NEWER)))
     stack.start()
     try:
-        stack.seed(10, 100)
+        seed_bank(stack, 10, 100)
         assert stack.durability() == _FSYNC
         assert stack.endpoint()["confirmed"] is True
     finally:
@@ -212,7 +213,7 @@ def test_in_memory_server_is_seen_as_not_durable(deployment: Deployment, version
     stack = _stack(deployment, Durability("none"), ServerChoice(version=version))
     stack.start()
     try:
-        stack.seed(10, 1)
+        seed_bank(stack, 10, 1)
         assert stack.durability() == Durability("none")
         assert stack.settings()["storage"] == "memory"
         assert stack.log_bytes() == 0
@@ -250,9 +251,9 @@ def test_killed_server_comes_back_with_what_was_on_disk(bank: Stack) -> None:
     bank.recover()
     expected = np.full(_ACCOUNTS, _INITIAL)
     expected[3], expected[7] = 750, 1_250
-    assert np.array_equal(bank.balances(), expected)
+    assert np.array_equal(balances_of(bank), expected)
     assert _transfer(bank, 7, 3, 250) is None
-    assert bank.balances().tolist() == [_INITIAL] * _ACCOUNTS
+    assert balances_of(bank).tolist() == [_INITIAL] * _ACCOUNTS
 
 
 def test_server_that_died_is_reported_and_the_next_seeding_recovers(bank: Stack) -> None:
@@ -261,10 +262,10 @@ def test_server_that_died_is_reported_and_the_next_seeding_recovers(bank: Stack)
     victim.popen.wait()
     with pytest.raises(StackError, match=r"ended with code -9: it was killed$"):
         bank.log_bytes()
-    with pytest.raises(StackError, match="read balances"):
-        bank.balances()
-    bank.seed(_ACCOUNTS, _INITIAL)
-    assert bank.balances().sum() == _ACCOUNTS * _INITIAL
+    with pytest.raises(StackError, match="read accounts"):
+        balances_of(bank)
+    seed_bank(bank, _ACCOUNTS, _INITIAL)
+    assert balances_of(bank).sum() == _ACCOUNTS * _INITIAL
 
 
 def test_port_that_the_reader_named_is_kept(deployment: Deployment) -> None:
@@ -272,7 +273,7 @@ def test_port_that_the_reader_named_is_kept(deployment: Deployment) -> None:
     stack = _stack(deployment, choice=ServerChoice(port=port))
     stack.start()
     try:
-        stack.seed(10, 1)
+        seed_bank(stack, 10, 1)
         assert stack.endpoint()["port"] == port
     finally:
         stack.stop()
@@ -314,21 +315,21 @@ def test_named_endpoint_is_used_read_back_and_left_as_it_was(
     assert type(guest).locate(choice) == bank.server()
     guest.start()
     database = guest.endpoint()["database"]
-    guest.seed(10, 100)
+    seed_bank(guest, 10, 100)
     assert _transfer(guest, 0, 1, 5) is None
-    assert guest.balances()[:2].tolist() == [95, 105]
-    assert guest.committed_transfers() == 1
-    assert bank.committed_transfers() == 0
+    assert balances_of(guest)[:2].tolist() == [95, 105]
+    assert guest.committed_operations() == 1
+    assert bank.committed_operations() == 0
     assert guest.processes() == []
     assert guest.declared_settings() == {}
     assert guest.settings()["version"] == version
     assert guest.durability() == _PROMISE[version]
-    guest.seed(10, 100)
-    assert guest.balances().tolist() == [100] * 10
+    seed_bank(guest, 10, 100)
+    assert balances_of(guest).tolist() == [100] * 10
     guest.stop()
     url = f"http://127.0.0.1:{address['port']}/v1/database/{database}"
     assert httpx.get(url, trust_env=False).status_code == 404
-    assert bank.balances().sum() == _ACCOUNTS * _INITIAL
+    assert balances_of(bank).sum() == _ACCOUNTS * _INITIAL
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from gapbook.deploy.deployment import Deployment
-from gapbook.deploy.module import RunningTier, load_module_facts
+from gapbook.deploy.module import RunningTier, load_module
 from gapbook.deploy.stack import ServerChoice, Stack, StackContext, stack_class
 from gapbook.deploy.toolchain import node_path
 from gapbook.errors import ClientError, ParameterError, SetupError, StackError
@@ -24,15 +24,17 @@ from gapbook.load.client import ClientRun, configure_load, find_client
 from gapbook.model.work import AliasTable
 from gapbook.record.durability import Durability
 from gapbook.trial.audit import reconcile
+from tests.bank import balances_of, bank_workload, seed_bank
 
 _ACCOUNTS = 100
 _INITIAL = 1_000
 _FUNDS = 1_000_000
 _SEED = 42
 _AMOUNT_MAX = 100
+_ALPHA = 0.5
 _FLUSHED = Durability("fsync-per-commit")
 _NONE = Durability("none")
-_MODULE = load_module_facts("sqlite")
+_MODULE = load_module("sqlite", "transfer")
 
 Caller = Callable[[int, int, int], str]
 """Moves an amount from source to destination and says ``ok``, ``insufficient`` or the error's text."""
@@ -48,7 +50,7 @@ def _shared(deployment: Deployment) -> Iterator[Stack]:
 
 @pytest.fixture(name="bank")
 def _bank(shared: Stack) -> Stack:
-    shared.seed(_ACCOUNTS, _INITIAL)
+    seed_bank(shared, _ACCOUNTS, _INITIAL)
     return shared
 
 
@@ -104,7 +106,7 @@ def _configuration(
         table,
         tables,
         seed=_SEED,
-        alpha=0.5,
+        alpha=_ALPHA,
         amount_max=_AMOUNT_MAX,
         connections=5,
         in_flight=1,
@@ -117,7 +119,7 @@ def _configuration(
 
 def _embedded(stack: Stack) -> dict[str, Any]:
     """What a client that holds the engine is told."""
-    return _MODULE.client_endpoint("sql", stack.endpoint())
+    return _MODULE.client_endpoint("sql", "in-process", stack.endpoint())
 
 
 def _load(deployment: Deployment, configuration: dict[str, Any]) -> dict[str, Any]:
@@ -126,15 +128,13 @@ def _load(deployment: Deployment, configuration: dict[str, Any]) -> dict[str, An
     return ClientRun(client, configuration, lambda event: None).run(deployment)
 
 
-def _require_agreement(stack: Stack, report: dict[str, Any], table: AliasTable) -> None:
+def _require_agreement(stack: Stack, report: dict[str, Any]) -> None:
     audit = reconcile(
         report,
-        committed=stack.committed_transfers(),
-        balances=stack.balances(),
-        table=table,
+        workload=bank_workload(1_000, _FUNDS, alpha=_ALPHA, amount_max=_AMOUNT_MAX),
         seed=_SEED,
-        amount_max=_AMOUNT_MAX,
-        initial_balance=_FUNDS,
+        state=stack.state(),
+        committed=stack.committed_operations(),
     )
     assert audit.agrees, audit.explain()
     assert audit.acknowledged == report["attempted"] > 0
@@ -157,13 +157,13 @@ def _synchronous_of(connection: sqlite3.Connection, setting: str) -> int:
 def test_balances_are_those_of_the_transfers_that_the_rust_client_reports(
     deployment: Deployment, durability: Durability, tmp_path: Path
 ) -> None:
-    table = AliasTable.zipf_cached(1_000, 0.5)
+    table = AliasTable.zipf_cached(1_000, _ALPHA)
     with _started(deployment, durability) as stack:
-        stack.seed(1_000, _FUNDS)
+        seed_bank(stack, 1_000, _FUNDS)
         before = stack.log_bytes()
         report = _load(deployment, _configuration(_embedded(stack), table, tmp_path))
         assert stack.log_bytes() > before
-        _require_agreement(stack, report, table)
+        _require_agreement(stack, report)
         asked = stack.settings()["synchronous"]
         with contextlib.closing(sqlite3.connect(":memory:")) as connection:
             assert report["engine"]["synchronous"] == str(_synchronous_of(connection, asked))
@@ -174,8 +174,8 @@ def test_balances_are_those_of_the_transfers_that_the_rust_client_reports(
 def test_balances_are_those_of_the_transfers_through_the_server(
     deployment: Deployment, shared: Stack, access: str, tmp_path: Path
 ) -> None:
-    table = AliasTable.zipf_cached(1_000, 0.5)
-    shared.seed(1_000, _FUNDS)
+    table = AliasTable.zipf_cached(1_000, _ALPHA)
+    seed_bank(shared, 1_000, _FUNDS)
     tier = _MODULE.start_tier(
         deployment, tier="rpc", access=access, endpoint=shared.endpoint(), pool_size=5, max_retries=3
     )
@@ -184,14 +184,14 @@ def test_balances_are_those_of_the_transfers_through_the_server(
         report = _load(deployment, _configuration(tier.endpoint, table, tmp_path))
     finally:
         deployment.stop(tier.process)
-    _require_agreement(shared, report, table)
+    _require_agreement(shared, report)
 
 
 def test_updates_that_never_run_are_answered_ok_and_refused_by_the_audit(
     deployment: Deployment, shared: Stack, tmp_path: Path
 ) -> None:
-    table = AliasTable.zipf_cached(1_000, 0.5)
-    shared.seed(1_000, _FUNDS)
+    table = AliasTable.zipf_cached(1_000, _ALPHA)
+    seed_bank(shared, 1_000, _FUNDS)
     size_before = shared.log_bytes()
     tier = _MODULE.start_tier(
         deployment, tier="rpc", access="drizzle-unexecuted", endpoint=shared.endpoint(), pool_size=5
@@ -202,10 +202,10 @@ def test_updates_that_never_run_are_answered_ok_and_refused_by_the_audit(
     finally:
         deployment.stop(tier.process)
     assert report["acknowledged"] == report["attempted"] > 0
-    assert np.array_equal(shared.balances(), np.full(1_000, _FUNDS))
+    assert np.array_equal(balances_of(shared), np.full(1_000, _FUNDS))
     assert shared.log_bytes() == size_before
     with pytest.raises(AssertionError, match=r"of 1,000 balances differ"):
-        _require_agreement(shared, report, table)
+        _require_agreement(shared, report)
 
 
 def test_updates_that_never_run_are_offered_behind_the_server_only() -> None:
@@ -216,21 +216,21 @@ def test_updates_that_never_run_are_offered_behind_the_server_only() -> None:
 def test_a_change_that_no_transfer_explains_is_noticed(
     deployment: Deployment, shared: Stack, tmp_path: Path
 ) -> None:
-    table = AliasTable.zipf_cached(1_000, 0.5)
-    shared.seed(1_000, _FUNDS)
+    table = AliasTable.zipf_cached(1_000, _ALPHA)
+    seed_bank(shared, 1_000, _FUNDS)
     report = _load(deployment, _configuration(_embedded(shared), table, tmp_path))
     with contextlib.closing(sqlite3.connect(shared.endpoint()["path"], isolation_level=None)) as connection:
         connection.execute("UPDATE accounts SET balance = balance + 1 WHERE id = 999")
         connection.execute("UPDATE accounts SET balance = balance - 1 WHERE id = 998")
     with pytest.raises(AssertionError, match="2 of 1,000 balances differ"):
-        _require_agreement(shared, report, table)
+        _require_agreement(shared, report)
 
 
 def test_a_killed_client_leaves_whole_transfers_and_a_sound_file(
     deployment: Deployment, shared: Stack, tmp_path: Path
 ) -> None:
-    table = AliasTable.zipf_cached(1_000, 0.5)
-    shared.seed(1_000, _FUNDS)
+    table = AliasTable.zipf_cached(1_000, _ALPHA)
+    seed_bank(shared, 1_000, _FUNDS)
     configuration = _configuration(_embedded(shared), table, tmp_path, window_s=30.0)
     client = find_client("rust", "sqlite", "sql")
     process = deployment.start(client.resolved_command(), name="killed", stdin=True, stdout=True, stderr=True)
@@ -243,18 +243,18 @@ def test_a_killed_client_leaves_whole_transfers_and_a_sound_file(
         seen = json.loads(line)
     process.popen.kill()
     process.popen.wait()
-    assert shared.balances().sum() == 1_000 * _FUNDS
-    assert (shared.balances() != _FUNDS).any()
+    assert balances_of(shared).sum() == 1_000 * _FUNDS
+    assert (balances_of(shared) != _FUNDS).any()
     with contextlib.closing(sqlite3.connect(shared.endpoint()["path"])) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-    shared.seed(_ACCOUNTS, _INITIAL)
-    assert np.array_equal(shared.balances(), _balances_except({}))
+    seed_bank(shared, _ACCOUNTS, _INITIAL)
+    assert np.array_equal(balances_of(shared), _balances_except({}))
     deployment.stop(process)
 
 
 def test_a_client_without_a_file_says_which(deployment: Deployment, tmp_path: Path) -> None:
     endpoint = {"protocol": "sqlite", "path": str(tmp_path / "absent.sqlite"), "synchronous": "OFF"}
-    configuration = _configuration(endpoint, AliasTable.zipf_cached(1_000, 0.5), tmp_path)
+    configuration = _configuration(endpoint, AliasTable.zipf_cached(1_000, _ALPHA), tmp_path)
     with pytest.raises(ClientError, match=r"code 3: .*absent\.sqlite"):
         _load(deployment, configuration)
     assert not (tmp_path / "absent.sqlite").exists()
@@ -264,14 +264,14 @@ def test_a_client_without_a_file_says_which(deployment: Deployment, tmp_path: Pa
 def test_transfer_moves_the_amount_and_nothing_else(bank: Stack, transfer: Caller) -> None:
     assert transfer(3, 7, 250) == "ok"
     assert transfer(7, 3, 50) == "ok"
-    assert np.array_equal(bank.balances(), _balances_except({3: 800, 7: 1_200}))
+    assert np.array_equal(balances_of(bank), _balances_except({3: 800, 7: 1_200}))
 
 
 def test_whole_balance_can_be_moved_but_not_one_more(bank: Stack, transfer: Caller) -> None:
     assert transfer(3, 7, _INITIAL + 1) == "insufficient"
     assert transfer(3, 7, _INITIAL) == "ok"
     assert transfer(3, 7, 1) == "insufficient"
-    assert np.array_equal(bank.balances(), _balances_except({3: 0, 7: 2 * _INITIAL}))
+    assert np.array_equal(balances_of(bank), _balances_except({3: 0, 7: 2 * _INITIAL}))
 
 
 @pytest.mark.parametrize(
@@ -287,7 +287,7 @@ def test_refused_transfer_says_why_and_changes_nothing(
     bank: Stack, transfer: Caller, source: int, destination: int, amount: int, says: str
 ) -> None:
     assert transfer(source, destination, amount).startswith(says)
-    assert np.array_equal(bank.balances(), _balances_except({}))
+    assert np.array_equal(balances_of(bank), _balances_except({}))
     assert transfer(3, 7, 1) == "ok"
 
 
@@ -302,6 +302,7 @@ def test_server_says_which_engine_it_holds(shared: Stack, tier: RunningTier) -> 
 
 def test_server_without_a_file_says_which(tmp_path: Path) -> None:
     configuration = {
+        "workload": "transfer",
         "access": "sql",
         "listen": {"host": "127.0.0.1", "port": 0},
         "sqlite": {"path": str(tmp_path / "absent.sqlite"), "synchronous": "FULL"},
@@ -375,19 +376,20 @@ def test_seeding_again_forgets_what_was_moved(bank: Stack) -> None:
     path = bank.endpoint()["path"]
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("UPDATE accounts SET balance = 0")
-    bank.seed(_ACCOUNTS + 20, 5)
-    assert np.array_equal(bank.balances(), np.full(_ACCOUNTS + 20, 5))
+    seed_bank(bank, _ACCOUNTS + 20, 5)
+    assert np.array_equal(balances_of(bank), np.full(_ACCOUNTS + 20, 5))
     assert Path(f"{path}-wal").stat().st_size == 0
 
 
 def test_stopping_leaves_nothing_and_starting_again_works(deployment: Deployment) -> None:
     stack = _stack(deployment)
     stack.start()
+    seed_bank(stack, 3, 1)
     folder = Path(stack.endpoint()["path"]).parent
     stack.stop()
     assert not folder.exists()
     with pytest.raises(StackError, match="not started"):
-        stack.balances()
+        stack.state()
     stack.start()
-    assert len(stack.balances()) == 0
+    assert len(balances_of(stack)) == 0
     stack.stop()

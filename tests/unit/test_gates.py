@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gapbook.model.workload import AuditResult
 from gapbook.trial import gates
 from gapbook.trial.audit import Audit
 
-AGREED = Audit(1000, 1000, 1000, 0, 0, 50, 500, 500)
+AGREED = Audit(1000, 1000, 1000, AuditResult("50 balances", rows=50, differing=0, in_doubt=0))
 
 
 def test_reconciled_refuses_one_transfer_too_few() -> None:

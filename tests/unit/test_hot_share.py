@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from gapbook.claims.arithmetic import compute, transfers_touching
-from gapbook.model.work import REDRAWS, AliasTable, draw_transfers, hot_share
+from gapbook.model.work import REDRAWS, AliasTable, hot_share
 from gapbook.pages.results import Results
+from gapbook.trial.workloads import find_workload
 from tests.unit import stored_runs as runs
 
 
@@ -44,9 +45,10 @@ def test_share_is_that_of_all_pairs_enumerated(accounts: int, alpha: float, redr
 def test_share_is_that_of_the_transfers_that_clients_draw(alpha: float, redraw: str) -> None:
     table, count = AliasTable.zipf(20, alpha), 100_000
     indices = np.arange(count, dtype=np.uint64)
-    drawn = draw_transfers(table, seed=4432, connection=3, indices=indices, amount_max=10, redraw=redraw)
+    workload = find_workload("transfer", {"accounts": 20, "alpha": alpha, "redraw": redraw})
+    drawn = workload.draw(4432, 3, indices)["transfer"]
     share = hot_share(table, redraw)
-    seen = float(((drawn.source == 0) | (drawn.destination == 0)).mean())
+    seen = float(((drawn["from"] == 0) | (drawn["to"] == 0)).to_numpy().mean())
     assert abs(seen - share) < 4.5 * (share * (1 - share) / count) ** 0.5
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from gapbook.model.reported import Counted, Reported, issued_work, reported_of
 from gapbook.model.workload import AuditResult, State, Workload
+from gapbook.record.losses import KILL_ALPHA
 from gapbook.trial.workloads import find_workload
 
 _SEED = 11
@@ -170,6 +171,7 @@ def _kept(workload: Workload, connections: int, kept: list[int], *, hole: int | 
 
 
 def test_kills_are_read_with_accounts_used_alike() -> None:
+    assert _EVEN.parameters["alpha"] == KILL_ALPHA
     skewed = find_workload("transfer", {"accounts": 9, "alpha": 1.5, "redraw": "destination"})
     assert skewed.told_apart().parameters == {**skewed.parameters, "alpha": 0.0}
 
@@ -182,6 +184,33 @@ def test_planted_losses_are_found_to_the_unit(lost: list[int]) -> None:
     assert survived is not None
     assert (survived.lost, survived.in_doubt_committed) == (sum(lost), 0)
     assert _EVEN.committed(_SEED, 4, 1200 - sum(lost), state) == 1200 - sum(lost)
+
+
+def test_losses_are_found_where_every_account_is_touched_by_many() -> None:
+    crowded = find_workload("transfer", {"accounts": 1000})
+    lost = [2000, 1, 1500, 3, 700, 0, 42, 1999]
+    work = [issued_work(row(number, 2000), in_flight=1) for number in range(8)]
+    survived = crowded.survived(_SEED, work, _kept(crowded, 8, [2000 - gone for gone in lost]))
+    assert survived is not None
+    assert survived.lost == sum(lost)
+
+
+def test_balances_that_no_prefixes_explain_have_no_answer() -> None:
+    work = [issued_work(row(number, 300), in_flight=1) for number in range(4)]
+    accounts = _kept(_EVEN, 4, [290] * 4)["accounts"]
+    off_by_one = accounts.with_columns(
+        balance=pl.col("balance") + (pl.col("id") == 3).cast(pl.Int64) - (pl.col("id") == 4).cast(pl.Int64)
+    )
+    assert _EVEN.survived(_SEED, work, {"accounts": off_by_one}) is None
+
+
+def test_two_answers_are_none() -> None:
+    """One unit at a time between two accounts: a transfer and the one back leave the balances as they were."""
+    pair = find_workload("transfer", {"accounts": 2, "amount_max": 1})
+    work = [issued_work(row(0, 40), in_flight=1)]
+    found = [pair.survived(_SEED, work, _kept(pair, 1, [length])) for length in range(41)]
+    assert None in found
+    assert all(one is None or one.lost == 40 - length for length, one in enumerate(found))
 
 
 def test_what_was_in_doubt_and_is_there_is_told() -> None:

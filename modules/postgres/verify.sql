@@ -1,1 +1,0 @@
-SELECT id, balance FROM accounts ORDER BY id;

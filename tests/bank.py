@@ -1,0 +1,31 @@
+"""The bank of the tests: accounts that a stack is seeded with, and what it holds of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gapbook.deploy.stack import Stack
+from gapbook.model.workload import Workload
+from gapbook.trial.workloads import find_workload
+
+__all__ = ["balances_of", "bank_workload", "seed_bank"]
+
+
+def bank_workload(accounts: int, initial_balance: int, **parameters: Any) -> Workload:
+    """Transfers among so many accounts, all of which hold as much at first."""
+    return find_workload("transfer", {"accounts": accounts, "initial_balance": initial_balance, **parameters})
+
+
+def seed_bank(stack: Stack, accounts: int, initial_balance: int) -> None:
+    """Reset a stack to exactly these accounts."""
+    stack.seed(bank_workload(accounts, initial_balance))
+
+
+def balances_of(stack: Stack) -> NDArray[np.int64]:
+    """Every account's balance, indexed by account: there is no other account, and none is missing."""
+    accounts = stack.state()["accounts"].sort("id")
+    assert np.array_equal(accounts["id"].to_numpy(), np.arange(accounts.height))
+    return accounts["balance"].to_numpy()
