@@ -1,8 +1,14 @@
 #!/bin/sh
-# Rebuilds bank.wasm from this folder and writes down what it was built from.
+# Rebuilds a program from its folder and writes down what it was built from: build.sh transfer, build.sh transfer/hash
 # The build is reproducible: no path of the machine enters the binary, the lock file is obeyed.
 set -eu
 cd "$(dirname "$0")"
+modules=$PWD
+if [ $# -ne 1 ] || [ ! -f "$1/Cargo.toml" ]; then
+    echo "build.sh: name one folder with a Cargo.toml: $(find . -name Cargo.toml -printf '%h ' | sed 's|\./||g')" >&2
+    exit 2
+fi
+cd "$1"
 
 target=wasm32-unknown-unknown
 sysroot=$(rustc --print sysroot)
@@ -24,26 +30,30 @@ trap 'rm -rf "$build_dir"' EXIT
 cargo_home=${CARGO_HOME:-$HOME/.cargo}
 cargo fetch --locked
 # Where several prefixes match, rustc takes the last one named.
-RUSTFLAGS="--remap-path-prefix=$cargo_home=/cargo --remap-path-prefix=$PWD=/bank --remap-path-prefix=$build_dir=/build"
+RUSTFLAGS="--remap-path-prefix=$cargo_home=/cargo --remap-path-prefix=$modules=/modules"
+RUSTFLAGS="$RUSTFLAGS --remap-path-prefix=$build_dir=/build"
 for crates in "$cargo_home"/registry/src/*; do
     RUSTFLAGS="$RUSTFLAGS --remap-path-prefix=$crates=/crates"
 done
 export RUSTFLAGS
 cargo build --release --locked --target "$target" --target-dir "$build_dir"
-cp "$build_dir/$target/release/bank.wasm" bank.wasm
+cp "$build_dir/$target/release/program.wasm" program.wasm
 
 hash_of() { sha256sum "$1" | cut -d ' ' -f 1; }
-sha256sum bank.wasm > bank.wasm.sha256
-cat > bank.wasm.toml <<RECORD
-# Written by build.sh; check.py compares it with the files beside it.
-wasm_sha256 = "$(hash_of bank.wasm)"
-wasm_bytes = $(wc -c < bank.wasm)
-
-[source_sha256]
-"Cargo.lock" = "$(hash_of Cargo.lock)"
-"Cargo.toml" = "$(hash_of Cargo.toml)"
-"build.sh" = "$(hash_of build.sh)"
-"src/lib.rs" = "$(hash_of src/lib.rs)"
+# What the compiler read of this repository, by its own account.
+sources=$(sed -n 's/^[^:]*: //p' "$build_dir/$target/release/program.d" | tr ' ' '\n' | grep -F "$modules/" | xargs realpath | sort -u)
+sha256sum program.wasm > program.wasm.sha256
+{
+    echo "# Written by build.sh; check.py compares it with the files beside it."
+    echo "wasm_sha256 = \"$(hash_of program.wasm)\""
+    echo "wasm_bytes = $(wc -c < program.wasm)"
+    echo
+    echo "# From modules/spacetimedb on."
+    echo "[source_sha256]"
+    for source in "$modules/build.sh" "$PWD/Cargo.lock" "$PWD/Cargo.toml" $sources; do
+        echo "\"${source#"$modules/"}\" = \"$(hash_of "$source")\""
+    done
+    cat <<RECORD
 
 [build]
 target = "$target"
@@ -51,6 +61,7 @@ rustc = "$(rustc --version)"
 cargo = "$(cargo --version)"
 linker = "$linker"
 command = "cargo build --release --locked --target $target"
-rustflags = "--remap-path-prefix of the cargo home, its crates, this folder and the target folder"
+rustflags = "--remap-path-prefix of the cargo home, its crates, the modules and the target folder"
 RECORD
-echo "bank.wasm $(wc -c < bank.wasm) bytes, sha256 $(hash_of bank.wasm)"
+} > program.wasm.toml
+echo "$1/program.wasm $(wc -c < program.wasm) bytes, sha256 $(hash_of program.wasm)"

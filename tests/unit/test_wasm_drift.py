@@ -1,4 +1,4 @@
-"""The committed wasm module and its source belong together, and the check sees it when they do not."""
+"""The committed wasm programs and their sources belong together, and the check sees it when they do not."""
 
 from __future__ import annotations
 
@@ -6,19 +6,22 @@ import runpy
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gapbook.paths import CHECKOUT
 
 _MODULE = CHECKOUT / "modules" / "spacetimedb"
+# run_path leaves no bytecode in the module's folder, whose files are hashed into every record.
+_CHECK: dict[str, Any] = runpy.run_path(str(_MODULE / "check.py"))
+_PROGRAMS: list[Path] = _CHECK["programs"]()
 
 
 @pytest.fixture(name="drift")
-def _drift() -> Callable[[Path], str | None]:
-    # run_path leaves no bytecode in the module's folder, whose files are hashed into every record.
-    check: Callable[[Path], str | None] = runpy.run_path(str(_MODULE / "check.py"))["drift"]
-    return check
+def _drift(copy: Path) -> Callable[[], str | None]:
+    """What the check says of the copy's program."""
+    return lambda: _CHECK["drift"](copy / "transfer", copy)
 
 
 @pytest.fixture(name="copy")
@@ -26,55 +29,76 @@ def _copy(tmp_path: Path) -> Path:
     return Path(shutil.copytree(_MODULE, tmp_path / "module", ignore=shutil.ignore_patterns("target")))
 
 
-@pytest.mark.parametrize("program", ["", "hash"])
-def test_committed_module_has_not_drifted(drift: Callable[[Path], str | None], program: str) -> None:
-    assert drift(_MODULE / program) is None
+@pytest.mark.parametrize("program", _PROGRAMS, ids=lambda path: str(path.relative_to(_MODULE)))
+def test_committed_program_has_not_drifted(program: Path) -> None:
+    assert _CHECK["drift"](program) is None
 
 
-@pytest.mark.parametrize("name", ["bank.wasm", "src/lib.rs", "Cargo.lock", "Cargo.toml", "build.sh"])
-def test_one_changed_byte_is_named(drift: Callable[[Path], str | None], copy: Path, name: str) -> None:
+def test_every_workload_has_its_program() -> None:
+    assert {path.parent for path in _MODULE.glob("*/procedure.toml")} <= set(_PROGRAMS)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "transfer/program.wasm",
+        "transfer/src/lib.rs",
+        "transfer/src/bank.rs",
+        "transfer/Cargo.lock",
+        "transfer/Cargo.toml",
+        "build.sh",
+    ],
+)
+def test_one_changed_byte_is_named(drift: Callable[[], str | None], copy: Path, name: str) -> None:
     content = bytearray((copy / name).read_bytes())
     content[len(content) // 2] ^= 1
     (copy / name).write_bytes(content)
-
-    message = drift(copy)
-
+    message = drift()
     assert message is not None
     assert message.startswith(f"{name}: sha256 is ")
-    assert "build.sh" in message
+    assert "build.sh transfer, or" in message
     assert "\n" not in message
 
 
-def test_new_source_file_is_named(drift: Callable[[Path], str | None], copy: Path) -> None:
-    (copy / "src" / "fees.rs").write_text("pub const FEE: u32 = 1;\n")
-    message = drift(copy)
+def test_a_program_that_shares_a_source_drifts_with_it(copy: Path) -> None:
+    assert _CHECK["drift"](copy / "transfer" / "hash", copy) is None
+    with (copy / "transfer" / "src" / "bank.rs").open("a") as shared:
+        shared.write("\n")
+    message = _CHECK["drift"](copy / "transfer" / "hash", copy)
+    assert message.startswith("transfer/src/bank.rs: sha256 is ")
+
+
+def test_new_source_file_is_named(drift: Callable[[], str | None], copy: Path) -> None:
+    (copy / "transfer" / "src" / "fees.rs").write_text("pub const FEE: u32 = 1;\n")
+    message = drift()
     assert message is not None
-    assert "src/fees.rs" in message
+    assert "transfer/src/fees.rs" in message
 
 
-def test_missing_file_is_named(drift: Callable[[Path], str | None], copy: Path) -> None:
-    (copy / "bank.wasm").unlink()
-    message = drift(copy)
+def test_missing_file_is_named(drift: Callable[[], str | None], copy: Path) -> None:
+    (copy / "transfer" / "program.wasm").unlink()
+    message = drift()
     assert message is not None
-    assert message.startswith("bank.wasm: sha256 is missing")
+    assert message.startswith("transfer/program.wasm: sha256 is missing")
 
 
-def test_checksum_file_must_agree(drift: Callable[[Path], str | None], copy: Path) -> None:
-    (copy / "bank.wasm.sha256").write_text(f"{'0' * 64}  bank.wasm\n")
-    message = drift(copy)
+def test_checksum_file_must_agree(drift: Callable[[], str | None], copy: Path) -> None:
+    (copy / "transfer" / "program.wasm.sha256").write_text(f"{'0' * 64}  program.wasm\n")
+    message = drift()
     assert message is not None
-    assert message.startswith("bank.wasm.sha256: ")
+    assert message.startswith("transfer/program.wasm.sha256: ")
 
 
-def test_broken_record_is_one_line(drift: Callable[[Path], str | None], copy: Path) -> None:
-    (copy / "bank.wasm.toml").write_text("wasm_sha256 =\n")
-    message = drift(copy)
+def test_broken_record_is_one_line(drift: Callable[[], str | None], copy: Path) -> None:
+    (copy / "transfer" / "program.wasm.toml").write_text("wasm_sha256 =\n")
+    message = drift()
     assert message is not None
     assert "build record cannot be read" in message
     assert "\n" not in message
 
 
-def test_binary_holds_no_path_of_the_machine_that_built_it() -> None:
-    program = (_MODULE / "bank.wasm").read_bytes()
+@pytest.mark.parametrize("program", _PROGRAMS, ids=lambda path: str(path.relative_to(_MODULE)))
+def test_binary_holds_no_path_of_the_machine_that_built_it(program: Path) -> None:
+    wasm = (program / "program.wasm").read_bytes()
     for trace in (b"/home/", b"/root/", b"/Users/", b"/tmp/", b".cargo", b"registry/src"):
-        assert trace not in program
+        assert trace not in wasm

@@ -1,0 +1,82 @@
+//! Counters and messages inside SpacetimeDB: two tables, one reducer to fill them, one for each kind of operation.
+//!
+//! - A reducer runs alone and as one serializable transaction, so that no increment is lost between its reading
+//!   and its writing.
+//! - A message is stored once: its key is its identity, connection and index in one number, because a key is one
+//!   column here. The state that is read back has both as they were sent.
+//! - Both keys keep the default B-tree index, as Postgres has them.
+
+use spacetimedb::{ReducerContext, Table, reducer, table};
+
+const INDEX_BITS: u32 = 53;
+const CONNECTIONS: u32 = 1 << (u64::BITS - INDEX_BITS);
+
+#[table(name = counters, public)]
+pub struct Counter {
+    #[primary_key]
+    id: u32,
+    value: i64,
+}
+
+#[table(name = messages, public)]
+pub struct Message {
+    #[primary_key]
+    id: u64,
+    connection: u32,
+    index: u64,
+    body: String,
+}
+
+/// Clears both tables, then inserts counters 0 to `counters` - 1: seeding twice is seeding once.
+#[reducer]
+pub fn seed(ctx: &ReducerContext, counters: u32) {
+    let counted: Vec<u32> = ctx.db.counters().iter().map(|counter| counter.id).collect();
+    for id in counted {
+        ctx.db.counters().id().delete(id);
+    }
+    let stored: Vec<u64> = ctx.db.messages().iter().map(|message| message.id).collect();
+    for id in stored {
+        ctx.db.messages().id().delete(id);
+    }
+    for id in 0..counters {
+        ctx.db.counters().insert(Counter { id, value: 0 });
+    }
+}
+
+#[reducer]
+pub fn increment_counter(ctx: &ReducerContext, counter: u32, amount: u32) -> Result<(), String> {
+    let counters = ctx.db.counters().id();
+    let found = counters
+        .find(counter)
+        .ok_or_else(|| format!("counter {counter} does not exist"))?;
+    counters.update(Counter {
+        value: found.value + i64::from(amount),
+        ..found
+    });
+    Ok(())
+}
+
+#[reducer]
+pub fn send_message(
+    ctx: &ReducerContext,
+    connection: u32,
+    index: u64,
+    body: String,
+) -> Result<(), String> {
+    if connection >= CONNECTIONS || index >> INDEX_BITS != 0 {
+        return Err(format!(
+            "message {index} of connection {connection} has no key: below {CONNECTIONS} connections and 2^{INDEX_BITS} messages"
+        ));
+    }
+    let id = (u64::from(connection) << INDEX_BITS) | index;
+    ctx.db
+        .messages()
+        .try_insert(Message {
+            id,
+            connection,
+            index,
+            body,
+        })
+        .map_err(|_| format!("message {index} of connection {connection} is stored already"))?;
+    Ok(())
+}
