@@ -16,15 +16,16 @@ import psycopg
 import pytest
 
 from gapbook.deploy.deployment import Deployment
-from gapbook.deploy.module import load_module_facts
+from gapbook.deploy.module import load_module
 from gapbook.deploy.stack import Stack
 from gapbook.load.client import Client, configure_load, discover_clients
 from gapbook.model.work import AliasTable
 from gapbook.paths import CHECKOUT
 from gapbook.record.histograms import decode_histogram
 from gapbook.trial.audit import Audit, reconcile
+from tests.bank import balances_of, bank_workload, seed_bank
 
-_GOLDEN = CHECKOUT / "clients" / "golden"
+_GOLDEN = CHECKOUT / "workloads" / "transfer" / "golden"
 _ACCOUNTS = 1_000
 _ALPHA = 1.5
 _SEED = 3
@@ -94,12 +95,10 @@ def _configure(tmp_path: Path) -> Callable[..., dict[str, Any]]:
 def _audit(report: dict[str, Any], stack: Stack, initial_balance: int) -> Audit:
     return reconcile(
         report,
-        committed=stack.committed_transfers(),
-        balances=stack.balances(),
-        table=_TABLE,
+        workload=bank_workload(_ACCOUNTS, initial_balance, alpha=_ALPHA, amount_max=_AMOUNT_MAX),
         seed=_SEED,
-        amount_max=_AMOUNT_MAX,
-        initial_balance=initial_balance,
+        state=stack.state(),
+        committed=stack.committed_operations(),
     )
 
 
@@ -123,21 +122,23 @@ def _assert_adds_up(report: dict[str, Any], most_out: int) -> None:
 
 
 # --- work -------------------------------------------------------------------------------------
-@pytest.mark.parametrize("vector_path", sorted(_GOLDEN.glob("alpha-*.json")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("vector_path", sorted(_GOLDEN.glob("*.json")), ids=lambda path: path.stem)
 def test_golden_vectors_are_drawn(vector_path: Path) -> None:
     vector = json.loads(vector_path.read_text())
-    keys = {"seed", "accounts", "alpha", "amount_max", "redraw", "alias_table_sha256"} & vector.keys()
+    table = vector["files"]["alias_table"]
     workload = {
         "name": "transfer",
-        "alias_table": str(_GOLDEN / vector["alias_table"]),
-        **{key: vector[key] for key in keys},
+        "seed": vector["seed"],
+        **{key: vector["parameters"][key] for key in ("accounts", "alpha", "amount_max", "redraw")},
+        "alias_table": str(_GOLDEN / table["path"]),
+        "alias_table_sha256": table["sha256"],
     }
     draw = {"connection": vector["connection"], "first_index": vector["first_index"], "count": 1_000}
     code, output, _ = _run({"contract": 1, "workload": workload, "draw": draw}, "--draw")
     assert code == 0
     drawn = [[int(word) for word in line.split()] for line in output.splitlines()]
     first = vector["first_index"]
-    assert drawn == [[first + place, *row] for place, row in enumerate(vector["operations"])]
+    assert drawn == [[first + place, *fields] for place, (_, *fields) in enumerate(vector["operations"])]
 
 
 def test_describe_names_what_client_toml_declares() -> None:
@@ -254,7 +255,7 @@ _WAY_NAMES = ["procedure", "procedure pipelined", "descending", "descending pipe
 def test_postgres_load_is_audited_to_the_unit(
     configure: Callable[..., dict[str, Any]], postgres_stack: Stack, way: dict[str, Any], in_flight: int
 ) -> None:
-    postgres_stack.seed(_ACCOUNTS, _AMPLE)
+    seed_bank(postgres_stack, _ACCOUNTS, _AMPLE)
     report, events = _report(configure({**postgres_stack.endpoint(), **way}, in_flight=in_flight))
     _assert_adds_up(report, 8 * in_flight)
     assert report["acknowledged"] == report["attempted"]
@@ -271,12 +272,12 @@ def test_postgres_load_is_audited_to_the_unit(
 def test_refused_transfers_are_named_and_did_not_move(
     configure: Callable[..., dict[str, Any]], postgres_stack: Stack, way: dict[str, Any], in_flight: int
 ) -> None:
-    postgres_stack.seed(_ACCOUNTS, _SCARCE)
+    seed_bank(postgres_stack, _ACCOUNTS, _SCARCE)
     report, _ = _report(configure({**postgres_stack.endpoint(), **way}, in_flight=in_flight))
     _assert_adds_up(report, 8 * in_flight)
     assert report["failed"]["insufficient"] > 0
     assert report["failed"]["error"] == 0
-    assert _audit(report, postgres_stack, _SCARCE).mismatched_accounts == 0
+    assert _audit(report, postgres_stack, _SCARCE).found.agrees
 
 
 @pytest.fixture(name="serializable")
@@ -302,7 +303,7 @@ def test_serialization_failures_are_retried_as_often_as_allowed(
     in_flight: int,
     max_retries: int,
 ) -> None:
-    postgres_stack.seed(_ACCOUNTS, _AMPLE)
+    seed_bank(postgres_stack, _ACCOUNTS, _AMPLE)
     endpoint = {**postgres_stack.endpoint(), **way}
     report, _ = _report(configure(endpoint, in_flight=in_flight, max_retries=max_retries))
     _assert_adds_up(report, 8 * in_flight)
@@ -322,7 +323,7 @@ def test_serialization_failures_are_retried_as_often_as_allowed(
 def test_connection_that_the_server_ends_is_lost_and_in_doubt(
     configure: Callable[..., dict[str, Any]], postgres_stack: Stack, way: dict[str, Any], in_flight: int
 ) -> None:
-    postgres_stack.seed(_ACCOUNTS, _AMPLE)
+    seed_bank(postgres_stack, _ACCOUNTS, _AMPLE)
 
     def end_two_sessions() -> None:
         with _connect(postgres_stack) as connection:
@@ -343,15 +344,15 @@ def test_connection_that_the_server_ends_is_lost_and_in_doubt(
     assert len([event for event in events if event["event"] == "connection_lost"]) == 2
     assert 0 <= report["in_doubt"] <= 2 * in_flight
     assert report["failed"]["error"] == 0
-    assert postgres_stack.balances().sum() == _ACCOUNTS * _AMPLE
+    assert balances_of(postgres_stack).sum() == _ACCOUNTS * _AMPLE
 
 
 @pytest.mark.parametrize("access", ["procedure", "sql", "drizzle"])
 def test_load_of_the_rpc_server_is_audited_to_the_unit(
     configure: Callable[..., dict[str, Any]], deployment: Deployment, postgres_stack: Stack, access: str
 ) -> None:
-    postgres_stack.seed(_ACCOUNTS, _AMPLE)
-    tier = load_module_facts("postgres").start_tier(
+    seed_bank(postgres_stack, _ACCOUNTS, _AMPLE)
+    tier = load_module("postgres", "transfer").start_tier(
         deployment, tier="rpc", access=access, endpoint=postgres_stack.endpoint(), pool_size=8
     )
     assert tier is not None
@@ -366,7 +367,7 @@ def test_load_of_the_rpc_server_is_audited_to_the_unit(
 def test_spacetimedb_load_is_audited_to_the_unit(
     configure: Callable[..., dict[str, Any]], spacetimedb_stack: Stack, in_flight: int
 ) -> None:
-    spacetimedb_stack.seed(_ACCOUNTS, _SCARCE)
+    seed_bank(spacetimedb_stack, _ACCOUNTS, _SCARCE)
     report, _ = _report(configure(spacetimedb_stack.endpoint(), in_flight=in_flight))
     _assert_adds_up(report, 8 * in_flight)
     assert report["failed"]["insufficient"] > 0
@@ -375,7 +376,7 @@ def test_spacetimedb_load_is_audited_to_the_unit(
 
 
 def test_open_loop_offers_its_rate(configure: Callable[..., dict[str, Any]], postgres_stack: Stack) -> None:
-    postgres_stack.seed(_ACCOUNTS, _AMPLE)
+    seed_bank(postgres_stack, _ACCOUNTS, _AMPLE)
     loop = {"kind": "open", "rate_per_s": 200.0}
     report, _ = _report(configure(postgres_stack.endpoint(), loop=loop, in_flight=2))
     assert report["attempted"] == 240
@@ -488,7 +489,7 @@ def test_unserved_path_ends_with_code_3(configure: Callable[..., dict[str, Any]]
 def test_requests_nobody_answers_are_in_doubt_after_the_time_out(
     configure: Callable[..., dict[str, Any]], postgres_stack: Stack, in_flight: int
 ) -> None:
-    postgres_stack.seed(_ACCOUNTS, _AMPLE)
+    seed_bank(postgres_stack, _ACCOUNTS, _AMPLE)
     with _connect(postgres_stack) as other, other.transaction():
         other.execute("LOCK accounts")
         configuration = configure(postgres_stack.endpoint(), in_flight=in_flight, request_timeout_s=0.5)
@@ -501,7 +502,7 @@ def test_requests_nobody_answers_are_in_doubt_after_the_time_out(
 def test_what_is_out_at_the_end_of_the_drain_is_in_doubt(
     configure: Callable[..., dict[str, Any]], postgres_stack: Stack
 ) -> None:
-    postgres_stack.seed(_ACCOUNTS, _AMPLE)
+    seed_bank(postgres_stack, _ACCOUNTS, _AMPLE)
     with _connect(postgres_stack) as other, other.transaction():
         other.execute("LOCK accounts")
         report, _ = _report(configure(postgres_stack.endpoint(), drain_s=0.2))

@@ -5,15 +5,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 from gapbook.errors import ParameterError
-from gapbook.model.work import AliasTable, draw_transfers, hot_share, philox4x32
+from gapbook.model.work import AliasTable, hot_share, philox4x32
 from gapbook.paths import CHECKOUT
-from gapbook.trial.audit import expected_balances
 from gapbook.trial.scenario import Workload
+from gapbook.trial.workloads import find_workload, workload_names
 
-GOLDEN = CHECKOUT / "clients" / "golden"
+GOLDEN = sorted((CHECKOUT / "workloads").glob("*/golden/*.json"))
 
 
 def u32(*values: int) -> tuple[np.ndarray, ...]:
@@ -39,22 +40,28 @@ def test_philox_gives_the_published_known_answers(
     assert tuple(int(word[0]) for word in drawn) == expected
 
 
-@pytest.mark.parametrize("path", sorted(GOLDEN.glob("alpha-*.json")), ids=lambda path: path.stem)
-def test_golden_vectors_are_drawn(path: Path) -> None:
+@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: f"{path.parts[-3]}/{path.stem}")
+def test_golden_vectors_are_drawn(path: Path, tmp_path: Path) -> None:
     vector = json.loads(path.read_text())
-    table = AliasTable.zipf(vector["accounts"], vector["alpha"])
-    assert table.to_bytes() == (GOLDEN / vector["alias_table"]).read_bytes()
-    first = vector["first_index"]
-    drawn = draw_transfers(
-        table,
-        seed=vector["seed"],
-        connection=vector["connection"],
-        indices=np.arange(first, first + len(vector["operations"]), dtype=np.uint64),
-        amount_max=vector["amount_max"],
-        redraw=vector.get("redraw", "both"),
-    )
-    columns = (drawn.source.tolist(), drawn.destination.tolist(), drawn.amount.tolist())
-    assert [list(row) for row in zip(*columns, strict=True)] == vector["operations"]
+    workload = find_workload(vector["workload"], vector["parameters"])
+    assert workload.name == path.parts[-3]
+    files = workload.files(tmp_path)
+    assert files.keys() == vector["files"].keys()
+    for name, stored in vector["files"].items():
+        assert files[name].path.read_bytes() == (path.parent / stored["path"]).read_bytes()
+        assert files[name].sha256 == stored["sha256"]
+    first, count = vector["first_index"], len(vector["operations"])
+    indices = np.arange(first, first + count, dtype=np.uint64)
+    rows: list[list[Any]] = [[] for _ in range(count)]
+    for kind, drawn in workload.draw(vector["seed"], vector["connection"], indices).items():
+        for place, *fields in drawn.rows():
+            rows[place] = [kind, *fields]
+    assert rows == vector["operations"]
+
+
+def test_every_workload_has_vectors_that_differ() -> None:
+    assert {path.parts[-3] for path in GOLDEN} == set(workload_names())
+    assert len({path.read_bytes() for path in GOLDEN}) == len(GOLDEN) >= 10
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.5, 1.5, 4.0])
@@ -65,43 +72,32 @@ def test_alias_table_gives_zipf_probabilities(alpha: float) -> None:
 
 
 def test_drawn_frequencies_follow_the_table_and_no_account_pays_itself() -> None:
-    table = AliasTable.zipf(100, 1.0)
-    drawn = draw_transfers(
-        table, seed=7, connection=3, indices=np.arange(200_000, dtype=np.uint64), amount_max=1000
-    )
-    assert (drawn.source != drawn.destination).all()
-    assert drawn.amount.min() == 1
-    assert drawn.amount.max() == 1000
+    drawn = transfers(alpha=1.0, amount_max=1000)
+    assert (drawn["from"] != drawn["to"]).all()
+    assert drawn["amount"].min() == 1
+    assert drawn["amount"].max() == 1000
     # Redrawing both keeps source and destination alike, so that no account is drained.
-    source = np.bincount(drawn.source, minlength=100)
-    destination = np.bincount(drawn.destination, minlength=100)
+    source = np.bincount(drawn["from"].to_numpy(), minlength=100)
+    destination = np.bincount(drawn["to"].to_numpy(), minlength=100)
     assert abs(int(source[0]) - int(destination[0])) < 5 * np.sqrt(source[0])
     # Both are p_i (1 - p_i) / (1 - sum p^2), not p_i.
-    p = table.probabilities()
+    p = AliasTable.zipf(100, 1.0).probabilities()
     expected = p * (1 - p) / (1 - (p**2).sum())
     assert abs(source[0] / 200_000 - expected[0]) < 0.005
 
 
 @pytest.mark.parametrize("redraw", ["both", "destination"])
 def test_the_hottest_account_is_touched_as_often_as_is_computed(redraw: str) -> None:
-    table = AliasTable.zipf(100, 1.5)
-    drawn = draw_transfers(
-        table, seed=7, connection=3, indices=np.arange(200_000, dtype=np.uint64), amount_max=1, redraw=redraw
-    )
-    touched = 100 * float(((drawn.source == 0) | (drawn.destination == 0)).mean())
-    assert touched == pytest.approx(100 * hot_share(table, redraw), abs=0.5)
-    assert (drawn.amount == 1).all()
-    assert (drawn.source != drawn.destination).all()
+    drawn = transfers(alpha=1.5, amount_max=1, redraw=redraw)
+    touched = 100 * float(((drawn["from"] == 0) | (drawn["to"] == 0)).to_numpy().mean())
+    assert touched == pytest.approx(100 * hot_share(AliasTable.zipf(100, 1.5), redraw), abs=0.5)
+    assert (drawn["amount"] == 1).all()
+    assert (drawn["from"] != drawn["to"]).all()
 
 
-def test_the_audit_replays_the_redraw_that_the_load_had() -> None:
-    table = AliasTable.zipf(10, 1.5)
-    common: dict[str, Any] = {"seed": 7, "amount_max": 9, "initial_balance": 1000}
-    rows = [{"connection": 0, "issued": 500, "failed": [], "in_doubt": []}]
-    both = expected_balances(table, connections=rows, **common)
-    destination = expected_balances(table, connections=rows, redraw="destination", **common)
-    assert (both != destination).any()
-    assert both.sum() == destination.sum()
+def transfers(**parameters: Any) -> pl.DataFrame:
+    workload = find_workload("transfer", {"accounts": 100, **parameters})
+    return workload.draw(7, 3, np.arange(200_000, dtype=np.uint64))["transfer"]
 
 
 def test_a_redraw_that_is_none_is_refused() -> None:

@@ -38,7 +38,7 @@ test("every connection sends its own operations in order, and the report adds up
   const asked = [...bodies.values()].map((sent) => sent.slice(1, 6));
   const expected = vector.operations
     .slice(0, 5)
-    .map(([from, to, amount]: number[]) => JSON.stringify({ from, to, amount }));
+    .map(([, from, to, amount]: [string, number, number, number]) => JSON.stringify({ from, to, amount }));
   assert.ok(asked.some((sent) => JSON.stringify(sent) === JSON.stringify(expected)));
 
   const issued = report.connections.map((connection: { issued: number }) => connection.issued);
@@ -174,7 +174,9 @@ test("draw prints index, source, destination and amount", async () => {
   const { first_connection, connections, ...rest } = configuration(1);
   const draw = { connection: vector.connection, first_index: 990, count: 10 };
   const { output, code } = await run({ ...rest, draw }, "--draw");
-  const expected = vector.operations.slice(990).map((row: number[], place: number) => [990 + place, ...row].join(" "));
+  const expected = vector.operations
+    .slice(990)
+    .map(([, ...fields]: [string, ...number[]], place: number) => [990 + place, ...fields].join(" "));
   assert.equal(code, 0);
   assert.deepEqual(output.trim().split("\n"), expected);
 });

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 
-const golden = join(import.meta.dirname, "../../golden");
+const golden = join(import.meta.dirname, "../../../workloads/transfer/golden");
 export const vector = JSON.parse(readFileSync(join(golden, "alpha-0.5.json"), "utf8"));
 
 /** The load of a golden vector on an endpoint. */
@@ -16,11 +16,11 @@ export function configuration(endpoint: object, changed: object = {}) {
     workload: {
       name: "transfer",
       seed: vector.seed,
-      accounts: vector.accounts,
-      alpha: vector.alpha,
-      amount_max: vector.amount_max,
-      alias_table: join(golden, vector.alias_table),
-      alias_table_sha256: vector.alias_table_sha256,
+      accounts: vector.parameters.accounts,
+      alpha: vector.parameters.alpha,
+      amount_max: vector.parameters.amount_max,
+      alias_table: join(golden, vector.files.alias_table.path),
+      alias_table_sha256: vector.files.alias_table.sha256,
     },
     connections: 3,
     first_connection: vector.connection,

@@ -40,7 +40,7 @@ for (const [name, mode] of Object.entries({ sql: sqlTransfer, drizzle: drizzleTr
   });
 
   test(`${name}: connections take turns, and what is acknowledged is in the file`, async (context) => {
-    const { path, balances } = createBank(context, vector.accounts, 10_000);
+    const { path, balances } = createBank(context, vector.parameters.accounts, 10_000);
     const endpoint = { protocol: "sqlite", path, synchronous: "OFF", mode: name };
     const { report, events } = await load(configuration(endpoint, { connections: 3, window_s: 1.2 }));
     assert.equal(report.acknowledged + report.failed.insufficient, report.attempted);
@@ -49,7 +49,7 @@ for (const [name, mode] of Object.entries({ sql: sqlTransfer, drizzle: drizzleTr
     assert.ok(report.window.mean_in_flight > 0.1 && report.window.mean_in_flight <= 1);
     assert.ok(report.drained_s < 0.1, `${report.drained_s} s`);
     assert.equal(report.engine.synchronous, "0");
-    assert.equal(balances().reduce((sum, balance) => sum + balance), 10_000 * vector.accounts);
+    assert.equal(balances().reduce((sum, balance) => sum + balance), 10_000 * vector.parameters.accounts);
     assert.ok(balances().some((balance) => balance !== 10_000));
     // The engine leaves the thread to the clock: progress of the first second comes within the load.
     const [progress] = events.filter(({ event }) => event === "progress");
@@ -58,7 +58,7 @@ for (const [name, mode] of Object.entries({ sql: sqlTransfer, drizzle: drizzleTr
 }
 
 test("the open loop offers its rate to an engine in this process", async (context) => {
-  const { path } = createBank(context, vector.accounts, 10_000);
+  const { path } = createBank(context, vector.parameters.accounts, 10_000);
   const endpoint = { protocol: "sqlite", path, synchronous: "OFF" };
   const loop = { kind: "open", rate_per_s: 100 };
   const { report } = await load(configuration(endpoint, { connections: 4, loop }));

@@ -8,7 +8,7 @@ import { EXIT_CONFIGURATION, EXIT_INTEGRITY, Failure } from "../failure.ts";
 import { philox4x32 } from "../philox.ts";
 import { Work } from "../work.ts";
 
-const golden = join(import.meta.dirname, "../../golden");
+const golden = join(import.meta.dirname, "../../../workloads/transfer/golden");
 const vectors = readdirSync(golden).filter((name) => name.endsWith(".json"));
 
 test("there are golden vectors", () => assert.ok(vectors.length >= 4));
@@ -16,17 +16,18 @@ test("there are golden vectors", () => assert.ok(vectors.length >= 4));
 for (const name of vectors) {
   test(`the operations of ${name} are drawn`, () => {
     const vector = JSON.parse(readFileSync(join(golden, name), "utf8"));
+    const { parameters, files } = vector;
     const work = new Work({
       seed: vector.seed,
-      accounts: vector.accounts,
-      amountMax: vector.amount_max,
-      redraw: vector.redraw ?? "both",
-      aliasTable: join(golden, vector.alias_table),
-      aliasTableSha256: vector.alias_table_sha256,
+      accounts: parameters.accounts,
+      amountMax: parameters.amount_max,
+      redraw: parameters.redraw,
+      aliasTable: join(golden, files.alias_table.path),
+      aliasTableSha256: files.alias_table.sha256,
     });
     const drawn = vector.operations.map((_: unknown, place: number) => {
       const { source, destination, amount } = work.draw(vector.connection, vector.first_index + place);
-      return [source, destination, amount];
+      return ["transfer", source, destination, amount];
     });
     assert.deepEqual(drawn, vector.operations);
   });

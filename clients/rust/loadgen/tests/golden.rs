@@ -1,4 +1,4 @@
-//! The work that every client is held to: `clients/golden`.
+//! The work that every client is held to: `workloads/transfer/golden`.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
@@ -9,21 +9,35 @@ use serde::Deserialize;
 
 #[derive(Deserialize)]
 struct Golden {
-    alpha: f64,
-    accounts: u32,
+    parameters: Parameters,
+    files: Files,
     seed: u64,
     connection: u32,
     first_index: u64,
+    operations: Vec<(String, u32, u32, u32)>,
+}
+
+#[derive(Deserialize)]
+struct Parameters {
+    alpha: f64,
+    accounts: u32,
     amount_max: u32,
-    #[serde(default)]
     redraw: Redraw,
-    alias_table: String,
-    alias_table_sha256: String,
-    operations: Vec<(u32, u32, u32)>,
+}
+
+#[derive(Deserialize)]
+struct Files {
+    alias_table: File,
+}
+
+#[derive(Deserialize)]
+struct File {
+    path: String,
+    sha256: String,
 }
 
 fn folder() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../golden")
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../workloads/transfer/golden")
 }
 
 fn vectors() -> Vec<Golden> {
@@ -33,20 +47,21 @@ fn vectors() -> Vec<Golden> {
         .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
         .map(|path| serde_json::from_slice(&fs::read(path).unwrap()).unwrap())
         .collect();
-    vectors.sort_by(|a, b| a.alpha.total_cmp(&b.alpha));
+    vectors.sort_by(|a, b| a.parameters.alpha.total_cmp(&b.parameters.alpha));
     vectors
 }
 
 fn workload(golden: &Golden) -> WorkloadConfig {
+    let (parameters, table) = (&golden.parameters, &golden.files.alias_table);
     WorkloadConfig {
         name: "transfer".to_owned(),
         seed: golden.seed,
-        accounts: golden.accounts,
-        alpha: golden.alpha,
-        amount_max: golden.amount_max,
-        redraw: golden.redraw,
-        alias_table: folder().join(&golden.alias_table).to_str().unwrap().to_owned(),
-        alias_table_sha256: golden.alias_table_sha256.clone(),
+        accounts: parameters.accounts,
+        alpha: parameters.alpha,
+        amount_max: parameters.amount_max,
+        redraw: parameters.redraw,
+        alias_table: folder().join(&table.path).to_str().unwrap().to_owned(),
+        alias_table_sha256: table.sha256.clone(),
     }
 }
 
@@ -57,9 +72,10 @@ fn draws_every_golden_operation() {
     for golden in &vectors {
         let work = Work::load(&workload(golden)).unwrap();
         assert!(golden.operations.len() >= 1000);
-        for (&(source, destination, amount), index) in golden.operations.iter().zip(golden.first_index..) {
+        for (&(_, source, destination, amount), index) in golden.operations.iter().zip(golden.first_index..) {
             let expected = Operation { source, destination, amount };
-            assert_eq!(work.draw(golden.connection, index), expected, "alpha {} index {index}", golden.alpha);
+            let drawn = work.draw(golden.connection, index);
+            assert_eq!(drawn, expected, "alpha {} index {index}", golden.parameters.alpha);
         }
     }
 }

@@ -14,16 +14,17 @@ use serde_json::{json, Value};
 
 /// A short closed loop over a golden alias table: two connections, warm-up 0.1 s, window 0.3 s.
 pub fn configuration(endpoint: Value) -> Value {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../golden");
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../workloads/transfer/golden");
     let golden: Value = serde_json::from_slice(&fs::read(folder.join("alpha-0.5.json")).unwrap()).unwrap();
+    let (parameters, table) = (&golden["parameters"], &golden["files"]["alias_table"]);
     json!({
         "contract": 1,
         "endpoint": endpoint,
         "workload": {
-            "name": "transfer", "seed": golden["seed"], "accounts": golden["accounts"], "alpha": golden["alpha"],
-            "amount_max": golden["amount_max"],
-            "alias_table": folder.join(golden["alias_table"].as_str().unwrap()),
-            "alias_table_sha256": golden["alias_table_sha256"],
+            "name": "transfer", "seed": golden["seed"], "accounts": parameters["accounts"],
+            "alpha": parameters["alpha"], "amount_max": parameters["amount_max"],
+            "alias_table": folder.join(table["path"].as_str().unwrap()),
+            "alias_table_sha256": table["sha256"],
         },
         "connections": 2, "first_connection": 0, "in_flight": 1, "loop": {"kind": "closed"},
         "warmup_s": 0.1, "window_s": 0.3, "drain_s": 5.0, "request_timeout_s": 30.0, "threads": 1,
