@@ -1,0 +1,76 @@
+"""One server at a time for the ways that need it; a server that is not on this machine skips them, and says so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.stack import Stack, StackContext
+from gapbook.errors import SetupError, StackError
+from gapbook.record.durability import Durability
+from tests.contract.ways import Way
+
+_FOLDER = Path(__file__).parent
+_PROMISES = ("delayed(500 ms)", "delayed", "none")
+"""Tried in turn until the server keeps one: what it promises is not what is looked at here."""
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The tests of one server after each other, so that each server is started once."""
+
+    def server(place: int) -> str:
+        callspec = getattr(items[place], "callspec", None)
+        way = None if callspec is None else callspec.params.get("way")
+        return "" if way is None else str(way.server)
+
+    places = [place for place, item in enumerate(items) if _FOLDER in item.path.parents]
+    ordered = [items[place] for place in sorted(places, key=server)]
+    for place, item in zip(places, ordered, strict=True):
+        items[place] = item
+
+
+@pytest.fixture(name="stack_for", scope="session")
+def _stack_for(deployment: Deployment) -> Iterator[Callable[[Way], Stack]]:
+    running: dict[tuple[str, str, str | None, str | None], Stack] = {}
+
+    def stop() -> None:
+        for stack in running.values():
+            stack.stop()
+        running.clear()
+
+    def stack_for(way: Way) -> Stack:
+        if way.server not in running:
+            stop()
+            running[way.server] = _started(way, deployment)
+        return running[way.server]
+
+    yield stack_for
+    stop()
+
+
+def _started(way: Way, deployment: Deployment) -> Stack:
+    try:
+        way.stack.located(way.choice())
+    except SetupError as error:
+        pytest.skip(str(error))
+    refused = ""
+    for promise in _PROMISES:
+        context = StackContext(
+            deployment,
+            Durability.parse(promise),
+            way.choice(),
+            program=way.module.program(way.access),
+            workload=way.workload,
+        )
+        stack = way.stack(context)
+        try:
+            stack.start()
+        except StackError as error:
+            refused = str(error)
+            continue
+        return stack
+    raise AssertionError(refused)

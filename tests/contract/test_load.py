@@ -1,0 +1,192 @@
+"""Every load client over every way that it can speak: its report agrees with the state, also after a kill."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import threading
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gapbook.deploy import warden
+from gapbook.deploy.stack import Stack
+from gapbook.load.client import Client, ClientRun, configure_load, discover_clients
+from gapbook.model.reported import issued_work
+from gapbook.model.work import AliasTable
+from gapbook.model.workload import Workload
+from gapbook.trial.audit import reconcile
+from gapbook.trial.workloads import find_workload
+from tests.contract.ways import Way, clients_of, discovered_ways
+
+_SEED = 11
+_CONNECTIONS = 4
+_ACCOUNTS = 20_000
+_SCARCE = 200
+_WINDOW_S = 0.5
+_KILL_AFTER_S = 0.4
+
+
+@cache
+def _workloads_of(*command: str) -> frozenset[str]:
+    """The workloads that a client says it knows."""
+    described = subprocess.run(
+        [*command, "--describe"], capture_output=True, text=True, check=True, timeout=30
+    )
+    return frozenset(json.loads(described.stdout).get("workloads", ["transfer"]))
+
+
+_PAIRS = [(way, client) for way in discovered_ways() for client in clients_of(way)]
+_SOUND = [(way, client) for way, client in _PAIRS if way.is_sound]
+_DEFECTS = [(way, client) for way, client in _PAIRS if not way.is_sound]
+
+
+def _name(one: object) -> str:
+    return one.language if isinstance(one, Client) else str(one)
+
+
+def test_every_client_is_held_to_a_way() -> None:
+    assert {client.folder for _, client in _PAIRS} == {client.folder for client in discover_clients()}
+
+
+def _require(client: Client, way: Way) -> None:
+    known = _workloads_of(*client.resolved_command())
+    if not {"*", way.workload} & known:
+        pytest.skip(f"the {client.language} client knows {', '.join(sorted(known))} only")
+
+
+def _run(
+    way: Way,
+    client: Client,
+    stack: Stack,
+    workload: Workload,
+    tables: Path,
+    kill: Callable[[int | None], None] | None = None,
+) -> dict[str, Any]:
+    """The report of a short closed loop. ``kill`` is called once within the window, with the process of the
+    tier, if there is one."""
+    address = stack.endpoint()
+    tier = way.module.start_tier(
+        stack.deployment, tier=way.tier, access=way.access, endpoint=address, pool_size=_CONNECTIONS
+    )
+    endpoint = way.module.client_endpoint(way.access, way.tier, address) if tier is None else tier.endpoint
+    configuration = configure_load(
+        endpoint,
+        AliasTable.zipf_cached(int(workload.parameters["accounts"]), float(workload.parameters["alpha"])),
+        tables,
+        seed=_SEED,
+        alpha=float(workload.parameters["alpha"]),
+        amount_max=int(workload.parameters["amount_max"]),
+        connections=_CONNECTIONS,
+        in_flight=int(endpoint.get("batch_size", 1)),
+        warmup_s=0.1,
+        window_s=_WINDOW_S if kill is None else 2 * _KILL_AFTER_S,
+        drain_s=5.0,
+        request_timeout_s=5.0,
+    )
+    process = None if tier is None else tier.process.pid
+    timer = threading.Timer(_KILL_AFTER_S, kill or (lambda _: None), [process])
+
+    def on_event(event: dict[str, Any]) -> None:
+        if kill is not None and event.get("event") == "window_start":
+            timer.start()
+
+    try:
+        return ClientRun(client, configuration, on_event).run(stack.deployment)
+    finally:
+        timer.cancel()
+        if tier is not None:
+            stack.deployment.stop(tier.process)
+
+
+@pytest.mark.parametrize(("way", "client"), _SOUND, ids=_name)
+@pytest.mark.parametrize("balance", [10_000_000, _SCARCE], ids=["ample", "scarce"])
+def test_the_state_is_that_of_the_operations_that_the_client_reports(
+    stack_for: Callable[[Way], Stack], way: Way, client: Client, balance: int, tmp_path: Path
+) -> None:
+    _require(client, way)
+    stack = stack_for(way)
+    parameters = {"accounts": _ACCOUNTS, "alpha": 1.5, "initial_balance": balance}
+    workload = find_workload(way.workload, parameters if way.workload == "transfer" else {})
+    stack.seed(workload)
+    before = stack.committed_operations()
+    report = _run(way, client, stack, workload, tmp_path)
+    after = stack.committed_operations()
+    # A transfer that is refused may be made and taken back within its transaction, which is counted too.
+    counted = None not in (before, after) and not report["failed"].get("insufficient", 0)
+    audit = reconcile(
+        report,
+        workload=workload,
+        seed=_SEED,
+        state=stack.state(),
+        committed=(after or 0) - (before or 0) if counted else None,
+        counts_commits=stack.counts_commits,
+    )
+    assert audit.agrees, audit.explain()
+    assert audit.acknowledged > 0
+    assert report["failed"]["error"] == 0, report["first_error"]
+    if balance == _SCARCE and way.workload == "transfer":
+        assert report["failed"]["insufficient"] > 0
+
+
+@pytest.mark.parametrize(("way", "client"), _DEFECTS, ids=_name)
+def test_a_defect_is_refused_by_the_audit(
+    stack_for: Callable[[Way], Stack], way: Way, client: Client, tmp_path: Path
+) -> None:
+    stack = stack_for(way)
+    workload = find_workload(way.workload, {"accounts": _ACCOUNTS})
+    stack.seed(workload)
+    report = _run(way, client, stack, workload, tmp_path)
+    assert report["acknowledged"] > 0
+    assert not reconcile(report, workload=workload, seed=_SEED, state=stack.state(), committed=None).agrees
+
+
+_KILLABLE = [
+    (way, client)
+    for way, client in _SOUND
+    if not way.stack.facts.get("simulated")
+    and (not way.stack.facts["in_process"] or way.module.is_process(way.tier))
+]
+
+
+@pytest.mark.parametrize(("way", "client"), _KILLABLE, ids=_name)
+def test_a_killed_engine_leaves_doubt_and_comes_back_with_what_it_kept(
+    stack_for: Callable[[Way], Stack], way: Way, client: Client, tmp_path: Path
+) -> None:
+    _require(client, way)
+    stack = stack_for(way)
+    workload = find_workload(way.workload, {}).told_apart()
+    stack.seed(workload)
+
+    def kill(tier: int | None) -> None:
+        # An engine inside its tier dies with it.
+        if stack.processes():
+            stack.kill()
+        elif tier is not None:
+            _kill_tree(tier)
+
+    report = _run(way, client, stack, workload, tmp_path, kill)
+    stack.recover()
+    listed = [len(row["in_doubt"]) for row in report["connections"]]
+    assert sum(listed) == report["in_doubt"]
+    # A tier that outlives its database answers for it: then it is refused as an error, not in doubt.
+    assert report["in_doubt"] + report["failed"]["error"] > 0
+    depth = int(way.module.facts["access"][way.access].get("endpoint", {}).get("batch_size", 1))
+    assert max(listed) <= depth
+    work = [issued_work(row, depth) for row in report["connections"]]
+    survived = workload.survived(_SEED, work, stack.state())
+    assert survived is not None
+    assert survived.lost <= report["acknowledged"]
+    stack.seed(workload)
+    again = _run(way, client, stack, workload, tmp_path)
+    assert again["acknowledged"] == again["attempted"] > 0
+
+
+def _kill_tree(root: int) -> None:
+    ticks = warden.process_start_ticks(root)
+    alive = {} if ticks is None else {root: ticks}
+    warden.end_processes(alive | warden.descendants(alive), signal.SIGKILL)

@@ -1,0 +1,80 @@
+"""Every way to a system that modules declare: system, workload, access level and tier, and the server for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gapbook.deploy.module import Module, load_module, module_workloads, version_numbers
+from gapbook.deploy.stack import ServerChoice, Stack, discover_stacks, stack_class
+from gapbook.load.client import Client, discover_clients
+
+__all__ = ["Way", "clients_of", "discovered_ways"]
+
+
+@dataclass(frozen=True)
+class Way:
+    """How operations of a workload reach a system."""
+
+    system: str
+    workload: str
+    access: str
+    tier: str
+
+    def __str__(self) -> str:
+        return f"{self.system}-{self.workload}-{self.access}-{self.tier}"
+
+    @property
+    def module(self) -> Module:
+        return load_module(self.system, self.workload)
+
+    @property
+    def stack(self) -> type[Stack]:
+        return stack_class(self.system)
+
+    @property
+    def protocol(self) -> str:
+        return self.module.protocol(self.tier, self.stack.facts["protocol"])
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether the level is meant to be right."""
+        return not self.module.facts["access"][self.access].get("defect", False)
+
+    @property
+    def server(self) -> tuple[str, str, str | None, str | None]:
+        """What must run: system, workload, version (None: the stack's own) and program (None: the module's own)."""
+        oldest = str(self.module.facts["access"][self.access].get("from_version", "0"))
+        own = self.stack.own_version()
+        newer = str(self.stack.facts.get("native", {}).get("newer_version", own))
+        enough = own is None or version_numbers(own) >= version_numbers(oldest)
+        return self.system, self.workload, None if enough else newer, self.module.program(self.access)
+
+    def choice(self) -> ServerChoice:
+        return ServerChoice(version=self.server[2])
+
+
+def discovered_ways() -> list[Way]:
+    """All of them, those of one server side by side."""
+    return sorted(_ways(), key=lambda way: (way.system, way.workload, str(way.server), way.tier, way.access))
+
+
+def _ways() -> Iterator[Way]:
+    for system in discover_stacks():
+        for workload in module_workloads(system):
+            facts = load_module(system, workload).facts
+            for tier, declared in facts["tier"].items():
+                for access in facts["access"]:
+                    if access in declared.get("access", [access]):
+                        yield Way(system, workload, access, tier)
+
+
+def clients_of(way: Way) -> list[Client]:
+    """The load clients that speak the protocol and know the access level, one for each language."""
+    able = {
+        client.language: client
+        for client in reversed(discover_clients())
+        if way.protocol in client.protocols
+        and (way.protocol == "http" or way.access in client.access.get(way.protocol, [way.access]))
+    }
+    return [able[language] for language in sorted(able)]
