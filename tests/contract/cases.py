@@ -11,7 +11,7 @@ import polars as pl
 from gapbook.model.workload import State
 from tests.contract.callers import Fields
 
-__all__ = ["CASES", "PARAMETERS", "Call", "Case"]
+__all__ = ["CASES", "CROWDED", "PARAMETERS", "Call", "Case"]
 
 _ACCOUNTS, _INITIAL = 100, 1_000
 PARAMETERS: Mapping[str, Mapping[str, Any]] = {
@@ -19,6 +19,11 @@ PARAMETERS: Mapping[str, Mapping[str, Any]] = {
     "counter-and-messages": {"counters": 3},
 }
 """What each workload is seeded with."""
+CROWDED: Mapping[str, Mapping[str, Any]] = {
+    "transfer": {"accounts": 2, "initial_balance": _INITIAL, "amount_max": 400},
+    "counter-and-messages": {"counters": 1, "increment_share": 0.5},
+}
+"""What each is seeded with where all connections are to meet at the same rows."""
 
 
 @dataclass(frozen=True)

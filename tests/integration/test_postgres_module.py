@@ -1,9 +1,8 @@
-"""The bank on Postgres: the same cases for the SQL functions and for every operation of the RPC server."""
+"""The bank on Postgres: batches, isolation levels, and the RPC server with its retries and round trips."""
 
 from __future__ import annotations
 
 import contextlib
-import itertools
 import json
 import socket
 import subprocess
@@ -28,13 +27,10 @@ from tests.bank import balances_of, seed_bank
 
 _ACCOUNTS = 100
 _INITIAL = 1_000
-_CONNECTIONS = 50
-_TURNS = 20
 _MODULE = load_module("postgres", "transfer")
 
 Caller = Callable[[int, int, int], str]
 """Moves an amount from source to destination and says ``ok``, ``insufficient`` or the error's text."""
-Open = Callable[[], contextlib.AbstractContextManager[Caller]]
 
 
 @pytest.fixture(name="bank")
@@ -49,23 +45,6 @@ _CALLS = {
     "transfer_descending": "SELECT transfer_descending(%s::int4, %s::int4, %s::int4)",
     "transfer_batch": "SELECT (transfer_batch(ARRAY[%s::int4], ARRAY[%s::int4], ARRAY[%s::int4]))[1]",
 }
-
-
-@pytest.fixture(name="opener", scope="module", params=[*_CALLS, *_RPC_ACCESS])
-def _opener(request: pytest.FixtureRequest, deployment: Deployment, postgres_stack: Stack) -> Iterator[Open]:
-    """Opens one more connection of a client."""
-    if request.param in _CALLS:
-        yield lambda: _sql_caller(postgres_stack, request.param)
-        return
-    tier = _start_tier(deployment, request.param, postgres_stack.endpoint(), pool_size=_CONNECTIONS)
-    yield lambda: _rpc_caller(tier)
-    deployment.stop(tier.process)
-
-
-@pytest.fixture(name="transfer")
-def _transfer(opener: Open) -> Iterator[Caller]:
-    with opener() as caller:
-        yield caller
 
 
 def _start_tier(
@@ -93,21 +72,6 @@ def _connect(stack: Stack) -> psycopg.Connection[Any]:
         dbname=address["database"],
         autocommit=True,
     )
-
-
-@contextlib.contextmanager
-def _sql_caller(stack: Stack, function: str) -> Iterator[Caller]:
-    with _connect(stack) as connection:
-
-        def transfer(source: int, destination: int, amount: int) -> str:
-            try:
-                row = connection.execute(_CALLS[function].encode(), (source, destination, amount)).fetchone()
-            except psycopg.Error as error:
-                return str(error.diag.message_primary)
-            status = row[0] if row else None
-            return "ok" if status == 1 else "insufficient" if status == 0 else f"unexpected {status}"
-
-        yield transfer
 
 
 @contextlib.contextmanager
@@ -237,63 +201,6 @@ def test_updates_that_were_rolled_back_leave_no_count(bank: Stack) -> None:
     assert bank.committed_operations() is None
     seed_bank(bank, _ACCOUNTS, _INITIAL)
     assert bank.committed_operations() == 0
-
-
-# --- the contract, the same for every access level --------------------------------------------
-@pytest.mark.parametrize(("source", "destination"), [(3, 7), (7, 3)])
-def test_transfer_moves_the_amount_and_nothing_else(
-    bank: Stack, transfer: Caller, source: int, destination: int
-) -> None:
-    assert transfer(source, destination, 250) == "ok"
-    assert np.array_equal(balances_of(bank), _balances_except({source: 750, destination: 1_250}))
-
-
-@pytest.mark.parametrize(("source", "destination"), [(3, 7), (7, 3)])
-def test_whole_balance_can_be_moved_but_not_one_more(
-    bank: Stack, transfer: Caller, source: int, destination: int
-) -> None:
-    assert transfer(source, destination, _INITIAL + 1) == "insufficient"
-    assert np.array_equal(balances_of(bank), _balances_except({}))
-    assert transfer(source, destination, _INITIAL) == "ok"
-    assert np.array_equal(balances_of(bank), _balances_except({source: 0, destination: 2 * _INITIAL}))
-
-
-@pytest.mark.parametrize("amount", [1, _INITIAL + 1])
-@pytest.mark.parametrize(
-    ("source", "destination"), [(3, _ACCOUNTS), (_ACCOUNTS, 3)], ids=["destination", "source"]
-)
-def test_missing_account_is_named_and_nothing_moves(
-    bank: Stack, transfer: Caller, source: int, destination: int, amount: int
-) -> None:
-    assert transfer(source, destination, amount) == f"account {_ACCOUNTS} does not exist"
-    assert np.array_equal(balances_of(bank), _balances_except({}))
-
-
-def test_one_account_twice_is_refused(bank: Stack, transfer: Caller) -> None:
-    assert "must be two accounts, not 3 and 3" in transfer(3, 3, 1)
-    assert np.array_equal(balances_of(bank), _balances_except({}))
-
-
-@pytest.mark.parametrize("amount", [0, -1])
-def test_amount_below_one_is_refused(bank: Stack, transfer: Caller, amount: int) -> None:
-    assert transfer(3, 7, amount).startswith("amount")
-    assert np.array_equal(balances_of(bank), _balances_except({}))
-
-
-def test_crossing_transfers_neither_deadlock_nor_lose_money(bank: Stack, opener: Open) -> None:
-    def cross(connection: int) -> list[str]:
-        with opener() as caller:
-            turns = range(connection, connection + _TURNS)
-            return [caller(turn % 2, 1 - turn % 2, 400) for turn in turns]
-
-    with ThreadPoolExecutor(_CONNECTIONS) as threads:
-        answers = list(itertools.chain(*threads.map(cross, range(_CONNECTIONS))))
-    assert set(answers) <= {"ok", "insufficient"}
-    assert "ok" in answers
-    balances = balances_of(bank)
-    assert balances.sum() == _ACCOUNTS * _INITIAL
-    assert balances.min() >= 0
-    assert np.array_equal(balances[2:], np.full(_ACCOUNTS - 2, _INITIAL))
 
 
 # --- isolation levels -------------------------------------------------------------------------

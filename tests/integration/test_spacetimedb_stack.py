@@ -110,39 +110,7 @@ def _listening(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-# --- the contract of the module ---------------------------------------------------------------
-def test_transfer_moves_the_amount_and_nothing_else(bank: Stack) -> None:
-    assert _transfer(bank, 3, 7, 250) is None
-    expected = np.full(_ACCOUNTS, _INITIAL)
-    expected[3], expected[7] = 750, 1_250
-    assert np.array_equal(balances_of(bank), expected)
-
-
-def test_whole_balance_can_be_moved(bank: Stack) -> None:
-    assert _transfer(bank, 3, 7, _INITIAL) is None
-    assert balances_of(bank)[3] == 0
-
-
-@pytest.mark.parametrize(
-    ("source", "destination", "amount", "says"),
-    [
-        (3, 7, _INITIAL + 1, "insufficient"),
-        (3, _ACCOUNTS, 1, "account 100 does not exist"),
-        (_ACCOUNTS, 3, 1, "account 100 does not exist"),
-        (_ACCOUNTS, 3, _INITIAL + 1, "account 100 does not exist"),
-        (5, 5, 1, "account 5 is both source and destination"),
-        (3, 7, 0, "amount is 0"),
-    ],
-)
-def test_refused_transfer_says_why_and_changes_nothing(
-    bank: Stack, source: int, destination: int, amount: int, says: str
-) -> None:
-    message = _transfer(bank, source, destination, amount)
-    assert message is not None
-    assert message == says if says == "insufficient" else message.startswith(says)
-    assert np.array_equal(balances_of(bank), np.full(_ACCOUNTS, _INITIAL))
-
-
+# --- seeding ----------------------------------------------------------------------------------
 def test_seeding_again_forgets_what_was_moved(bank: Stack) -> None:
     assert _transfer(bank, 3, 7, 250) is None
     seed_bank(bank, _ACCOUNTS + 20, 5)

@@ -7,11 +7,10 @@ import json
 import sqlite3
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import numpy as np
 import pytest
 
@@ -36,9 +35,6 @@ _FLUSHED = Durability("fsync-per-commit")
 _NONE = Durability("none")
 _MODULE = load_module("sqlite", "transfer")
 
-Caller = Callable[[int, int, int], str]
-"""Moves an amount from source to destination and says ``ok``, ``insufficient`` or the error's text."""
-
 
 @pytest.fixture(name="shared", scope="module")
 def _shared(deployment: Deployment) -> Iterator[Stack]:
@@ -62,20 +58,6 @@ def _tier(request: pytest.FixtureRequest, deployment: Deployment, bank: Stack) -
     assert tier is not None
     yield tier
     deployment.stop(tier.process)
-
-
-@pytest.fixture(name="transfer")
-def _transfer(tier: RunningTier) -> Iterator[Caller]:
-    url = f"http://{tier.endpoint['host']}:{tier.endpoint['port']}"
-    with httpx.Client(base_url=url, trust_env=False, timeout=20.0) as client:
-
-        def transfer(source: int, destination: int, amount: int) -> str:
-            reply = client.post("/transfer", json={"from": source, "to": destination, "amount": amount})
-            answer = reply.json()
-            assert (reply.status_code == 200) == (answer["ok"] or answer["error"] == "insufficient")
-            return "ok" if answer["ok"] else str(answer["error"])
-
-        yield transfer
 
 
 def _stack(
@@ -170,23 +152,6 @@ def test_balances_are_those_of_the_transfers_that_the_rust_client_reports(
         assert report["engine"]["journal_mode"] == "wal"
 
 
-@pytest.mark.parametrize("access", ["drizzle", "sql"])
-def test_balances_are_those_of_the_transfers_through_the_server(
-    deployment: Deployment, shared: Stack, access: str, tmp_path: Path
-) -> None:
-    table = AliasTable.zipf_cached(1_000, _ALPHA)
-    seed_bank(shared, 1_000, _FUNDS)
-    tier = _MODULE.start_tier(
-        deployment, tier="rpc", access=access, endpoint=shared.endpoint(), pool_size=5, max_retries=3
-    )
-    assert tier is not None
-    try:
-        report = _load(deployment, _configuration(tier.endpoint, table, tmp_path))
-    finally:
-        deployment.stop(tier.process)
-    _require_agreement(shared, report)
-
-
 def test_updates_that_never_run_are_answered_ok_and_refused_by_the_audit(
     deployment: Deployment, shared: Stack, tmp_path: Path
 ) -> None:
@@ -260,37 +225,7 @@ def test_a_client_without_a_file_says_which(deployment: Deployment, tmp_path: Pa
     assert not (tmp_path / "absent.sqlite").exists()
 
 
-# --- the contract of the module's server, the same for every access level ----------------------
-def test_transfer_moves_the_amount_and_nothing_else(bank: Stack, transfer: Caller) -> None:
-    assert transfer(3, 7, 250) == "ok"
-    assert transfer(7, 3, 50) == "ok"
-    assert np.array_equal(balances_of(bank), _balances_except({3: 800, 7: 1_200}))
-
-
-def test_whole_balance_can_be_moved_but_not_one_more(bank: Stack, transfer: Caller) -> None:
-    assert transfer(3, 7, _INITIAL + 1) == "insufficient"
-    assert transfer(3, 7, _INITIAL) == "ok"
-    assert transfer(3, 7, 1) == "insufficient"
-    assert np.array_equal(balances_of(bank), _balances_except({3: 0, 7: 2 * _INITIAL}))
-
-
-@pytest.mark.parametrize(
-    ("source", "destination", "amount", "says"),
-    [
-        (3, _ACCOUNTS, 1, "account 100 does not exist"),
-        (_ACCOUNTS, 3, _INITIAL + 1, "account 100 does not exist"),
-        (5, 5, 1, "from and to must be two accounts"),
-        (3, 7, 0, "amount: 0 is not"),
-    ],
-)
-def test_refused_transfer_says_why_and_changes_nothing(
-    bank: Stack, transfer: Caller, source: int, destination: int, amount: int, says: str
-) -> None:
-    assert transfer(source, destination, amount).startswith(says)
-    assert np.array_equal(balances_of(bank), _balances_except({}))
-    assert transfer(3, 7, 1) == "ok"
-
-
+# --- the module's server ----------------------------------------------------------------------
 def test_server_says_which_engine_it_holds(shared: Stack, tier: RunningTier) -> None:
     assert tier.settings["sqlite_version"].startswith("3.")
     assert tier.settings["driver"].startswith("better-sqlite3 ")

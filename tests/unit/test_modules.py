@@ -1,0 +1,161 @@
+"""Modules are found by their folders, and what they declare fits the workloads that they are of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gapbook.deploy import module
+from gapbook.deploy.module import Module, load_module, module_workloads
+from gapbook.deploy.stack import discover_stacks
+from gapbook.errors import ParameterError, SetupError
+from gapbook.trial.workloads import declaration_of, workload_names
+
+_ALL = [(system, workload) for system in discover_stacks() for workload in module_workloads(system)]
+_FIELD = re.compile(r"\{\{|\{(\w+)\}")
+
+
+@pytest.fixture(name="modules")
+def _modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A checkout with one system of its own."""
+    folder = tmp_path / "modules" / "shelf"
+    folder.mkdir(parents=True)
+    (folder / "module.toml").write_text('system = "shelf"\n[tier.direct]\nprotocol = "http"\n')
+    monkeypatch.setattr(module, "CHECKOUT", tmp_path)
+    for cached in (load_module, module._declared):
+        cached.cache_clear()
+    yield folder
+    for cached in (load_module, module._declared):
+        cached.cache_clear()
+
+
+def _write(folder: Path, name: str, text: str) -> None:
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_text(text)
+
+
+@pytest.mark.parametrize(("system", "workload"), _ALL)
+def test_what_is_declared_fits_the_workload(system: str, workload: str) -> None:
+    facts, declared = load_module(system, workload).facts, declaration_of(workload)
+    assert facts["system"] == system
+    for tier in facts["tier"].values():
+        levels = tier.get("access", list(facts["access"]))
+        if tier.get("protocol") == "http" and set(levels) & facts["access"].keys():
+            assert facts["requests"].keys() == declared.kinds.keys()
+    for kind, request in facts.get("requests", {}).items():
+        texts = (request["path"], request["body"], *request["headers"].values())
+        used = {found[1] for text in texts for found in _FIELD.finditer(text) if found[1]}
+        assert used <= {field.name for field in declared.kinds[kind].fields}
+        assert request.get("refusals", {}).keys() == declared.refusals.keys()
+    for named in ("functions", "reducers"):
+        assert facts.get("endpoint", {}).get(named, declared.kinds).keys() == declared.kinds.keys()
+
+
+@pytest.mark.parametrize(("system", "workload"), _ALL)
+def test_every_access_level_is_behind_a_tier_and_gives_its_reason(system: str, workload: str) -> None:
+    facts = load_module(system, workload).facts
+    reached = {level for tier in facts["tier"].values() for level in tier.get("access", facts["access"])}
+    assert facts["access"].keys() <= reached
+    for level in (*facts["access"].values(), *facts["tier"].values()):
+        assert level["reason"].strip()
+        assert level["summary"].strip()
+
+
+def test_an_unknown_workload_lists_those_there_are() -> None:
+    with pytest.raises(
+        ParameterError, match=r"'lottery' has no folder under modules/plant/; there are: transfer"
+    ):
+        load_module("plant", "lottery")
+    with pytest.raises(ParameterError, match=r"'oracle' has no modules/oracle/module\.toml"):
+        load_module("oracle", "transfer")
+
+
+def test_a_workload_is_a_folder_or_a_table_of_the_module(modules: Path) -> None:
+    _write(modules, "letters/procedure.toml", 'scripts = ["a.sql"]\n')
+    with (modules / "module.toml").open("a") as file:
+        file.write('[procedure.parcels]\nscripts = ["b.sql"]\n')
+    assert module_workloads("shelf") == ("parcels", "letters")
+    assert load_module("shelf", "letters").facts["scripts"] == ["a.sql"]
+    assert load_module("shelf", "parcels").facts["scripts"] == ["b.sql"]
+    assert load_module("shelf", "parcels").facts["tier"] == {"direct": {"protocol": "http"}}
+    assert load_module("shelf", "letters").path("a.sql") == modules / "letters" / "a.sql"
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (
+            lambda folder: (folder / "module.toml").write_text('system = "shelf"\n[procedure.letters]\n'),
+            "letters is declared in module.toml and in its folder; keep one",
+        ),
+        (lambda folder: (folder / "module.toml").write_text("system ="), "modules/shelf/module.toml: "),
+        (lambda folder: (folder / "letters/procedure.toml").write_bytes(b"\xff"), "letters/procedure.toml: "),
+    ],
+)
+def test_a_broken_module_is_refused_in_one_line(
+    modules: Path, change: Callable[[Path], object], says: str
+) -> None:
+    _write(modules, "letters/procedure.toml", "")
+    change(modules)
+    with pytest.raises(SetupError) as refused:
+        load_module("shelf", "letters")
+    assert says in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_requests_are_filled_in_with_the_endpoint() -> None:
+    facts: dict[str, Any] = {
+        "tier": {"direct": {"protocol": "http"}, "own": {}},
+        "access": {"reducer": {"endpoint": {"newest": "v1"}}},
+        "endpoint": {"reducers": {"letter": "send"}},
+        "requests": {
+            "letter": {
+                "path": "/<database>/{box}",
+                "headers": {"a": "B <token>"},
+                "success": {"status": [200]},
+            }
+        },
+    }
+    endpoint = {"protocol": "own", "host": "h", "port": 1, "database": "d", "token": "t"}
+    shelf = Module("shelf", "letters", Path(), facts)
+    assert shelf.client_endpoint("reducer", "direct", endpoint) == {
+        "protocol": "http",
+        "host": "h",
+        "port": 1,
+        "requests": {"letter": {"path": "/d/{box}", "headers": {"a": "B t"}, "success": {"status": [200]}}},
+    }
+    told = {**endpoint, "reducers": {"letter": "send"}, "newest": "v1"}
+    assert shelf.client_endpoint("reducer", "own", endpoint) == told
+
+
+def test_the_sources_are_those_of_the_workload_and_what_all_share(modules: Path) -> None:
+    for workload in ("letters", "parcels"):
+        _write(modules, f"{workload}/procedure.toml", "")
+        _write(modules, f"{workload}/schema.sql", "CREATE")
+    beside = modules.parent / "shared"
+    beside.mkdir()
+    _write(beside, "http.ts", "serve")
+    _write(modules, "node_modules/dependency.js", "1")
+    (modules / "module.toml").write_text('system = "shelf"\nsources = ["../shared"]\n')
+
+    def hashes() -> tuple[str, str]:
+        return load_module("shelf", "letters").source_hash(), load_module("shelf", "parcels").source_hash()
+
+    letters, parcels = before = hashes()
+    assert letters != parcels
+    _write(modules, "node_modules/dependency.js", "2")
+    assert hashes() == before
+    _write(modules, "letters/schema.sql", "CREATE TABLE")
+    assert hashes()[0] != letters
+    assert hashes()[1] == parcels
+    changed = hashes()
+    _write(beside, "http.ts", "serve more")
+    assert all(now != then for now, then in zip(hashes(), changed, strict=True))
+
+
+def test_every_workload_runs_somewhere() -> None:
+    assert {workload for _, workload in _ALL} == set(workload_names())
