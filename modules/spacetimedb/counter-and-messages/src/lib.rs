@@ -69,14 +69,17 @@ pub fn send_message(
         ));
     }
     let id = (u64::from(connection) << INDEX_BITS) | index;
-    ctx.db
-        .messages()
-        .try_insert(Message {
-            id,
-            connection,
-            index,
-            body,
-        })
-        .map_err(|_| format!("message {index} of connection {connection} is stored already"))?;
+    // A row that is there already, column by column, is inserted again without a word.
+    if ctx.db.messages().id().find(id).is_some() {
+        return Err(format!(
+            "message {index} of connection {connection} is stored already"
+        ));
+    }
+    ctx.db.messages().insert(Message {
+        id,
+        connection,
+        index,
+        body,
+    });
     Ok(())
 }
