@@ -360,7 +360,7 @@ class _Faulty(Contestant):
 
     @property
     def load_client(self) -> Client:
-        return Client(Path(self.program).parent, "rust", ("postgres",), (self.program,))
+        return Client(Path(self.program).parent, "rust", ("postgres",), ("*",), (self.program,))
 
 
 @pytest.mark.parametrize(

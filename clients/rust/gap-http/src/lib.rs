@@ -1,46 +1,53 @@
-//! HTTP/1.1 with keep-alive: a POST per operation; more than one in flight is HTTP pipelining.
+//! HTTP/1.1 with keep-alive: the request that the endpoint declares for the kind of each operation, compiled once.
+//! More than one in flight is HTTP pipelining.
 
+mod answer;
+mod request;
 mod response;
+mod template;
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::num::NonZeroU16;
 
-use loadgen::{ClientError, Decoded, HandshakeStream, Operation, Protocol};
-use serde::de::{Deserializer, Error};
+use loadgen::{
+    ClientError, Config, Decoded, HandshakeStream, Kind, KindOf, Oldest, Operation, Outcome, Protocol,
+    Workload,
+};
 use serde::Deserialize;
 
-use crate::response::Responses;
+use crate::answer::{describe, Judge};
+use crate::request::{Declared, Request};
+use crate::response::{Response, Responses};
+use crate::template::Values;
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Endpoint {
     pub host: String,
     pub port: NonZeroU16,
-    #[serde(default = "default_path", deserialize_with = "request_path")]
-    pub path: String,
+    requests: BTreeMap<String, Declared>,
 }
 
-fn default_path() -> String {
-    "/transfer".to_owned()
-}
-
-fn request_path<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    let path = String::deserialize(deserializer)?;
-    if path.starts_with('/') && path.bytes().all(|byte| byte.is_ascii_graphic()) {
-        Ok(path)
-    } else {
-        Err(D::Error::custom(format!("{path:?} is refused; allowed: / and printable ASCII without spaces")))
-    }
-}
-
+/// One connection; a call for each kind of the workload, in their order.
 pub struct Http {
-    /// The request up to the value of its Content-Length.
-    head: Vec<u8>,
+    calls: Vec<Call>,
+    values: Values,
     responses: Responses,
 }
 
-impl Protocol for Http {
+struct Call {
+    request: Request,
+    judge: Judge,
+}
+
+impl<W: Workload> Protocol<W> for Http {
     const NAME: &'static str = "http";
     type Endpoint = Endpoint;
+
+    fn check(config: &Config<Endpoint>) -> Result<(), ClientError> {
+        compile::<W>(&config.endpoint).map(|_calls| ())
+    }
 
     fn address(endpoint: &Endpoint) -> (&str, u16) {
         (&endpoint.host, endpoint.port.get())
@@ -48,61 +55,54 @@ impl Protocol for Http {
 
     /// HTTP has none: a connection that is up can be used.
     fn handshake(endpoint: &Endpoint, _stream: &mut HandshakeStream) -> Result<Self, String> {
-        let Endpoint { host, port, path } = endpoint;
-        let host = if host.contains(':') { format!("[{host}]") } else { host.clone() };
-        let head = format!(
-            "POST {path} HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: application/json\r\nContent-Length: "
-        );
-        Ok(Self { head: head.into_bytes(), responses: Responses::default() })
+        let calls = compile::<W>(endpoint).map_err(|error| error.to_string())?;
+        Ok(Self { calls, values: Values::default(), responses: Responses::default() })
     }
 
     #[inline]
-    fn encode(&mut self, _index: u64, operation: Operation, out: &mut Vec<u8>) {
-        let mut digits = [itoa::Buffer::new(), itoa::Buffer::new(), itoa::Buffer::new(), itoa::Buffer::new()];
-        let [from, to, amount, length] = &mut digits;
-        let from = from.format(operation.source);
-        let to = to.format(operation.destination);
-        let amount = amount.format(operation.amount);
-        let [open, middle, last, close] = BODY;
-        let fixed = open.len() + middle.len() + last.len() + close.len();
-        let length = length.format(fixed + from.len() + to.len() + amount.len());
-        out.extend_from_slice(&self.head);
-        for part in [length, "\r\n\r\n", open, from, middle, to, last, amount, close] {
-            out.extend_from_slice(part.as_bytes());
-        }
+    fn encode(&mut self, _index: u64, operation: &W::Operation, out: &mut Vec<u8>) {
+        self.values.clear();
+        operation.write(&mut self.values);
+        self.calls[operation.kind().place()].request.write(&self.values, out);
     }
 
     #[inline]
     fn decode<'a>(
         &mut self,
         input: &'a [u8],
-        _oldest: Option<u64>,
+        oldest: Option<Oldest<KindOf<W>>>,
         _out: &mut Vec<u8>,
     ) -> Result<Decoded<'a>, ClientError> {
-        self.responses.decode(input)
+        Ok(match self.responses.decode(input)? {
+            Response::Incomplete => Decoded::Incomplete,
+            Response::Interim { consumed } => Decoded::Skipped { consumed },
+            Response::Final { status, body, consumed } => match oldest {
+                Some(oldest) => self.calls[oldest.kind.place()].judge.reply(status, &body, consumed),
+                None => {
+                    let outcome = Outcome::Error(Cow::Owned(describe(status, &body)));
+                    Decoded::Reply { consumed, outcome }
+                }
+            },
+        })
     }
 }
 
-const BODY: [&str; 4] = [r#"{"from":"#, r#","to":"#, r#","amount":"#, "}"];
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_request_states_the_length_of_its_body() {
-        let mut http =
-            Http { head: b"POST / HTTP/1.1\r\nContent-Length: ".to_vec(), responses: Responses::default() };
-        for (source, destination, amount) in
-            [(1, 2, 3), (99_999, 0, 1000), (2_097_151, 2_097_150, 2_147_483_647)]
-        {
-            let mut out = Vec::new();
-            http.encode(0, Operation { source, destination, amount }, &mut out);
-            let text = String::from_utf8(out).unwrap();
-            let (head, body) = text.split_once("\r\n\r\n").unwrap();
-            assert_eq!(body, format!(r#"{{"from":{source},"to":{destination},"amount":{amount}}}"#));
-            assert!(head.ends_with(&format!("Content-Length: {}", body.len())));
-        }
+fn compile<W: Workload>(endpoint: &Endpoint) -> Result<Vec<Call>, ClientError> {
+    let Endpoint { host, port, requests } = endpoint;
+    if let Some(unknown) = requests.keys().find(|name| W::KINDS.iter().all(|kind| kind.name != **name)) {
+        let kinds: Vec<&str> = W::KINDS.iter().map(|kind| kind.name).collect();
+        return Err(ClientError::refused("endpoint.requests", unknown, &kinds.join(", ")));
     }
+    let host = if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
+    let compiled = W::KINDS.iter().map(|kind| {
+        let place = format!("endpoint.requests.{}", kind.name);
+        let declared = requests.get(kind.name).ok_or_else(|| {
+            ClientError::Configuration(format!("{place}: missing; declare the request of each kind"))
+        })?;
+        Ok(Call {
+            request: Request::compile(declared, kind.fields, &host, &place)?,
+            judge: Judge::new(declared, W::REFUSALS, &place)?,
+        })
+    });
+    compiled.collect()
 }

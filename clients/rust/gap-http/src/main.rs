@@ -1,7 +1,11 @@
 use std::process::ExitCode;
 
 use gap_http::Http;
+use loadgen::{Client, CounterAndMessages, Transfers};
 
 fn main() -> ExitCode {
-    loadgen::main::<Http>(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"))
+    Client::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"))
+        .serves::<Transfers, Http>()
+        .serves::<CounterAndMessages, Http>()
+        .main()
 }

@@ -2,13 +2,25 @@
 
 use std::borrow::Cow;
 
-use loadgen::{ClientError, Decoded, Outcome};
+use loadgen::ClientError;
 use memchr::memmem;
-use serde::Deserialize;
 
-const OK: &[u8] = br#"{"ok":true}"#;
 const HEAD_BYTES_MAX: usize = 64 * 1024;
-const SHOWN_BODY_BYTES: usize = 300;
+
+/// What stands at the front of the input.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Response<'a> {
+    Incomplete,
+    /// Another response follows to the same request.
+    Interim {
+        consumed: usize,
+    },
+    Final {
+        status: u16,
+        body: Cow<'a, [u8]>,
+        consumed: usize,
+    },
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Framing {
@@ -28,16 +40,6 @@ struct Body<'a> {
     consumed: usize,
 }
 
-/// What a body says.
-#[derive(Deserialize)]
-struct Answer {
-    ok: bool,
-    error: Option<String>,
-    /// How often the server sent the transfer to the database again.
-    #[serde(default)]
-    retries: u16,
-}
-
 #[derive(Default)]
 pub struct Responses {
     /// The last head as bytes: most answers repeat it, so comparing replaces parsing.
@@ -47,12 +49,14 @@ pub struct Responses {
 
 impl Responses {
     #[inline]
-    pub fn decode<'a>(&mut self, input: &'a [u8]) -> Result<Decoded<'a>, ClientError> {
+    pub fn decode<'a>(&mut self, input: &'a [u8]) -> Result<Response<'a>, ClientError> {
         let (head, body_at) = match self.last {
             Some(head) if input.starts_with(&self.last_bytes) => (head, self.last_bytes.len()),
             _ => match self.read_head(input)? {
-                None => return Ok(Decoded::Incomplete),
-                Some((Head { status: 100..=199, .. }, consumed)) => return Ok(Decoded::Skipped { consumed }),
+                None => return Ok(Response::Incomplete),
+                Some((Head { status: 100..=199, .. }, consumed)) => {
+                    return Ok(Response::Interim { consumed })
+                }
                 Some(read) => read,
             },
         };
@@ -63,8 +67,10 @@ impl Responses {
             }
             Framing::Chunked => dechunk(rest)?,
         };
-        Ok(body.map_or(Decoded::Incomplete, |Body { content, consumed }| {
-            judge(head.status, &content, body_at + consumed)
+        Ok(body.map_or(Response::Incomplete, |Body { content, consumed }| Response::Final {
+            status: head.status,
+            body: content,
+            consumed: body_at + consumed,
         }))
     }
 
@@ -81,29 +87,6 @@ impl Responses {
             self.last = Some(head);
         }
         Ok(Some((head, consumed)))
-    }
-}
-
-#[inline]
-fn judge(status: u16, body: &[u8], consumed: usize) -> Decoded<'static> {
-    if status == 200 && body == OK {
-        return Decoded::Reply { consumed, outcome: Outcome::Acknowledged };
-    }
-    let answer = serde_json::from_slice::<Answer>(body);
-    let retries = answer.as_ref().map_or(0, |answer| answer.retries);
-    let outcome = match (status, answer) {
-        (200, Ok(Answer { ok: true, error: None, .. })) => Outcome::Acknowledged,
-        (200, Ok(Answer { ok: false, error: Some(error), .. })) if error == "insufficient" => {
-            Outcome::Insufficient
-        }
-        _ => {
-            let shown = &body[..body.len().min(SHOWN_BODY_BYTES)];
-            Outcome::Error(Cow::Owned(format!("HTTP {status}: {}", String::from_utf8_lossy(shown))))
-        }
-    };
-    match retries {
-        0 => Decoded::Reply { consumed, outcome },
-        retries => Decoded::ReplyAfterRetries { consumed, outcome, retries },
     }
 }
 
@@ -201,103 +184,35 @@ mod tests {
         format!("HTTP/1.1 {status}\r\nDate: now\r\ncontent-length: {}\r\n\r\n{body}", body.len()).into_bytes()
     }
 
-    fn outcome(input: &[u8]) -> Outcome<'static> {
-        match Responses::default().decode(input) {
-            Ok(Decoded::Reply { consumed, outcome }) => {
-                assert_eq!(consumed, input.len());
-                match outcome {
-                    Outcome::Acknowledged => Outcome::Acknowledged,
-                    Outcome::Insufficient => Outcome::Insufficient,
-                    Outcome::Conflict(text) | Outcome::Error(text) => {
-                        Outcome::Error(Cow::Owned(text.into_owned()))
-                    }
-                }
-            }
-            other => panic!("{other:?}"),
-        }
-    }
-
-    #[test]
-    fn only_ok_true_with_status_200_is_acknowledged() {
-        assert_eq!(outcome(&response("200 OK", r#"{"ok":true}"#)), Outcome::Acknowledged);
-        assert_eq!(outcome(&response("200 OK", r#"{ "ok" : true }"#)), Outcome::Acknowledged);
-        assert_eq!(
-            outcome(&response("200 OK", r#"{"ok":false,"error":"insufficient"}"#)),
-            Outcome::Insufficient
-        );
-        for (status, body) in [
-            ("200 OK", r#"{"ok":false,"error":"no such account"}"#),
-            ("200 OK", r#"{"ok":false}"#),
-            ("200 OK", ""),
-            ("200 OK", "true"),
-            ("201 Created", r#"{"ok":true}"#),
-            ("500 Internal Server Error", r#"{"ok":true}"#),
-            ("500 Internal Server Error", r#"{"ok":false,"error":"insufficient"}"#),
-        ] {
-            assert!(matches!(outcome(&response(status, body)), Outcome::Error(_)), "{status} {body}");
-        }
-    }
-
-    #[test]
-    fn retries_of_the_server_come_with_any_outcome() {
-        for (status, body, expected) in [
-            ("200 OK", r#"{"ok":true,"retries":3}"#, Outcome::Acknowledged),
-            ("200 OK", r#"{"ok":false,"error":"insufficient","retries":3}"#, Outcome::Insufficient),
-            (
-                "500 Internal Server Error",
-                r#"{"ok":false,"error":"40001","retries":3}"#,
-                Outcome::Error(Cow::Borrowed(r#"HTTP 500: {"ok":false,"error":"40001","retries":3}"#)),
-            ),
-        ] {
-            let input = response(status, body);
-            assert_eq!(
-                Responses::default().decode(&input).ok(),
-                Some(Decoded::ReplyAfterRetries { consumed: input.len(), outcome: expected, retries: 3 })
-            );
-        }
-        assert_eq!(outcome(&response("200 OK", r#"{"ok":true,"retries":0}"#)), Outcome::Acknowledged);
+    fn whole(status: u16, body: &str, consumed: usize) -> Option<Response<'_>> {
+        Some(Response::Final { status, body: Cow::Borrowed(body.as_bytes()), consumed })
     }
 
     #[test]
     fn a_repeated_head_is_read_as_the_first_and_another_head_anew() {
-        let ok = response("200 OK", r#"{"ok":true}"#);
-        let refused = response("200 OK", r#"{"ok":false,"error":"insufficient"}"#);
-        let both = [&ok[..], &ok, &refused, &ok].concat();
+        let ok = response("200 OK", "done");
+        let refused = response("409 Conflict", "not done");
         let mut responses = Responses::default();
-        let mut at = 0;
-        for expected in
-            [Outcome::Acknowledged, Outcome::Acknowledged, Outcome::Insufficient, Outcome::Acknowledged]
+        for (input, status, body) in
+            [(&ok, 200, "done"), (&ok, 200, "done"), (&refused, 409, "not done"), (&ok, 200, "done")]
         {
-            match responses.decode(&both[at..]) {
-                Ok(Decoded::Reply { consumed, outcome }) => {
-                    assert_eq!(outcome, expected);
-                    at += consumed;
-                }
-                other => panic!("{other:?}"),
-            }
+            let followed = [&input[..], &ok].concat();
+            assert_eq!(responses.decode(&followed).ok(), whole(status, body, input.len()));
         }
-        assert_eq!(at, both.len());
     }
 
     #[test]
     fn every_prefix_of_a_response_is_incomplete() {
         let chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"ok\"\r\n6;x=y\r\n:true}\r\n0\r\nT: v\r\n\r\n";
-        for whole in [response("200 OK", r#"{"ok":true}"#), chunked.to_vec()] {
+        for bytes in [response("200 OK", r#"{"ok":true}"#), chunked.to_vec()] {
             let mut repeated = Responses::default();
-            assert!(matches!(repeated.decode(&whole), Ok(Decoded::Reply { .. })));
-            for length in 0..whole.len() {
-                assert_eq!(
-                    Responses::default().decode(&whole[..length]).ok(),
-                    Some(Decoded::Incomplete),
-                    "{length} bytes"
-                );
-                assert_eq!(
-                    repeated.decode(&whole[..length]).ok(),
-                    Some(Decoded::Incomplete),
-                    "{length} bytes"
-                );
+            assert_eq!(repeated.decode(&bytes).ok(), whole(200, r#"{"ok":true}"#, bytes.len()));
+            for length in 0..bytes.len() {
+                for responses in [&mut Responses::default(), &mut repeated] {
+                    let cut = responses.decode(&bytes[..length]).ok();
+                    assert_eq!(cut, Some(Response::Incomplete), "{length} bytes");
+                }
             }
-            assert_eq!(outcome(&whole), Outcome::Acknowledged);
         }
     }
 
@@ -306,7 +221,7 @@ mod tests {
         let mut input = b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n".to_vec();
         let interim = input.len();
         input.extend(response("200 OK", r#"{"ok":true}"#));
-        assert_eq!(Responses::default().decode(&input).ok(), Some(Decoded::Skipped { consumed: interim }));
+        assert_eq!(Responses::default().decode(&input).ok(), Some(Response::Interim { consumed: interim }));
     }
 
     #[test]

@@ -1,13 +1,16 @@
 //! Null servers: they shake hands as the real servers do and answer every call at once, doing no work.
 //!
-//! A client against its null server shows the client's ceiling. With another [`Reply`] than `Committed` they are
+//! A client against its null server shows the client's ceiling: of any workload, whatever functions, reducers or
+//! requests it calls. With another [`Reply`] than `Committed` they are
 //! the servers of the clients' tests: refusing, silent, dying.
 
+mod declared;
 mod http;
 mod postgres;
 mod server;
 mod spacetimedb;
 
+pub use declared::Declared;
 pub use server::{Options, Server};
 
 /// What a null server does with one call.
@@ -32,7 +35,9 @@ pub enum ProtocolKind {
 }
 
 /// One connection's protocol state.
-trait Session: Default {
+trait Session {
+    fn new(options: &Options) -> Self;
+
     /// Reads one message from the front of `input`.
     fn handle(&mut self, input: &[u8], answer: &mut impl FnMut() -> Reply, out: &mut Vec<u8>) -> Handled;
 }

@@ -1,19 +1,27 @@
 use std::io::{self, Read, Write};
 use std::process::ExitCode;
 
-use gap_null::{Options, ProtocolKind, Reply, Server};
+use gap_null::{Declared, Options, ProtocolKind, Reply, Server};
 
-const USAGE: &str = "usage: gap-null postgres|http|spacetimedb --port N (0 for a free port); \
-                     it ends with SIGTERM or when its standard input closes";
+const USAGE: &str =
+    "usage: gap-null postgres|http|spacetimedb --port N (0 for a free port) [--requests JSON, \
+                     the client's endpoint.requests]; it ends with SIGTERM or when its standard input closes";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let Some((kind, port)) = parse(&arguments) else {
+    let Some((kind, port, requests)) = parse(&arguments) else {
         eprintln!("arguments: {} is refused; {USAGE}", arguments.join(" "));
         return ExitCode::from(2);
     };
-    match run(kind, port) {
+    let declared = match Declared::parse(requests) {
+        Ok(declared) => declared,
+        Err(refusal) => {
+            eprintln!("requests: {refusal}; {USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match run(kind, port, declared) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("port {port}: {error}; choose a free port, or 0");
@@ -22,19 +30,24 @@ fn main() -> ExitCode {
     }
 }
 
-fn parse(arguments: &[&str]) -> Option<(ProtocolKind, u16)> {
-    let [kind, "--port", port] = arguments else { return None };
+fn parse<'a>(arguments: &[&'a str]) -> Option<(ProtocolKind, u16, &'a str)> {
+    let (kind, port, requests) = match arguments {
+        [kind, "--port", port] => (kind, port, "{}"),
+        [kind, "--port", port, "--requests", requests] => (kind, port, *requests),
+        _ => return None,
+    };
     let kind = match *kind {
         "postgres" => ProtocolKind::Postgres,
         "http" => ProtocolKind::Http,
         "spacetimedb" => ProtocolKind::SpacetimeDb,
         _ => return None,
     };
-    port.parse().ok().map(|port| (kind, port))
+    port.parse().ok().map(|port| (kind, port, requests))
 }
 
-fn run(kind: ProtocolKind, port: u16) -> io::Result<()> {
-    let server = Server::start(kind, port, Options::default(), || Reply::Committed)?;
+fn run(kind: ProtocolKind, port: u16, declared: Declared) -> io::Result<()> {
+    let options = Options { declared, ..Options::default() };
+    let server = Server::start(kind, port, options, || Reply::Committed)?;
     writeln!(io::stdout(), r#"{{"event":"ready","port":{}}}"#, server.port())?;
     let mut input = [0; 4096];
     let mut stdin = io::stdin();

@@ -1,8 +1,9 @@
 //! Postgres without a password, a planner or a table.
 //!
-//! A transfer is a call of a function, five statements, or one of many in a batch. Statements are known by how their
-//! text begins; parameters and results are binary or text as the client asks.
+//! An operation is a call of a function that returns a status; a transfer is also five statements, or one of many in a
+//! batch. Statements are known by how their text begins; parameters and results are binary or text as the client asks.
 
+use crate::server::Options;
 use crate::{Handled, Reply, Session};
 
 const HEADER_BYTES: usize = 5;
@@ -10,6 +11,7 @@ const SSL_REQUEST: u32 = 80_877_103;
 
 const INT4_OID: u32 = 23;
 const INT8_OID: u32 = 20;
+const TEXT_OID: u32 = 25;
 const INT4_ARRAY_OID: u32 = 1007;
 /// The balance of every account, so that no transfer falls short.
 const BALANCE: i64 = 1_000_000_000_000;
@@ -21,14 +23,14 @@ const BIND_COMPLETE: &[u8] = b"2\0\0\0\x04";
 const NO_DATA: &[u8] = b"n\0\0\0\x04";
 const READY: &[u8] = b"Z\0\0\0\x05I";
 
-const TRANSFERRED: &[u8] = b"2\0\0\0\x04D\0\0\0\x0e\0\x01\0\0\0\x04\0\0\0\x01C\0\0\0\x0dSELECT 1\0";
+const DONE: &[u8] = b"2\0\0\0\x04D\0\0\0\x0e\0\x01\0\0\0\x04\0\0\0\x01C\0\0\0\x0dSELECT 1\0";
 const INSUFFICIENT: &[u8] = b"2\0\0\0\x04D\0\0\0\x0e\0\x01\0\0\0\x04\0\0\0\0C\0\0\0\x0dSELECT 1\0";
 const DEADLOCK: &[u8] = b"2\0\0\0\x04E\0\0\0\x2dSERROR\0VERROR\0C40P01\0Mdeadlock detected\0\0";
 
 /// What a statement does, told from its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Kind {
-    /// A function that is the whole transfer.
+    /// A function that is the whole operation.
     #[default]
     Call,
     /// A function that takes arrays of transfers.
@@ -55,13 +57,13 @@ impl Kind {
         }
     }
 
-    fn parameters(self) -> &'static [u32] {
+    fn parameters(self, sql: &[u8]) -> Vec<u32> {
         match self {
-            Self::Call => &[INT4_OID; 3],
-            Self::Batch => &[INT4_ARRAY_OID; 3],
-            Self::Lock => &[INT4_OID; 2],
-            Self::Update => &[INT8_OID, INT4_OID],
-            Self::Begin | Self::Commit | Self::Rollback => &[],
+            Self::Call => (1..).map_while(|number| cast_of(sql, number)).collect(),
+            Self::Batch => vec![INT4_ARRAY_OID; 3],
+            Self::Lock => vec![INT4_OID; 2],
+            Self::Update => vec![INT8_OID, INT4_OID],
+            Self::Begin | Self::Commit | Self::Rollback => Vec::new(),
         }
     }
 
@@ -87,14 +89,33 @@ impl Kind {
     }
 }
 
+/// The type of a parameter, as the statement casts it; int4 without a cast. None where there is no such parameter.
+fn cast_of(sql: &[u8], number: usize) -> Option<u32> {
+    let placeholder = format!("${number}");
+    let at = memchr::memmem::find(sql, placeholder.as_bytes())?;
+    let rest = &sql[at + placeholder.len()..];
+    Some(match rest {
+        [b':', b':', b'i', b'n', b't', b'8', ..] => INT8_OID,
+        [b':', b':', b't', b'e', b'x', b't', ..] => TEXT_OID,
+        _ => INT4_OID,
+    })
+}
+
 #[derive(Default)]
 pub struct Postgres {
     started: bool,
-    statements: Vec<(Vec<u8>, Kind)>,
+    statements: Vec<Statement>,
     /// Whether all statements are calls of [`Kind::Call`].
     only_calls: bool,
     portal: Portal,
     transaction: Transaction,
+}
+
+struct Statement {
+    name: Vec<u8>,
+    kind: Kind,
+    /// Types of its parameters.
+    parameters: Vec<u32>,
 }
 
 /// What was bound last.
@@ -117,6 +138,10 @@ enum Transaction {
 }
 
 impl Session for Postgres {
+    fn new(_options: &Options) -> Self {
+        Self::default()
+    }
+
     #[inline]
     fn handle(&mut self, input: &[u8], answer: &mut impl FnMut() -> Reply, out: &mut Vec<u8>) -> Handled {
         if !self.started {
@@ -170,24 +195,27 @@ impl Postgres {
     fn parse(&mut self, body: &[u8]) {
         let Some((name, rest)) = split_text(body) else { return };
         let kind = Kind::of(rest);
-        match self.statements.iter_mut().find(|(known, _)| known == name) {
-            Some((_, known)) => *known = kind,
-            None => self.statements.push((name.to_vec(), kind)),
+        let sql = split_text(rest).map_or(rest, |(sql, _types)| sql);
+        let statement = Statement { name: name.to_vec(), kind, parameters: kind.parameters(sql) };
+        match self.statements.iter_mut().find(|known| known.name == name) {
+            Some(known) => *known = statement,
+            None => self.statements.push(statement),
         }
-        self.only_calls = self.statements.iter().all(|(_, kind)| *kind == Kind::Call);
+        self.only_calls = self.statements.iter().all(|statement| statement.kind == Kind::Call);
     }
 
     #[inline]
     fn kind_of(&self, name: &[u8]) -> Kind {
-        self.statements.iter().find(|(known, _)| known == name).map_or(Kind::Call, |(_, kind)| *kind)
+        self.statements.iter().find(|known| known.name == name).map_or(Kind::Call, |known| known.kind)
     }
 
     /// ParameterDescription of a statement, whose formats are not yet known, and RowDescription or NoData.
     fn describe(&self, body: &[u8], out: &mut Vec<u8>) {
         let (kind, binary) = match split_text(body.get(1..).unwrap_or_default()) {
             Some((name, _)) if body[0] == b'S' => {
-                let kind = self.kind_of(name);
-                let parameters = kind.parameters();
+                let statement = self.statements.iter().find(|known| known.name == name);
+                let kind = statement.map_or(Kind::Call, |known| known.kind);
+                let parameters = statement.map(|known| &known.parameters[..]).unwrap_or_default();
                 message(b't', out, |out| {
                     out.extend_from_slice(&(parameters.len() as u16).to_be_bytes());
                     parameters.iter().for_each(|oid| out.extend_from_slice(&oid.to_be_bytes()));
@@ -352,15 +380,15 @@ impl Postgres {
 #[inline]
 fn call(consumed: usize, answer: &mut impl FnMut() -> Reply, out: &mut Vec<u8>) -> Handled {
     let message = match answer() {
-        Reply::Committed => TRANSFERRED,
+        Reply::Committed => DONE,
         Reply::Insufficient => INSUFFICIENT,
         Reply::Error => DEADLOCK,
         Reply::Silence => return Handled::Consumed(consumed),
         Reply::HangUp => return Handled::HangUp,
         Reply::Twice => {
-            out.extend_from_slice(TRANSFERRED);
+            out.extend_from_slice(DONE);
             out.extend_from_slice(READY);
-            TRANSFERRED
+            DONE
         }
     };
     out.extend_from_slice(message);

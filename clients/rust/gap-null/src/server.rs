@@ -9,6 +9,7 @@ use std::time::Duration;
 use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token, Waker};
 
+use crate::declared::Declared;
 use crate::http::Http;
 use crate::postgres::Postgres;
 use crate::spacetimedb::SpacetimeDb;
@@ -21,10 +22,12 @@ const READ_BYTES: usize = 256 * 1024;
 const BETWEEN_FRAGMENTS: Duration = Duration::from_micros(20);
 
 /// How a server deviates from answering at once and whole.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Options {
     /// Bytes per write: answers then arrive in pieces.
     pub fragment_bytes: Option<usize>,
+    /// What an HTTP client takes for success; where nothing is declared, `{"ok":true}`.
+    pub declared: Declared,
 }
 
 /// A null server on a thread of its own; it ends when dropped.
@@ -49,9 +52,9 @@ impl Server {
         let waker = Arc::new(Waker::new(poll.registry(), STOP)?);
         let listener = TcpListener::from_std(listener);
         let thread = thread::spawn(move || match kind {
-            ProtocolKind::Postgres => serve::<Postgres>(listener, poll, options, answer),
-            ProtocolKind::Http => serve::<Http>(listener, poll, options, answer),
-            ProtocolKind::SpacetimeDb => serve::<SpacetimeDb>(listener, poll, options, answer),
+            ProtocolKind::Postgres => serve::<Postgres>(listener, poll, &options, answer),
+            ProtocolKind::Http => serve::<Http>(listener, poll, &options, answer),
+            ProtocolKind::SpacetimeDb => serve::<SpacetimeDb>(listener, poll, &options, answer),
         });
         Ok(Self { port, waker, thread: Some(thread) })
     }
@@ -90,7 +93,7 @@ struct Connection<S> {
 fn serve<S: Session>(
     mut listener: TcpListener,
     mut poll: Poll,
-    options: Options,
+    options: &Options,
     mut answer: impl FnMut() -> Reply,
 ) -> io::Result<()> {
     poll.registry().register(&mut listener, LISTENER, Interest::READABLE)?;
@@ -105,7 +108,7 @@ fn serve<S: Session>(
         for event in &events {
             match event.token() {
                 STOP => return Ok(()),
-                LISTENER => accept(&listener, &poll, &mut connections)?,
+                LISTENER => accept(&listener, &poll, options, &mut connections)?,
                 Token(place) => {
                     let Some(connection) = &mut connections[place] else { continue };
                     let stays = connection.receive(&mut buffer, &mut answer) && connection.send(options);
@@ -121,6 +124,7 @@ fn serve<S: Session>(
 fn accept<S: Session>(
     listener: &TcpListener,
     poll: &Poll,
+    options: &Options,
     connections: &mut Vec<Option<Connection<S>>>,
 ) -> io::Result<()> {
     loop {
@@ -134,7 +138,7 @@ fn accept<S: Session>(
         poll.registry().register(&mut stream, token, Interest::READABLE | Interest::WRITABLE)?;
         connections.push(Some(Connection {
             stream,
-            session: S::default(),
+            session: S::new(options),
             rest: Vec::new(),
             out: Vec::new(),
             written: 0,
@@ -174,7 +178,7 @@ impl<S: Session> Connection<S> {
     }
 
     /// Writes as far as the socket takes it; whether the connection stays.
-    fn send(&mut self, options: Options) -> bool {
+    fn send(&mut self, options: &Options) -> bool {
         while self.written < self.out.len() {
             let rest = &self.out[self.written..];
             let piece = &rest[..rest.len().min(options.fragment_bytes.unwrap_or(usize::MAX))];

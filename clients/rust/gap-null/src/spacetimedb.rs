@@ -8,6 +8,7 @@ use base64::prelude::{Engine, BASE64_STANDARD};
 use memchr::memmem;
 use sha1::{Digest, Sha1};
 
+use crate::server::Options;
 use crate::{Handled, Reply, Session};
 
 const ACCEPT_GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
@@ -28,12 +29,7 @@ const COMPRESSION_NONE: u8 = 0;
 
 const INSUFFICIENT: &str = "insufficient";
 const BROKEN: &str = "the reducer is broken";
-/// What the real reducer says to it; the TypeScript SDK cannot call without arguments.
-const NOTHING: &str = "amount is 0: transfer at least 1";
-const NO_ARGUMENTS: &str = "invalid arguments for reducer transfer: no arguments";
-/// Source, destination and amount, of which the lower half may be all that is sent.
-const ARGUMENTS_BYTES: usize = 12;
-const AMOUNT_AT: usize = 8;
+const NO_ARGUMENTS: &str = "invalid arguments for reducer: no arguments";
 
 /// The newest first, as the real server picks.
 const VERSIONS: [(&str, Version); 3] = [
@@ -58,6 +54,10 @@ pub struct SpacetimeDb {
 }
 
 impl Session for SpacetimeDb {
+    fn new(_options: &Options) -> Self {
+        Self::default()
+    }
+
     #[inline]
     fn handle(&mut self, input: &[u8], answer: &mut impl FnMut() -> Reply, out: &mut Vec<u8>) -> Handled {
         let Some(version) = self.version else { return self.upgrade(input, out) };
@@ -153,15 +153,16 @@ fn split_bytes(input: &[u8]) -> Option<(&[u8], &[u8])> {
     rest.split_at_checked(u32::from_le_bytes(*length) as usize)
 }
 
-/// Absent from a call without arguments.
-#[inline]
-fn first_arguments(arguments: &[u8]) -> Option<&[u8; ARGUMENTS_BYTES]> {
-    arguments.first_chunk()
+fn frame(message: &[u8], out: &mut Vec<u8>) {
+    begin_frame(message.len(), out);
+    out.extend_from_slice(message);
 }
 
-fn frame(message: &[u8], out: &mut Vec<u8>) {
+/// The header of a frame for a message of that length.
+#[inline]
+fn begin_frame(length: usize, out: &mut Vec<u8>) {
     out.push(OPCODE_BINARY);
-    match message.len() {
+    match length {
         short @ 0..=125 => out.push(short as u8),
         long @ 126..=65_535 => {
             out.push(126);
@@ -172,5 +173,4 @@ fn frame(message: &[u8], out: &mut Vec<u8>) {
             out.extend_from_slice(&(huge as u64).to_be_bytes());
         }
     }
-    out.extend_from_slice(message);
 }

@@ -5,12 +5,12 @@
 
 use std::borrow::Cow;
 
-use loadgen::{ClientError, Decoded, Operation, Outcome};
+use loadgen::{ClientError, Decoded, Outcome, Transfer, Transfers, Workload};
 
+use crate::functions::judge;
 use crate::message::{
     columns, int4, write_call, Answer, Received, ServerError, Statement, INT4_ARRAY_OID, INT4_OID,
 };
-use crate::procedure::judge;
 
 const NAME: u8 = b'n';
 /// One dimension, no nulls, int4, the number of elements, the lower bound 1.
@@ -22,7 +22,7 @@ pub fn statement(function: &str) -> Statement {
     Statement {
         name: NAME,
         sql: format!("SELECT {function}($1::int4[], $2::int4[], $3::int4[])"),
-        parameters: &[INT4_ARRAY_OID; 3],
+        parameters: vec![INT4_ARRAY_OID; 3],
         columns: &[INT4_ARRAY_OID],
     }
 }
@@ -57,9 +57,9 @@ impl Batch {
         }
     }
 
-    pub fn encode(&mut self, operation: Operation, out: &mut Vec<u8>) {
+    pub fn encode(&mut self, operation: &Transfer, out: &mut Vec<u8>) {
         let at = ARRAY_HEADER_BYTES + self.filled * ELEMENT_BYTES + 4;
-        let Operation { source, destination, amount } = operation;
+        let Transfer { source, destination, amount } = *operation;
         for (array, value) in self.arrays.iter_mut().zip([source, destination, amount]) {
             array[at..at + 4].copy_from_slice(&value.to_be_bytes());
         }
@@ -81,7 +81,7 @@ impl Batch {
             }
         }
         let outcome = match &self.verdict {
-            Verdict::Statuses(statuses) => judge(statuses.get(self.given).copied()),
+            Verdict::Statuses(statuses) => judge(statuses.get(self.given).copied(), Transfers::REFUSALS),
             Verdict::Refused(error) => error.outcome(),
             Verdict::Unreadable => {
                 Outcome::Error(Cow::Owned(format!("the batch returned no {} statuses", self.size)))
@@ -166,7 +166,7 @@ mod tests {
                         consumed,
                         match outcome {
                             Outcome::Acknowledged => "acknowledged",
-                            Outcome::Insufficient => "insufficient",
+                            Outcome::Refused(Transfers::INSUFFICIENT) => "insufficient",
                             _ => "error",
                         },
                     ));
@@ -181,14 +181,14 @@ mod tests {
     fn a_call_is_written_with_its_last_transfer() {
         let mut batch = Batch::new(2);
         let mut out = Vec::new();
-        batch.encode(Operation { source: 1, destination: 2, amount: 3 }, &mut out);
+        batch.encode(&Transfer { source: 1, destination: 2, amount: 3 }, &mut out);
         assert!(out.is_empty());
-        batch.encode(Operation { source: 4, destination: 5, amount: 6 }, &mut out);
+        batch.encode(&Transfer { source: 4, destination: 5, amount: 6 }, &mut out);
         let bind = split_message(&out).unwrap().unwrap().body;
         let sources = &bind[13..13 + ARRAY_HEADER_BYTES + 2 * ELEMENT_BYTES];
         assert_eq!(sources[ARRAY_HEADER_BYTES..], [0, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0, 4, 0, 0, 0, 4]);
         let written = out.len();
-        batch.encode(Operation { source: 7, destination: 8, amount: 9 }, &mut out);
+        batch.encode(&Transfer { source: 7, destination: 8, amount: 9 }, &mut out);
         assert_eq!(out.len(), written);
     }
 

@@ -1,14 +1,12 @@
-//! Where the server is, and how a transfer is expressed to it.
+//! Where the server is, and how an operation is expressed to it.
 
-use std::num::NonZeroU16;
+use std::collections::BTreeMap;
+use std::num::{NonZeroU16, NonZeroUsize};
 
-use loadgen::ClientError;
-use serde::de::{Deserializer, Error};
+use loadgen::{names_of_kinds, ClientError, Workload};
 use serde::Deserialize;
 
-const BATCH_SIZES: std::ops::RangeInclusive<u16> = 2..=1024;
-/// Longer names are cut by the server.
-const IDENTIFIER_BYTES_MAX: usize = 63;
+const BATCH_FUNCTION: &str = "transfer_batch";
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -20,12 +18,13 @@ pub struct Endpoint {
     pub database: String,
     #[serde(default)]
     pub mode: Mode,
-    #[serde(default, deserialize_with = "identifier")]
     function: Option<String>,
-    pub batch_size: Option<u16>,
+    #[serde(default)]
+    functions: BTreeMap<String, String>,
+    batch_size: Option<NonZeroUsize>,
 }
 
-/// How a transfer is expressed.
+/// How an operation is expressed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
@@ -35,38 +34,37 @@ pub enum Mode {
     Batch,
 }
 
-fn identifier<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    let name = String::deserialize(deserializer)?;
-    let allowed = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
-    if (1..=IDENTIFIER_BYTES_MAX).contains(&name.len()) && name.bytes().all(allowed) {
-        Ok(Some(name))
-    } else {
-        Err(D::Error::custom(format!(
-            "{name:?} is refused; allowed: 1 to {IDENTIFIER_BYTES_MAX} of the characters a to z and _"
-        )))
+impl Mode {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Procedure => "procedure",
+            Self::Sql => "sql",
+            Self::Batch => "batch",
+        }
     }
 }
 
 impl Endpoint {
-    pub fn function(&self) -> &str {
-        let default = if self.mode == Mode::Batch { "transfer_batch" } else { "transfer" };
-        self.function.as_deref().unwrap_or(default)
+    /// The function of each kind of the workload.
+    pub fn names<W: Workload>(&self) -> Result<Vec<String>, ClientError> {
+        names_of_kinds::<W>(["function", "functions"], self.function.as_deref(), &self.functions)
+    }
+
+    pub fn batch_function(&self) -> &str {
+        self.function.as_deref().unwrap_or(BATCH_FUNCTION)
+    }
+
+    pub fn requests_per_message(&self) -> usize {
+        self.batch_size.map_or(1, NonZeroUsize::get)
     }
 
     /// Refuses keys that the mode does not have, and depths that it cannot carry.
     pub fn check(&self, in_flight: usize) -> Result<(), ClientError> {
         match (self.mode, self.batch_size) {
-            (Mode::Batch, None) => Err(ClientError::Configuration(format!(
-                "endpoint.batch_size: missing; mode \"batch\" needs the transfers in one call, {} to {}",
-                BATCH_SIZES.start(),
-                BATCH_SIZES.end()
-            ))),
-            (Mode::Batch, Some(size)) if !BATCH_SIZES.contains(&size) => Err(ClientError::refused(
-                "endpoint.batch_size",
-                size,
-                &format!("{} to {}", BATCH_SIZES.start(), BATCH_SIZES.end()),
+            (Mode::Batch, None) => Err(ClientError::Configuration(
+                "endpoint.batch_size: missing; mode \"batch\" needs the transfers in one call".to_owned(),
             )),
-            (Mode::Batch, Some(size)) if in_flight % usize::from(size) != 0 => Err(ClientError::refused(
+            (Mode::Batch, Some(size)) if in_flight % size != 0 => Err(ClientError::refused(
                 "in_flight",
                 in_flight,
                 &format!("a multiple of endpoint.batch_size, {size}, at least that"),

@@ -1,39 +1,44 @@
 //! Postgres over its own wire protocol, all statements prepared once per connection.
 //!
-//! - `procedure`: one call of a function is one transfer; each has its own Sync, so it is its own transaction however
-//!   many are pipelined
+//! - `procedure`: one call of a function is one operation, of any workload; each has its own Sync, so it is its own
+//!   transaction however many are pipelined
 //! - `sql`: one transfer is five statements, each waiting for the answer to the one before
 //! - `batch`: one call carries many transfers and commits them together
 
 mod batch;
 mod endpoint;
+mod functions;
 mod handshake;
 mod message;
-mod procedure;
 mod sql;
 
-use loadgen::{ClientError, Config, Decoded, HandshakeStream, Operation, Protocol};
+use loadgen::{
+    ClientError, Config, Decoded, HandshakeStream, Oldest, OneKind, Protocol, Transfer, Transfers,
+};
 
 use crate::batch::Batch;
 pub use crate::endpoint::{Endpoint, Mode};
+pub use crate::functions::Functions;
 use crate::sql::Sql;
 
+/// A connection that carries transfers in any mode.
 pub enum Postgres {
-    Procedure,
+    Procedure(Functions),
     Sql(Sql),
     Batch(Batch),
 }
 
-impl Protocol for Postgres {
+impl Protocol<Transfers> for Postgres {
     const NAME: &'static str = "postgres";
     type Endpoint = Endpoint;
 
     fn check(config: &Config<Endpoint>) -> Result<(), ClientError> {
-        config.endpoint.check(config.in_flight)
+        config.endpoint.check(config.in_flight)?;
+        config.endpoint.names::<Transfers>().map(|_names| ())
     }
 
     fn requests_per_message(endpoint: &Endpoint) -> usize {
-        endpoint.batch_size.map_or(1, usize::from)
+        endpoint.requests_per_message()
     }
 
     fn address(endpoint: &Endpoint) -> (&str, u16) {
@@ -41,15 +46,17 @@ impl Protocol for Postgres {
     }
 
     fn handshake(endpoint: &Endpoint, stream: &mut HandshakeStream) -> Result<Self, String> {
-        handshake::log_in(endpoint, stream)?;
         let (statements, session) = match endpoint.mode {
-            Mode::Procedure => (vec![procedure::statement(endpoint.function())], Self::Procedure),
+            Mode::Procedure => {
+                return <Functions as Protocol<Transfers>>::handshake(endpoint, stream).map(Self::Procedure)
+            }
             Mode::Sql => (sql::statements(), Self::Sql(Sql::new())),
             Mode::Batch => (
-                vec![batch::statement(endpoint.function())],
-                Self::Batch(Batch::new(Self::requests_per_message(endpoint))),
+                vec![batch::statement(endpoint.batch_function())],
+                Self::Batch(Batch::new(endpoint.requests_per_message())),
             ),
         };
+        handshake::log_in(endpoint, stream)?;
         for statement in &statements {
             handshake::prepare(statement, stream)?;
         }
@@ -57,11 +64,11 @@ impl Protocol for Postgres {
     }
 
     #[inline]
-    fn encode(&mut self, _index: u64, operation: Operation, out: &mut Vec<u8>) {
+    fn encode(&mut self, index: u64, transfer: &Transfer, out: &mut Vec<u8>) {
         match self {
-            Self::Procedure => procedure::encode(operation, out),
-            Self::Sql(sql) => sql.encode(operation, out),
-            Self::Batch(batch) => batch.encode(operation, out),
+            Self::Procedure(functions) => Protocol::<Transfers>::encode(functions, index, transfer, out),
+            Self::Sql(sql) => sql.encode(transfer, out),
+            Self::Batch(batch) => batch.encode(transfer, out),
         }
     }
 
@@ -69,11 +76,11 @@ impl Protocol for Postgres {
     fn decode<'a>(
         &mut self,
         input: &'a [u8],
-        oldest: Option<u64>,
+        oldest: Option<Oldest<OneKind>>,
         out: &mut Vec<u8>,
     ) -> Result<Decoded<'a>, ClientError> {
         match self {
-            Self::Procedure => procedure::decode(input),
+            Self::Procedure(functions) => Protocol::<Transfers>::decode(functions, input, oldest, out),
             Self::Sql(sql) => sql.decode(input, oldest.is_some(), out),
             Self::Batch(batch) => batch.decode(input),
         }

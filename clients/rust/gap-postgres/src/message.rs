@@ -8,6 +8,7 @@ pub const IDLE: u8 = b'I';
 
 pub const INT4_OID: u32 = 23;
 pub const INT8_OID: u32 = 20;
+pub const TEXT_OID: u32 = 25;
 pub const INT4_ARRAY_OID: u32 = 1007;
 
 /// SQLSTATE of a serialization failure and of a deadlock.
@@ -17,7 +18,7 @@ const CONFLICTS: [&str; 2] = ["40001", "40P01"];
 pub struct Statement {
     pub name: u8,
     pub sql: String,
-    pub parameters: &'static [u32],
+    pub parameters: Vec<u32>,
     /// Types of the columns it returns.
     pub columns: &'static [u32],
 }
@@ -39,24 +40,28 @@ pub fn split_message(input: &[u8]) -> Result<Option<Message<'_>>, ClientError> {
 /// Appends Bind with binary parameters and results, Execute without a row limit, and Sync.
 pub fn write_call(statement: u8, parameters: &[&[u8]], out: &mut Vec<u8>) {
     let values: usize = parameters.iter().map(|value| 4 + value.len()).sum();
-    let length = 4 + BEFORE_PARAMETERS + 2 + values + AFTER_PARAMETERS.len();
-    out.push(b'B');
-    out.extend_from_slice(&(length as u32).to_be_bytes());
-    out.extend_from_slice(&[0, statement, 0, 0, 1, 0, 1]);
-    out.extend_from_slice(&(parameters.len() as u16).to_be_bytes());
+    out.extend_from_slice(&call_header(statement, parameters.len(), values));
     for value in parameters {
         out.extend_from_slice(&(value.len() as u32).to_be_bytes());
         out.extend_from_slice(value);
     }
-    out.extend_from_slice(&AFTER_PARAMETERS);
-    out.extend_from_slice(&EXECUTE_AND_SYNC);
+    out.extend_from_slice(&AFTER_CALL);
 }
 
-/// The unnamed portal, the statement's name, one format for all parameters: binary.
-const BEFORE_PARAMETERS: usize = 7;
-/// One format for all results: binary.
-const AFTER_PARAMETERS: [u8; 4] = [0, 1, 0, 1];
-const EXECUTE_AND_SYNC: [u8; 15] = *b"E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04";
+/// Bind as far as its parameters, which take `values` bytes with their lengths: the unnamed portal, the statement's
+/// name, one format for all parameters (binary), and how many there are.
+#[inline]
+pub fn call_header(statement: u8, parameters: usize, values: usize) -> [u8; CALL_HEADER_BYTES] {
+    let length = CALL_HEADER_BYTES - 1 + values + RESULT_FORMAT_BYTES;
+    let [a, b, c, d] = (length as u32).to_be_bytes();
+    let [high, low] = (parameters as u16).to_be_bytes();
+    [b'B', a, b, c, d, 0, statement, 0, 0, 1, 0, 1, high, low]
+}
+
+const CALL_HEADER_BYTES: usize = 14;
+const RESULT_FORMAT_BYTES: usize = 4;
+/// The end of Bind, one format for all results (binary); Execute; Sync.
+pub const AFTER_CALL: [u8; 19] = *b"\0\x01\0\x01E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04";
 
 /// The whole answer to one Sync.
 pub struct Answer<'a> {
@@ -260,7 +265,7 @@ pub mod tests {
             bind.body,
             b"\0u\0\0\x01\0\x01\0\x02\0\0\0\x08\0\0\0\0\0\0\0\x05\0\0\0\x04\0\0\0\x07\0\x01\0\x01"
         );
-        assert_eq!(out[HEADER_BYTES + bind.body.len()..], EXECUTE_AND_SYNC);
+        assert_eq!(out[HEADER_BYTES + bind.body.len()..], AFTER_CALL[RESULT_FORMAT_BYTES..]);
     }
 
     #[test]

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use loadgen::{ClientError, Decoded, Operation, Outcome};
+use loadgen::{ClientError, Decoded, Outcome, Transfer, Transfers};
 
 use crate::message::{
     columns, int4, int8, write_call, Answer, Received, Statement, IDLE, INT4_OID, INT8_OID,
@@ -19,19 +19,20 @@ const COMMIT: u8 = b'c';
 const ROLLBACK: u8 = b'r';
 
 pub fn statements() -> Vec<Statement> {
-    let bare = |name, sql: &str| Statement { name, sql: sql.to_owned(), parameters: &[], columns: &[] };
+    let bare =
+        |name, sql: &str| Statement { name, sql: sql.to_owned(), parameters: Vec::new(), columns: &[] };
     vec![
         bare(BEGIN, "BEGIN"),
         Statement {
             name: LOCK,
             sql: "SELECT id, balance FROM accounts WHERE id IN ($1, $2) ORDER BY id FOR UPDATE".to_owned(),
-            parameters: &[INT4_OID; 2],
+            parameters: vec![INT4_OID; 2],
             columns: &[INT4_OID, INT8_OID],
         },
         Statement {
             name: SET_BALANCE,
             sql: "UPDATE accounts SET balance = $1 WHERE id = $2".to_owned(),
-            parameters: &[INT8_OID, INT4_OID],
+            parameters: vec![INT8_OID, INT4_OID],
             columns: &[],
         },
         bare(COMMIT, "COMMIT"),
@@ -65,7 +66,7 @@ impl Step {
 
 /// The one transfer that a connection has under way.
 pub struct Sql {
-    operation: Operation,
+    transfer: Transfer,
     step: Step,
     destination_balance: i64,
     /// Why the transfer is being rolled back.
@@ -75,15 +76,15 @@ pub struct Sql {
 impl Sql {
     pub fn new() -> Self {
         Self {
-            operation: Operation { source: 0, destination: 0, amount: 0 },
+            transfer: Transfer { source: 0, destination: 0, amount: 0 },
             step: Step::Begin,
             destination_balance: 0,
             outcome: Outcome::Acknowledged,
         }
     }
 
-    pub fn encode(&mut self, operation: Operation, out: &mut Vec<u8>) {
-        self.operation = operation;
+    pub fn encode(&mut self, transfer: &Transfer, out: &mut Vec<u8>) {
+        self.transfer = *transfer;
         self.step = Step::Begin;
         write_call(BEGIN, &[], out);
     }
@@ -132,7 +133,7 @@ impl Sql {
                 self.step
             )));
         }
-        let Operation { source, destination, amount } = self.operation;
+        let Transfer { source, destination, amount } = self.transfer;
         Ok(match self.step {
             Step::Begin => {
                 self.step = Step::Lock;
@@ -140,7 +141,9 @@ impl Sql {
                 None
             }
             Step::Lock => match (balance(answer, source), balance(answer, destination)) {
-                (Some(held), _) if held < i64::from(amount) => self.roll_back(Outcome::Insufficient, out),
+                (Some(held), _) if held < i64::from(amount) => {
+                    self.roll_back(Outcome::Refused(Transfers::INSUFFICIENT), out)
+                }
                 (Some(held), Some(destination_balance)) => {
                     self.destination_balance = destination_balance;
                     self.set_balance(Step::Debit, source, held - i64::from(amount), out)
@@ -204,7 +207,7 @@ mod tests {
     use crate::message::split_message;
     use crate::message::tests::{message, ready, refusal, row};
 
-    const OPERATION: Operation = Operation { source: 7, destination: 3, amount: 10 };
+    const TRANSFER: Transfer = Transfer { source: 7, destination: 3, amount: 10 };
 
     /// The statement that was sent last, and its parameters as in Bind.
     fn sent(out: &mut Vec<u8>) -> u8 {
@@ -235,7 +238,7 @@ mod tests {
     fn play(answers: &[Vec<u8>]) -> (String, Option<Outcome<'static>>) {
         let mut sql = Sql::new();
         let mut out = Vec::new();
-        sql.encode(OPERATION, &mut out);
+        sql.encode(&TRANSFER, &mut out);
         let mut statements = String::from(char::from(sent(&mut out)));
         let mut settled = None;
         for bytes in answers {
@@ -248,8 +251,8 @@ mod tests {
                 Decoded::Reply { outcome: Outcome::Error(text), .. } => {
                     settled = Some(Outcome::Error(Cow::Owned(text.into_owned())));
                 }
-                Decoded::Reply { outcome: Outcome::Insufficient, .. } => {
-                    settled = Some(Outcome::Insufficient)
+                Decoded::Reply { outcome: Outcome::Refused(place), .. } => {
+                    settled = Some(Outcome::Refused(place));
                 }
                 Decoded::Reply { .. } => settled = Some(Outcome::Acknowledged),
                 other => panic!("{other:?}"),
@@ -262,7 +265,7 @@ mod tests {
     fn five_statements_move_the_amount() {
         let mut sql = Sql::new();
         let mut out = Vec::new();
-        sql.encode(OPERATION, &mut out);
+        sql.encode(&TRANSFER, &mut out);
         let mut updates = Vec::new();
         for bytes in [
             answer(&[], "BEGIN", b'T'),
@@ -293,7 +296,7 @@ mod tests {
         let poor = answer(&[&account(3, 100), &account(7, 9)], "SELECT 2", b'T');
         assert_eq!(
             play(&[begun.clone(), poor, rolled_back.clone()]),
-            ("blr".to_owned(), Some(Outcome::Insufficient))
+            ("blr".to_owned(), Some(Outcome::Refused(Transfers::INSUFFICIENT)))
         );
 
         let error = |text: &'static str| Some(Outcome::Error(Cow::Borrowed(text)));
@@ -331,7 +334,7 @@ mod tests {
     fn an_answer_to_another_statement_breaks_the_client() {
         let mut sql = Sql::new();
         let mut out = Vec::new();
-        sql.encode(OPERATION, &mut out);
+        sql.encode(&TRANSFER, &mut out);
         let other = answer(&[], "UPDATE 1", b'T');
         assert!(matches!(sql.decode(&other, true, &mut out), Err(ClientError::Integrity(_))));
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use gap_null::{Options, ProtocolKind, Reply, Server};
 use serde_json::{json, Value};
-use test_support::{configuration, histogram, number, run, with};
+use test_support::{configuration, counter_and_messages, histogram, number, run, with};
 
 const CLIENT: &str = env!("CARGO_BIN_EXE_gap-postgres");
 
@@ -46,13 +46,14 @@ fn each_transfer_of_either_mode_is_one_request_of_its_own_class() {
     ] {
         let committed = Arc::new(AtomicU64::new(0));
         let counted = Arc::clone(&committed);
-        let server = serve(Options { fragment_bytes }, move |transfer| match transfer {
-            3 | 6 => Reply::Insufficient,
-            _ => {
-                counted.fetch_add(1, Ordering::Relaxed);
-                Reply::Committed
-            }
-        });
+        let server =
+            serve(Options { fragment_bytes, ..Options::default() }, move |transfer| match transfer {
+                3 | 6 => Reply::Insufficient,
+                _ => {
+                    counted.fetch_add(1, Ordering::Relaxed);
+                    Reply::Committed
+                }
+            });
         let report =
             run(CLIENT, &load(server.port(), endpoint.clone(), json!({"in_flight": in_flight}))).report();
         assert_eq!(number(&report["acknowledged"]), committed.load(Ordering::Relaxed), "{endpoint}");
@@ -141,19 +142,31 @@ fn a_function_of_another_name_is_called() {
 fn what_a_mode_does_not_have_is_refused_by_name() {
     for (endpoint, in_flight, named) in [
         (json!({"mode": "drizzle"}), 1, "endpoint.mode"),
-        (json!({"function": "drop table"}), 1, "endpoint.function"),
-        (json!({"function": ""}), 1, "endpoint.function"),
+        (json!({"functions": {"increment": "transfer"}}), 1, "endpoint.functions"),
+        (json!({"function": "move", "functions": {"transfer": "move"}}), 1, "endpoint.function"),
         (json!({"mode": "sql", "function": "transfer"}), 1, "endpoint.function"),
         (sql(), 2, "in_flight"),
         (json!({"mode": "sql", "batch_size": 2}), 1, "endpoint.batch_size"),
         (json!({"batch_size": 2}), 2, "endpoint.batch_size"),
         (json!({"mode": "batch"}), 2, "endpoint.batch_size"),
-        (batch(1), 1, "endpoint.batch_size"),
-        (batch(1025), 2050, "endpoint.batch_size"),
         (batch(4), 6, "in_flight"),
         (batch(4), 1, "in_flight"),
     ] {
         let message = run(CLIENT, &load(1, endpoint.clone(), json!({"in_flight": in_flight}))).refusal(2);
+        assert!(message.starts_with(&format!("{named}: ")), "{endpoint}: {message}");
+    }
+}
+
+#[test]
+fn another_workload_is_called_by_functions_only() {
+    for (endpoint, named) in [
+        (sql(), "endpoint.mode"),
+        (batch(4), "endpoint.mode"),
+        (json!({"function": "increment"}), "endpoint.function"),
+        (json!({"functions": {"transfer": "move"}}), "endpoint.functions"),
+    ] {
+        let changes = json!({"workload": counter_and_messages(), "in_flight": 4});
+        let message = run(CLIENT, &load(1, endpoint.clone(), changes)).refusal(2);
         assert!(message.starts_with(&format!("{named}: ")), "{endpoint}: {message}");
     }
 }

@@ -4,21 +4,16 @@ use std::borrow::Cow;
 
 use loadgen::Outcome;
 
-const INSUFFICIENT: &[u8] = b"insufficient";
-
 /// Appends bytes behind their length.
 pub fn push_bytes(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
     out.extend_from_slice(bytes);
 }
 
-/// What a reducer's own refusal means.
-pub fn judge_failure(text: &[u8]) -> Outcome<'static> {
-    if text == INSUFFICIENT {
-        Outcome::Insufficient
-    } else {
-        Outcome::Error(Cow::Owned(String::from_utf8_lossy(text).into_owned()))
-    }
+/// What a reducer's own refusal means: its text is one of the workload's refusals, or an error.
+pub fn judge_failure(text: &[u8], refusals: &[&str]) -> Outcome<'static> {
+    Outcome::refused(text, refusals)
+        .unwrap_or_else(|| Outcome::Error(Cow::Owned(String::from_utf8_lossy(text).into_owned())))
 }
 
 #[inline]

@@ -32,6 +32,8 @@ pub enum Inbound<'a> {
 
 pub struct Inbox {
     version: Version,
+    /// Those of the workload.
+    refusals: &'static [&'static str],
     frames: Frames,
     payload: Option<Payload>,
 }
@@ -46,8 +48,8 @@ struct Payload {
 }
 
 impl Inbox {
-    pub fn new(version: Version) -> Self {
-        Self { version, frames: Frames::default(), payload: None }
+    pub fn new(version: Version, refusals: &'static [&'static str]) -> Self {
+        Self { version, refusals, frames: Frames::default(), payload: None }
     }
 
     #[inline]
@@ -74,7 +76,7 @@ impl Inbox {
     #[inline]
     fn read<'a>(&mut self, mut payload: Payload, input: &[u8]) -> Result<Inbound<'a>, String> {
         let source = if payload.joined { self.frames.joined() } else { input };
-        let (message, rest) = self.version.read(&source[payload.at..payload.end])?;
+        let (message, rest) = self.version.read(&source[payload.at..payload.end], self.refusals)?;
         let consumed = if rest.is_empty() {
             payload.consumed
         } else {
@@ -122,7 +124,7 @@ mod tests {
     fn the_answers_of_a_payload_come_one_by_one() {
         let payload = [&[COMPRESSION_NONE][..], &results(&[1, 2, 3])].concat();
         let frame = [&[0x82, payload.len() as u8][..], &payload].concat();
-        let mut inbox = Inbox::new(Version::V3);
+        let mut inbox = Inbox::new(Version::V3, &[]);
         assert_eq!(inbox.next(&frame[..frame.len() - 1]).unwrap(), Inbound::Incomplete);
         assert_eq!(inbox.next(&frame).unwrap(), answer(0, 1));
         assert_eq!(inbox.next(&frame).unwrap(), answer(0, 2));
@@ -135,7 +137,7 @@ mod tests {
         let (head, tail) = payload.split_at(10);
         let first = [&[0x02, head.len() as u8][..], head].concat();
         let second = [&[0x80, tail.len() as u8][..], tail].concat();
-        let mut inbox = Inbox::new(Version::V3);
+        let mut inbox = Inbox::new(Version::V3, &[]);
         assert_eq!(inbox.next(&first).unwrap(), Inbound::Skipped { consumed: first.len() });
         assert_eq!(inbox.next(&second).unwrap(), answer(0, 1));
         assert_eq!(inbox.next(&second).unwrap(), answer(second.len(), 2));
@@ -146,8 +148,8 @@ mod tests {
     fn what_is_compressed_or_empty_is_refused() {
         for payload in [&[1, 6][..], &[]] {
             let frame = [&[0x82, payload.len() as u8][..], payload].concat();
-            assert!(Inbox::new(Version::V3).next(&frame).is_err());
+            assert!(Inbox::new(Version::V3, &[]).next(&frame).is_err());
         }
-        assert!(Inbox::new(Version::V3).next(&[0x82, 1, COMPRESSION_NONE]).is_err());
+        assert!(Inbox::new(Version::V3, &[]).next(&[0x82, 1, COMPRESSION_NONE]).is_err());
     }
 }

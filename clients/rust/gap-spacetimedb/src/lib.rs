@@ -18,7 +18,7 @@ mod websocket;
 
 use std::collections::BTreeMap;
 
-use loadgen::{ClientError, Decoded, HandshakeStream, Operation, Protocol};
+use loadgen::{ClientError, Config, Decoded, HandshakeStream, KindOf, Oldest, Protocol, Workload};
 
 use crate::call::Call;
 pub use crate::endpoint::Endpoint;
@@ -34,30 +34,40 @@ pub struct SpacetimeDb {
 }
 
 impl SpacetimeDb {
-    fn new(version: Version, endpoint: &Endpoint) -> Result<Self, String> {
+    fn new<W: Workload>(version: Version, endpoint: &Endpoint, calls: Vec<Call>) -> Result<Self, String> {
         let coalesce = endpoint.coalesce && version == Version::V3;
         let facts = BTreeMap::from([
             ("protocol", version.name().to_owned()),
             ("calls in a payload", if coalesce { "all that are ready" } else { "one" }.to_owned()),
             ("confirmed", endpoint.confirmed.to_string()),
         ]);
-        let call = Call::new(version, &endpoint.reducer, endpoint.amount);
-        Ok(Self { inbox: Inbox::new(version), outbox: Outbox::new(call, coalesce)?, facts })
+        Ok(Self { inbox: Inbox::new(version, W::REFUSALS), outbox: Outbox::new(calls, coalesce)?, facts })
     }
 }
 
-impl Protocol for SpacetimeDb {
+impl<W: Workload> Protocol<W> for SpacetimeDb {
     const NAME: &'static str = "spacetimedb";
     type Endpoint = Endpoint;
+
+    fn check(config: &Config<Endpoint>) -> Result<(), ClientError> {
+        config.endpoint.names::<W>().map(|_names| ())
+    }
 
     fn address(endpoint: &Endpoint) -> (&str, u16) {
         (&endpoint.host, endpoint.port.get())
     }
 
     fn handshake(endpoint: &Endpoint, stream: &mut HandshakeStream) -> Result<Self, String> {
+        let names = endpoint.names::<W>().map_err(|error| error.to_string())?;
         let version = upgrade::upgrade(endpoint, stream)?;
-        let mut session = Self::new(version, endpoint)?;
-        upgrade::check_reducer(version, endpoint, &mut session.inbox, &mut session.outbox, stream)?;
+        let kinds = names.iter().zip(W::KINDS);
+        let calls: Vec<Call> =
+            kinds.map(|(name, kind)| Call::new(version, name, kind.fields, endpoint.amount)).collect();
+        let probes: Vec<Vec<u8>> = calls.iter().map(Call::probe).collect();
+        let mut session = Self::new::<W>(version, endpoint, calls)?;
+        for (name, probe) in names.iter().zip(&probes) {
+            upgrade::check_reducer(probe, name, &mut session.inbox, &mut session.outbox, stream)?;
+        }
         Ok(session)
     }
 
@@ -66,7 +76,7 @@ impl Protocol for SpacetimeDb {
     }
 
     #[inline]
-    fn encode(&mut self, index: u64, operation: Operation, out: &mut Vec<u8>) {
+    fn encode(&mut self, index: u64, operation: &W::Operation, out: &mut Vec<u8>) {
         self.outbox.call(request_id(index), operation, out);
     }
 
@@ -79,12 +89,12 @@ impl Protocol for SpacetimeDb {
     fn decode<'a>(
         &mut self,
         input: &'a [u8],
-        oldest: Option<u64>,
+        oldest: Option<Oldest<KindOf<W>>>,
         out: &mut Vec<u8>,
     ) -> Result<Decoded<'a>, ClientError> {
         match self.inbox.next(input).map_err(broken)? {
             Inbound::Answer { consumed, id, outcome } => {
-                let expected = oldest.map(request_id);
+                let expected = oldest.map(|oldest| request_id(oldest.index));
                 if id.is_some() && expected.is_some() && id != expected {
                     return Err(broken(format!(
                         "an answer with request id {} where {} was due",
@@ -119,17 +129,20 @@ fn broken(what: String) -> ClientError {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use loadgen::{OneKind, Transfers};
 
     fn session(version: Version) -> SpacetimeDb {
         let endpoint = r#"{"host": "127.0.0.1", "port": 3000, "database": "bank", "token": "secret"}"#;
-        SpacetimeDb::new(version, &serde_json::from_str(endpoint).unwrap()).unwrap()
+        SpacetimeDb::new::<Transfers>(version, &serde_json::from_str(endpoint).unwrap(), Vec::new()).unwrap()
     }
 
     #[test]
     fn a_ping_under_load_is_answered_and_counts_as_nothing() {
         let mut session = session(Version::V1);
         let mut out = Vec::new();
-        let decoded = session.decode(&[0x89, 2, b'h', b'i'], Some(0), &mut out).unwrap();
+        let oldest = Some(Oldest { index: 0, kind: OneKind });
+        let ping = [0x89, 2, b'h', b'i'];
+        let decoded = Protocol::<Transfers>::decode(&mut session, &ping, oldest, &mut out).unwrap();
         assert_eq!(decoded, Decoded::Skipped { consumed: 4 });
         let unmasked: Vec<u8> = out[6..].iter().zip(&out[2..6]).map(|(byte, mask)| byte ^ mask).collect();
         assert_eq!((&out[..2], &unmasked[..]), (&[0x8A, 0x82][..], &b"hi"[..]));

@@ -1,6 +1,6 @@
 //! Calls on their way out: each in a frame of its own, or all that are ready in one.
 
-use loadgen::Operation;
+use loadgen::{Kind, Operation};
 
 use crate::call::Call;
 use crate::websocket::{self, Masks};
@@ -11,7 +11,8 @@ const HEADER_BYTES: usize = websocket::LONG_HEADER_BYTES;
 const PAYLOAD_BYTES_MAX: usize = 65_535;
 
 pub struct Outbox {
-    call: Call,
+    /// One for each kind of the workload.
+    calls: Vec<Call>,
     masks: Masks,
     coalesce: bool,
     /// Where the frame begins to which calls are still added.
@@ -20,20 +21,22 @@ pub struct Outbox {
 
 impl Outbox {
     /// `coalesce`: whether a payload may hold several calls.
-    pub fn new(call: Call, coalesce: bool) -> Result<Self, String> {
-        Ok(Self { call, masks: Masks::new()?, coalesce, open_at: None })
+    pub fn new(calls: Vec<Call>, coalesce: bool) -> Result<Self, String> {
+        Ok(Self { calls, masks: Masks::new()?, coalesce, open_at: None })
     }
 
     #[inline]
-    pub fn call(&mut self, request_id: u32, operation: Operation, out: &mut Vec<u8>) {
+    pub fn call(&mut self, request_id: u32, operation: &impl Operation, out: &mut Vec<u8>) {
+        let kind = operation.kind().place();
+        let length = self.calls[kind].length(operation);
         if !self.coalesce {
             let mask = self.masks.next();
-            let payload_at = websocket::begin_short_frame(self.call.length(), mask, out);
-            self.call.write(request_id, operation, out);
+            let payload_at = websocket::begin_frame(length, mask, out);
+            self.calls[kind].write(request_id, operation, out);
             websocket::apply_mask(&mut out[payload_at..], mask);
             return;
         }
-        let full = |at| out.len() + self.call.length() - at > HEADER_BYTES + PAYLOAD_BYTES_MAX;
+        let full = |at| out.len() + length - at > HEADER_BYTES + PAYLOAD_BYTES_MAX;
         if self.open_at.is_some_and(full) {
             self.seal(out);
         }
@@ -41,7 +44,7 @@ impl Outbox {
             self.open_at = Some(out.len());
             out.extend_from_slice(&[0; HEADER_BYTES]);
         }
-        self.call.write(request_id, operation, out);
+        self.calls[kind].write(request_id, operation, out);
     }
 
     /// Ends the frame to which calls are added, if there is one.
@@ -72,6 +75,13 @@ mod tests {
     use super::*;
     use crate::endpoint::Amount;
     use crate::version::Version;
+    use loadgen::{CounterAndMessages, CounterOrMessage, Letters, Transfer, Transfers, Workload};
+
+    const TRANSFER: Transfer = Transfer { source: 1, destination: 2, amount: 3 };
+
+    fn transfer_call() -> Call {
+        Call::new(Version::V3, "transfer", Transfers::KINDS[0].fields, Amount::U32)
+    }
 
     /// Payloads of the frames, unmasked.
     fn payloads(mut bytes: &[u8]) -> Vec<Vec<u8>> {
@@ -91,18 +101,17 @@ mod tests {
     }
 
     fn outbox(coalesce: bool) -> Outbox {
-        Outbox::new(Call::new(Version::V3, "transfer", Amount::U32), coalesce).unwrap()
+        Outbox::new(vec![transfer_call()], coalesce).unwrap()
     }
 
     /// Calls with request ids from 0, as they are sent and as they are written alone.
     fn send(outbox: &mut Outbox, count: u32, out: &mut Vec<u8>) -> Vec<Vec<u8>> {
-        let operation = Operation { source: 1, destination: 2, amount: 3 };
         let alone = |request_id| {
             let mut call = Vec::new();
-            Call::new(Version::V3, "transfer", Amount::U32).write(request_id, operation, &mut call);
+            transfer_call().write(request_id, &TRANSFER, &mut call);
             call
         };
-        (0..count).for_each(|request_id| outbox.call(request_id, operation, out));
+        (0..count).for_each(|request_id| outbox.call(request_id, &TRANSFER, out));
         (0..count).map(alone).collect()
     }
 
@@ -120,7 +129,7 @@ mod tests {
     #[test]
     fn a_payload_is_ended_before_its_length_needs_more_than_16_bits() {
         let (mut outbox, mut out) = (outbox(true), Vec::new());
-        let call_bytes = outbox.call.length();
+        let call_bytes = transfer_call().length(&TRANSFER);
         let sent = send(&mut outbox, (2 * PAYLOAD_BYTES_MAX / call_bytes + 1) as u32, &mut out);
         outbox.seal(&mut out);
         let found = payloads(&out);
@@ -135,6 +144,29 @@ mod tests {
         let sent = send(&mut outbox, 3, &mut out);
         outbox.seal(&mut out);
         assert_eq!(payloads(&out), sent);
+    }
+
+    #[test]
+    fn a_call_of_any_length_has_a_frame() {
+        let calls = || {
+            let call = |kind: usize| {
+                let facts = &CounterAndMessages::KINDS[kind];
+                Call::new(Version::V2, facts.name, facts.fields, Amount::U32)
+            };
+            vec![call(0), call(1)]
+        };
+        for length in [1, 90, 100, 1000, 32_768] {
+            let body = Letters { start: 1, step: 3, length };
+            let said = CounterOrMessage::Message { connection: 5, index: 6, body };
+            let mut alone = Vec::new();
+            calls()[1].write(9, &said, &mut alone);
+            for coalesce in [false, true] {
+                let (mut outbox, mut out) = (Outbox::new(calls(), coalesce).unwrap(), Vec::new());
+                outbox.call(9, &said, &mut out);
+                outbox.seal(&mut out);
+                assert_eq!(payloads(&out), [alone.clone()], "{length} letters");
+            }
+        }
     }
 
     #[test]

@@ -5,7 +5,6 @@ use loadgen::{HandshakeStream, Outcome};
 use memchr::memmem;
 use sha1::{Digest, Sha1};
 
-use crate::call::Call;
 use crate::inbox::{Inbound, Inbox};
 use crate::outbox::Outbox;
 use crate::version::Version;
@@ -48,14 +47,14 @@ pub fn upgrade(endpoint: &Endpoint, stream: &mut HandshakeStream) -> Result<Vers
 
 /// Calls the reducer without arguments: the refusal says whether there is one, and nothing is run.
 pub fn check_reducer(
-    version: Version,
-    endpoint: &Endpoint,
+    probe: &[u8],
+    reducer: &str,
     inbox: &mut Inbox,
     outbox: &mut Outbox,
     stream: &mut HandshakeStream,
 ) -> Result<(), String> {
     let mut out = Vec::new();
-    outbox.message(&Call::probe(version, &endpoint.reducer), &mut out);
+    outbox.message(probe, &mut out);
     loop {
         stream.send(&out)?;
         out.clear();
@@ -77,10 +76,7 @@ pub fn check_reducer(
                 return Ok(());
             }
             Inbound::Answer { .. } => {
-                return Err(format!(
-                    "the database has no reducer {}(from, to, amount); publish the module",
-                    endpoint.reducer
-                ))
+                return Err(format!("the database has no reducer {reducer}; publish the module"))
             }
         };
         stream.consume(consumed);

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use loadgen::Outcome;
 
 use crate::bsatn::{judge_failure, push_bytes, split_bytes, split_u32};
+use crate::call::RequestId;
 use crate::version::Message;
 
 const TAG_CALL_REDUCER: u8 = 0;
@@ -22,22 +23,18 @@ const BEFORE_REDUCER_BYTES: usize = 8 + 32 + 16;
 /// energy, duration
 const AFTER_REQUEST_ID_BYTES: usize = 16 + 8;
 
-/// tag, reducer, arguments, request id, flags; with where the request id and the arguments are.
-pub fn encode(reducer: &str, arguments: &[u8]) -> (Vec<u8>, usize, usize) {
-    let mut call = vec![TAG_CALL_REDUCER];
-    push_bytes(reducer.as_bytes(), &mut call);
-    push_bytes(arguments, &mut call);
-    let request_id_at = call.len();
-    call.extend_from_slice(&[0; 4]);
-    call.push(NOTIFY_CALLER);
-    (call, request_id_at, request_id_at - arguments.len())
+/// tag, reducer; arguments; request id, flags.
+pub fn around_arguments(reducer: &str) -> (Vec<u8>, Vec<u8>, RequestId) {
+    let mut before = vec![TAG_CALL_REDUCER];
+    push_bytes(reducer.as_bytes(), &mut before);
+    (before, vec![0, 0, 0, 0, NOTIFY_CALLER], RequestId::After(0))
 }
 
 /// Reads a payload, which is one message; an error says what does not belong here.
 #[inline]
-pub fn read(message: &[u8]) -> Result<Message, String> {
+pub fn read(message: &[u8], refusals: &[&str]) -> Result<Message, String> {
     match message {
-        [TAG_TRANSACTION_UPDATE, update @ ..] => read_update(update),
+        [TAG_TRANSACTION_UPDATE, update @ ..] => read_update(update, refusals),
         [TAG_IDENTITY_TOKEN, ..] => Ok(Message::Greeting),
         [tag, ..] => Err(format!("a message with tag {tag}, which answers no call")),
         [] => Err("an empty message".to_owned()),
@@ -45,7 +42,7 @@ pub fn read(message: &[u8]) -> Result<Message, String> {
 }
 
 #[inline]
-fn read_update(update: &[u8]) -> Result<Message, String> {
+fn read_update(update: &[u8], refusals: &[&str]) -> Result<Message, String> {
     let short = || "a transaction update shorter than its parts".to_owned();
     let (status, rest) = update.split_first().ok_or_else(short)?;
     let (outcome, rest) = match *status {
@@ -58,7 +55,7 @@ fn read_update(update: &[u8]) -> Result<Message, String> {
         }
         STATUS_FAILED => {
             let (text, rest) = split_bytes(rest).ok_or_else(short)?;
-            (judge_failure(text), rest)
+            (judge_failure(text, refusals), rest)
         }
         STATUS_OUT_OF_ENERGY => (Outcome::Error(Cow::Borrowed("out of energy")), rest),
         other => return Err(format!("a transaction update with status {other}")),
@@ -100,11 +97,15 @@ mod tests {
 
     const COMMITTED: &[u8] = &[STATUS_COMMITTED, 0, 0, 0, 0];
 
+    fn read(message: &[u8]) -> Result<Message, String> {
+        super::read(message, &["insufficient"])
+    }
+
     #[test]
     fn the_status_decides() {
         for (status, id, expected) in [
             (COMMITTED.to_vec(), 5, Outcome::Acknowledged),
-            (failed("insufficient"), 0, Outcome::Insufficient),
+            (failed("insufficient"), 0, Outcome::Refused(0)),
             (failed("insufficient funds"), 0, Outcome::Error(Cow::Borrowed("insufficient funds"))),
             (vec![STATUS_OUT_OF_ENERGY], 5, Outcome::Error(Cow::Borrowed("out of energy"))),
         ] {

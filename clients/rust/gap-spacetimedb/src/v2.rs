@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use loadgen::Outcome;
 
 use crate::bsatn::{judge_failure, push_bytes, split_bytes, split_u32};
+use crate::call::RequestId;
 use crate::version::Message;
 
 const TAG_CALL_REDUCER: u8 = 3;
@@ -21,20 +22,18 @@ const OUTCOME_INTERNAL_ERROR: u8 = 3;
 const BEFORE_TOKEN_BYTES: usize = 32 + 16;
 const TIMESTAMP_BYTES: usize = 8;
 
-/// tag, request id, flags, reducer, arguments; with where the request id and the arguments are.
-pub fn encode(reducer: &str, arguments: &[u8]) -> (Vec<u8>, usize, usize) {
-    let mut call = vec![TAG_CALL_REDUCER, 0, 0, 0, 0, FLAGS];
-    push_bytes(reducer.as_bytes(), &mut call);
-    push_bytes(arguments, &mut call);
-    let arguments_at = call.len() - arguments.len();
-    (call, 1, arguments_at)
+/// tag, request id, flags, reducer; arguments.
+pub fn around_arguments(reducer: &str) -> (Vec<u8>, Vec<u8>, RequestId) {
+    let mut before = vec![TAG_CALL_REDUCER, 0, 0, 0, 0, FLAGS];
+    push_bytes(reducer.as_bytes(), &mut before);
+    (before, Vec::new(), RequestId::Before(1))
 }
 
 /// Reads the message at the front of a payload, and what follows it; an error says what does not belong here.
 #[inline]
-pub fn read(payload: &[u8]) -> Result<(Message, &[u8]), String> {
+pub fn read<'a>(payload: &'a [u8], refusals: &[&str]) -> Result<(Message, &'a [u8]), String> {
     match payload {
-        [TAG_REDUCER_RESULT, result @ ..] => read_result(result),
+        [TAG_REDUCER_RESULT, result @ ..] => read_result(result, refusals),
         [TAG_INITIAL_CONNECTION, greeting @ ..] => {
             let token = greeting.get(BEFORE_TOKEN_BYTES..).and_then(split_bytes);
             let (_token, rest) = token.ok_or_else(|| "a greeting shorter than its parts".to_owned())?;
@@ -46,7 +45,7 @@ pub fn read(payload: &[u8]) -> Result<(Message, &[u8]), String> {
 }
 
 #[inline]
-fn read_result(result: &[u8]) -> Result<(Message, &[u8]), String> {
+fn read_result<'a>(result: &'a [u8], refusals: &[&str]) -> Result<(Message, &'a [u8]), String> {
     let short = || "a reducer's result shorter than its parts".to_owned();
     let (id, rest) = split_u32(result).ok_or_else(short)?;
     let (kind, rest) = rest.get(TIMESTAMP_BYTES..).and_then(<[u8]>::split_first).ok_or_else(short)?;
@@ -60,7 +59,7 @@ fn read_result(result: &[u8]) -> Result<(Message, &[u8]), String> {
             if !more.is_empty() {
                 return Err("a refusal that is not a text".to_owned());
             }
-            (judge_failure(text), rest)
+            (judge_failure(text, refusals), rest)
         }
         OUTCOME_INTERNAL_ERROR => {
             let (text, rest) = split_bytes(rest).ok_or_else(short)?;
@@ -86,6 +85,10 @@ fn read_ok(result: &[u8]) -> Result<&[u8], String> {
 mod tests {
     use super::*;
 
+    fn read(payload: &[u8]) -> Result<(Message, &[u8]), String> {
+        super::read(payload, &["insufficient"])
+    }
+
     fn result(id: u32, outcome: &[u8]) -> Vec<u8> {
         [&[TAG_REDUCER_RESULT][..], &id.to_le_bytes(), &[7; TIMESTAMP_BYTES], outcome].concat()
     }
@@ -105,7 +108,7 @@ mod tests {
         for (outcome, expected) in [
             (vec![OUTCOME_OK_EMPTY], Outcome::Acknowledged),
             (vec![OUTCOME_OK, 0, 0, 0, 0, 0, 0, 0, 0], Outcome::Acknowledged),
-            (refused("insufficient"), Outcome::Insufficient),
+            (refused("insufficient"), Outcome::Refused(0)),
             (refused("no account 9"), Outcome::Error(Cow::Borrowed("no account 9"))),
             (internal, Outcome::Error(Cow::Borrowed("insufficient"))),
         ] {
@@ -123,7 +126,7 @@ mod tests {
         let (second, rest) = read(rest).unwrap();
         let (third, rest) = read(rest).unwrap();
         assert_eq!(first, Message::Greeting);
-        assert_eq!(second, Message::Answer { id: Some(1), outcome: Outcome::Insufficient });
+        assert_eq!(second, Message::Answer { id: Some(1), outcome: Outcome::Refused(0) });
         assert_eq!(third, Message::Answer { id: Some(2), outcome: Outcome::Acknowledged });
         assert!(rest.is_empty());
     }

@@ -55,16 +55,16 @@ impl Version {
         Self::ALL.into_iter().find(|version| *version <= self && version.subprotocol() == subprotocol)
     }
 
-    /// Reads the message at the front of a payload, and what follows it.
+    /// Reads the message at the front of a payload, and what follows it. `refusals` are those of the workload.
     #[inline]
-    pub fn read(self, payload: &[u8]) -> Result<(Message, &[u8]), String> {
+    pub fn read<'a>(self, payload: &'a [u8], refusals: &[&str]) -> Result<(Message, &'a [u8]), String> {
         match self {
-            Self::V3 => v2::read(payload),
-            Self::V2 => match v2::read(payload)? {
+            Self::V3 => v2::read(payload, refusals),
+            Self::V2 => match v2::read(payload, refusals)? {
                 (message, []) => Ok((message, &[])),
                 _ => Err("more than one message in a payload of v2".to_owned()),
             },
-            Self::V1 => Ok((v1::read(payload)?, &[])),
+            Self::V1 => Ok((v1::read(payload, refusals)?, &[])),
         }
     }
 }
@@ -86,7 +86,7 @@ mod tests {
     fn only_v3_puts_several_messages_into_a_payload() {
         let answer = [&[6][..], &[0; 12], &[1]].concat();
         let two = [&answer[..], &answer].concat();
-        assert!(Version::V2.read(&answer).is_ok() && Version::V3.read(&two).is_ok());
-        assert!(Version::V2.read(&two).is_err());
+        assert!(Version::V2.read(&answer, &[]).is_ok() && Version::V3.read(&two, &[]).is_ok());
+        assert!(Version::V2.read(&two, &[]).is_err());
     }
 }

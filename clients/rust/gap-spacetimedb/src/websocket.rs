@@ -35,12 +35,16 @@ impl Masks {
     }
 }
 
-/// Appends the header of a whole binary message of `length` bytes, at most 125; where the payload then begins, which
-/// the caller masks.
+/// Appends the header of a whole binary message of `length` bytes, at most 65,535; where the payload then begins,
+/// which the caller masks.
 #[inline]
-pub fn begin_short_frame(length: usize, mask: [u8; MASK_BYTES], out: &mut Vec<u8>) -> usize {
-    debug_assert!(length <= SHORT_BYTES_MAX);
-    out.extend_from_slice(&[FIN | BINARY, MASKED | length as u8, mask[0], mask[1], mask[2], mask[3]]);
+pub fn begin_frame(length: usize, [a, b, c, d]: [u8; MASK_BYTES], out: &mut Vec<u8>) -> usize {
+    if length > SHORT_BYTES_MAX {
+        let [high, low] = (length as u16).to_be_bytes();
+        out.extend_from_slice(&[FIN | BINARY, MASKED | 126, high, low, a, b, c, d]);
+    } else {
+        out.extend_from_slice(&[FIN | BINARY, MASKED | length as u8, a, b, c, d]);
+    }
     out.len()
 }
 

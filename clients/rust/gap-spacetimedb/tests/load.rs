@@ -7,7 +7,7 @@ use std::thread;
 
 use gap_null::{Options, ProtocolKind, Reply, Server};
 use serde_json::{json, Value};
-use test_support::{configuration, number, run, with};
+use test_support::{configuration, counter_and_messages, number, run, with};
 
 const CLIENT: &str = env!("CARGO_BIN_EXE_gap-spacetimedb");
 
@@ -45,7 +45,7 @@ fn at_each_version(port: u16, changes: &Value) -> Vec<(&'static str, Value)> {
 fn every_class_of_answer_is_counted_in_any_version_at_any_depth_and_in_any_pieces() {
     for (in_flight, fragment_bytes) in [(1, None), (16, None), (1, Some(5)), (16, Some(5))] {
         for variant in 0..4 {
-            let server = serve(Options { fragment_bytes }, |call| match call {
+            let server = serve(Options { fragment_bytes, ..Options::default() }, |call| match call {
                 3 => Reply::Insufficient,
                 5 => Reply::Error,
                 _ => Reply::Committed,
@@ -58,6 +58,22 @@ fn every_class_of_answer_is_counted_in_any_version_at_any_depth_and_in_any_piece
             assert_eq!(report["first_error"], "the reducer is broken");
             assert_eq!(report["agreed"]["protocol"], spoken);
         }
+    }
+}
+
+#[test]
+fn kinds_are_reducers_and_counted_apart_in_any_version() {
+    for variant in 0..4 {
+        let server =
+            serve(Options::default(), |call| if call == 9 { Reply::Error } else { Reply::Committed });
+        let changes = json!({"workload": counter_and_messages(), "in_flight": 16});
+        let (spoken, mut configuration) = at_each_version(server.port(), &changes).swap_remove(variant);
+        configuration["endpoint"]["reducers"] = json!({"message": "send_message"});
+        let report = run(CLIENT, &configuration).report();
+        for kind in ["increment", "message"] {
+            assert!(number(&report["kinds"][kind]["acknowledged"]) > 5, "{kind} over {spoken}");
+        }
+        assert_eq!(report["failed"], json!({"error": 1, "timeout": 0}), "{spoken}");
     }
 }
 

@@ -1,16 +1,18 @@
 //! SQLite inside this process, on one connection that all connections of the load share: SQLite has one writer
 //! at a time, and a second connection would only empty the page cache of the first with each of its commits.
 
+mod counter_and_messages;
 mod transfer;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use loadgen::{Engine, Operation, Outcome};
+use loadgen::{Engine, Outcome, Workload};
 use rusqlite::{Connection, OpenFlags};
 use serde::Deserialize;
 
-use transfer::Transfer;
+pub use counter_and_messages::CounterStatements;
+pub use transfer::TransferStatements;
 
 /// What the engine must say of itself, for the results to be those of the settings that were asked for.
 const READ_BACK: [&str; 5] = ["journal_mode", "synchronous", "page_size", "cache_size", "wal_autocheckpoint"];
@@ -32,7 +34,7 @@ pub enum Synchronous {
     Full,
 }
 
-/// How a transfer is expressed; this client knows SQL statements only.
+/// How an operation is expressed; this client knows SQL statements only.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
@@ -40,17 +42,25 @@ pub enum Mode {
     Sql,
 }
 
-pub struct Sqlite {
-    transfer: Transfer<'static>,
+/// The statements of a workload, each prepared once.
+pub trait Statements<W: Workload>: Sized {
+    fn prepare(connection: &'static Connection) -> Result<Self, rusqlite::Error>;
+
+    /// One operation in its own transaction.
+    fn run(&mut self, operation: &W::Operation) -> Outcome<'static>;
+}
+
+pub struct Sqlite<S> {
+    statements: S,
     settings: BTreeMap<String, String>,
 }
 
-impl Engine for Sqlite {
+impl<W: Workload, S: Statements<W>> Engine<W> for Sqlite<S> {
     const NAME: &'static str = "sqlite";
     type Endpoint = Endpoint;
 
     fn open(endpoint: &Endpoint) -> Result<Self, String> {
-        open(endpoint).map_err(|error| format!("{}: {error}", endpoint.path.display()))
+        open::<W, S>(endpoint).map_err(|error| format!("{}: {error}", endpoint.path.display()))
     }
 
     fn settings(&self) -> BTreeMap<String, String> {
@@ -58,12 +68,12 @@ impl Engine for Sqlite {
     }
 
     #[inline]
-    fn transfer(&mut self, operation: Operation) -> Outcome<'static> {
-        self.transfer.run(operation)
+    fn run(&mut self, operation: &W::Operation) -> Outcome<'static> {
+        self.statements.run(operation)
     }
 }
 
-fn open(endpoint: &Endpoint) -> Result<Sqlite, rusqlite::Error> {
+fn open<W: Workload, S: Statements<W>>(endpoint: &Endpoint) -> Result<Sqlite<S>, rusqlite::Error> {
     // Without the flag that creates a file: a wrong path must not become an empty bank.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     // Kept until the process ends, so that its statements are prepared once.
@@ -74,7 +84,7 @@ fn open(endpoint: &Endpoint) -> Result<Sqlite, rusqlite::Error> {
     for name in READ_BACK {
         settings.insert(name.to_owned(), pragma(connection, name)?);
     }
-    Ok(Sqlite { transfer: Transfer::prepare(connection)?, settings })
+    Ok(Sqlite { statements: S::prepare(connection)?, settings })
 }
 
 fn pragma(connection: &Connection, name: &str) -> Result<String, rusqlite::Error> {

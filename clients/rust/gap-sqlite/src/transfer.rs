@@ -1,15 +1,17 @@
 //! A transfer as five SQL statements, each prepared once.
 
-use loadgen::{Operation, Outcome};
+use loadgen::{Outcome, Transfer, Transfers};
 use rusqlite::{Connection, Error, Statement};
 
-pub struct Transfer<'connection> {
-    connection: &'connection Connection,
-    begin: Statement<'connection>,
-    select: Statement<'connection>,
-    update: Statement<'connection>,
-    commit: Statement<'connection>,
-    rollback: Statement<'connection>,
+use crate::Statements;
+
+pub struct TransferStatements {
+    connection: &'static Connection,
+    begin: Statement<'static>,
+    select: Statement<'static>,
+    update: Statement<'static>,
+    commit: Statement<'static>,
+    rollback: Statement<'static>,
 }
 
 /// Why a transfer was not committed.
@@ -25,8 +27,8 @@ impl From<Error> for Refusal {
     }
 }
 
-impl<'connection> Transfer<'connection> {
-    pub fn prepare(connection: &'connection Connection) -> Result<Self, Error> {
+impl Statements<Transfers> for TransferStatements {
+    fn prepare(connection: &'static Connection) -> Result<Self, Error> {
         Ok(Self {
             connection,
             // A transaction that began as a reader could be refused when it writes; this one waits for its turn.
@@ -38,20 +40,22 @@ impl<'connection> Transfer<'connection> {
         })
     }
 
-    pub fn run(&mut self, operation: Operation) -> Outcome<'static> {
-        let refusal = match self.commit(operation) {
+    fn run(&mut self, transfer: &Transfer) -> Outcome<'static> {
+        let refusal = match self.commit(transfer) {
             Ok(()) => return Outcome::Acknowledged,
             Err(refusal) => refusal,
         };
         let undone = if self.connection.is_autocommit() { Ok(0) } else { self.rollback.execute([]) };
         match (refusal, undone) {
-            (Refusal::Insufficient, Ok(_)) => Outcome::Insufficient,
+            (Refusal::Insufficient, Ok(_)) => Outcome::Refused(Transfers::INSUFFICIENT),
             (Refusal::NoAccount(id), Ok(_)) => Outcome::Error(format!("account {id} does not exist").into()),
             (Refusal::Engine(error), _) | (_, Err(error)) => Outcome::Error(error.to_string().into()),
         }
     }
+}
 
-    fn commit(&mut self, Operation { source, destination, amount }: Operation) -> Result<(), Refusal> {
+impl TransferStatements {
+    fn commit(&mut self, &Transfer { source, destination, amount }: &Transfer) -> Result<(), Refusal> {
         self.begin.execute([])?;
         let (mut held, mut receiving) = (None, None);
         let mut rows = self.select.query([source, destination])?;

@@ -4,10 +4,10 @@
 use std::fs;
 use std::path::PathBuf;
 
-use loadgen::{Work, WorkloadConfig};
+use loadgen::{Transfers, Workload, WorkloadConfig};
 use rusqlite::Connection;
 use serde_json::{json, Value};
-use test_support::{configuration, number, run, start, with};
+use test_support::{configuration, counter_and_messages, number, run, start, with};
 
 const CLIENT: &str = env!("CARGO_BIN_EXE_gap-sqlite");
 
@@ -52,14 +52,14 @@ impl Bank {
 }
 
 fn accounts() -> u32 {
-    number(&configuration(json!({}))["workload"]["accounts"]) as u32
+    number(&configuration(json!({}))["workload"]["parameters"]["accounts"]) as u32
 }
 
 /// What the balances must be: every operation that was issued and did not fail.
 fn replay(report: &Value, configuration: &Value, balance: i64) -> Vec<i64> {
     let workload: WorkloadConfig = serde_json::from_value(configuration["workload"].clone()).unwrap();
-    let mut balances = vec![balance; workload.accounts as usize];
-    let work = Work::load(&workload).unwrap();
+    let mut balances = vec![balance; accounts() as usize];
+    let work = Transfers::load(&workload).unwrap();
     for connection in report["connections"].as_array().unwrap() {
         let failed: Vec<u64> =
             connection["failed"].as_array().unwrap().iter().map(|pair| number(&pair[0])).collect();
@@ -143,6 +143,37 @@ fn what_the_engine_cannot_do_is_refused_by_name() {
         let message = run(CLIENT, &bank.loaded_by(changes)).refusal(2);
         assert!(message.starts_with(says), "{message}");
     }
+}
+
+/// Every increment and every message is in the file, and nothing else is.
+#[test]
+fn counters_and_messages_are_those_that_were_acknowledged() {
+    let bank = Bank::new("messages", 0, 0);
+    let connection = Connection::open(&bank.path).unwrap();
+    let schema = "CREATE TABLE counters (id INTEGER PRIMARY KEY, value INTEGER NOT NULL);
+        CREATE TABLE messages (connection INTEGER, \"index\" INTEGER, body TEXT, PRIMARY KEY (connection, \"index\"));
+        INSERT INTO counters VALUES (0, 0)";
+    connection.execute_batch(schema).unwrap();
+    let report = run(CLIENT, &bank.loaded_by(json!({"workload": counter_and_messages()}))).report();
+    assert_eq!(report["acknowledged"], report["attempted"]);
+    let stored = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap() as u64;
+    let kinds = &report["kinds"];
+    assert!(number(&kinds["increment"]["acknowledged"]) > 0);
+    assert_eq!(stored("SELECT value FROM counters"), number(&kinds["increment"]["acknowledged"]));
+    assert_eq!(
+        stored("SELECT count(*) FROM messages WHERE length(body) = 16 AND connection IN (0, 1)"),
+        number(&kinds["message"]["acknowledged"])
+    );
+}
+
+#[test]
+fn an_operation_that_writes_no_row_is_an_error() {
+    let bank = Bank::new("uncounted", 0, 0);
+    let connection = Connection::open(&bank.path).unwrap();
+    connection.execute_batch("CREATE TABLE counters (id, value); CREATE TABLE messages (c, i, b)").unwrap();
+    let report = run(CLIENT, &bank.loaded_by(json!({"workload": counter_and_messages()}))).report();
+    assert_eq!(report["failed"]["error"], report["kinds"]["increment"]["attempted"]);
+    assert_eq!(report["first_error"], "counter 0 does not exist");
 }
 
 #[test]

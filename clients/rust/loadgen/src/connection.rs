@@ -9,15 +9,16 @@ use crate::config::Config;
 use crate::engine::Trial;
 use crate::error::ClientError;
 use crate::flaws::FinishedBatch;
-use crate::protocol::{Decoded, Outcome, Protocol};
+use crate::protocol::{Decoded, Oldest, Outcome, Protocol};
 use crate::schedule::Nanoseconds;
 use crate::tally::{Tally, Times, Verdict};
+use crate::workload::{KindOf, Operation, Workload};
 
 /// Requests are written when this much is encoded, so that a deep pipeline does not wait for its own encoding.
 const WRITE_BYTES: usize = 64 * 1024;
 const KEPT_ERROR_CHARACTERS: usize = 500;
 
-pub struct Connection<P> {
+pub struct Connection<W: Workload, P> {
     pub number: u32,
     slot: u32,
     protocol: P,
@@ -32,9 +33,9 @@ pub struct Connection<P> {
     sent: u64,
     answered: u64,
     /// The requests that are out, a ring over the order in which they were sent.
-    out_there: Vec<Request>,
+    out_there: Vec<Request<KindOf<W>>>,
     /// Refused in a conflict and not yet sent again.
-    refused: VecDeque<Request>,
+    refused: VecDeque<Request<KindOf<W>>>,
     /// By index, what was sent again and is not settled.
     resent: HashMap<u64, Resent>,
     pub failed: Vec<(u64, Verdict)>,
@@ -55,8 +56,9 @@ struct Batch {
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Request {
+struct Request<K> {
     index: u64,
+    kind: K,
     /// When it was handed over for the first time.
     start: Nanoseconds,
 }
@@ -73,7 +75,7 @@ pub enum State {
     Lost(String),
 }
 
-impl<P: Protocol> Connection<P> {
+impl<W: Workload, P: Protocol<W>> Connection<W, P> {
     pub fn new<E>(
         number: u32,
         slot: u32,
@@ -127,7 +129,7 @@ impl<P: Protocol> Connection<P> {
     }
 
     #[inline]
-    fn oldest(&self) -> Option<Request> {
+    fn oldest(&self) -> Option<Request<KindOf<W>>> {
         (self.answered < self.sent).then(|| self.out_there[self.place(self.answered)])
     }
 
@@ -138,7 +140,7 @@ impl<P: Protocol> Connection<P> {
 
     /// Hands over every request that is due and fits in flight, then writes.
     #[inline]
-    pub fn issue(&mut self, trial: &Trial) -> State {
+    pub fn issue(&mut self, trial: &Trial<W>) -> State {
         if !self.refused.is_empty() {
             self.send_again(trial);
         }
@@ -153,21 +155,16 @@ impl<P: Protocol> Connection<P> {
                     Err(reason) => return State::Lost(reason),
                 }
             }
-            let operation = trial.work.draw(self.number, self.issued);
-            let mut now = trial.clock.now();
+            let operation = trial.draw(self.number, self.issued);
+            let now = trial.clock.now();
             let last = self.issued + group - 1;
             if !self.is_due(trial, last, now) {
                 break;
             }
-            self.protocol.encode(self.issued, operation, &mut self.out);
+            self.protocol.encode(self.issued, &operation, &mut self.out);
+            self.push(Request { index: self.issued, kind: operation.kind(), start: now });
             if group > 1 {
-                for index in self.issued + 1..=last {
-                    self.draw_and_encode(trial, index);
-                }
-                now = trial.clock.now();
-            }
-            for index in self.issued..=last {
-                self.push(Request { index, start: now });
+                self.fill_message(trial, last);
             }
             self.issued += group;
         }
@@ -176,7 +173,7 @@ impl<P: Protocol> Connection<P> {
 
     /// Whether the operations up to `last` may be handed over now.
     #[inline]
-    fn is_due(&mut self, trial: &Trial, last: u64, now: Nanoseconds) -> bool {
+    fn is_due(&mut self, trial: &Trial<W>, last: u64, now: Nanoseconds) -> bool {
         if self.batch.is_some() {
             return self.is_due_in_batch(trial, now);
         }
@@ -184,7 +181,7 @@ impl<P: Protocol> Connection<P> {
     }
 
     /// A batch begins when the one before is answered and the window is not over; then it is sent whole.
-    fn is_due_in_batch(&mut self, trial: &Trial, now: Nanoseconds) -> bool {
+    fn is_due_in_batch(&mut self, trial: &Trial<W>, now: Nanoseconds) -> bool {
         let idle = self.requests_out() == 0;
         let Some(batch) = &mut self.batch else { return false };
         if batch.unsent == 0 && idle && now < trial.phases.window_end {
@@ -208,7 +205,7 @@ impl<P: Protocol> Connection<P> {
     }
 
     /// On a lost connection: as many requests as fit in flight, each of which ends as soon as it is handed over.
-    pub fn end_at_once(&mut self, trial: &Trial, tally: &mut Tally) {
+    pub fn end_at_once(&mut self, trial: &Trial<W>, tally: &mut Tally) {
         for index in self.issued..self.issued + trial.in_flight {
             self.draw_and_encode(trial, index);
             self.protocol.seal(&mut self.out);
@@ -220,20 +217,36 @@ impl<P: Protocol> Connection<P> {
     }
 
     #[inline]
-    fn push(&mut self, request: Request) {
+    fn push(&mut self, request: Request<KindOf<W>>) {
         let place = self.place(self.sent);
         self.out_there[place] = request;
         self.sent += 1;
     }
 
+    /// Adds the requests up to `last` to the message that the one just pushed began; all start when it is whole.
+    fn fill_message(&mut self, trial: &Trial<W>, last: u64) {
+        let first = self.sent - 1;
+        for index in self.issued + 1..=last {
+            let kind = self.draw_and_encode(trial, index);
+            self.push(Request { index, kind, start: 0 });
+        }
+        let start = trial.clock.now();
+        for sent in first..self.sent {
+            let place = self.place(sent);
+            self.out_there[place].start = start;
+        }
+    }
+
     /// Out of line, for the places where requests do not come one by one.
     #[inline(never)]
-    fn draw_and_encode(&mut self, trial: &Trial, index: u64) {
-        self.protocol.encode(index, trial.work.draw(self.number, index), &mut self.out);
+    fn draw_and_encode(&mut self, trial: &Trial<W>, index: u64) -> KindOf<W> {
+        let operation = trial.draw(self.number, index);
+        self.protocol.encode(index, &operation, &mut self.out);
+        operation.kind()
     }
 
     /// Sends what was refused behind what is out. Messages that carry several requests are refused as a whole.
-    fn send_again(&mut self, trial: &Trial) {
+    fn send_again(&mut self, trial: &Trial<W>) {
         let last = trial.clock.now();
         while let Some(request) = self.refused.pop_front() {
             self.draw_and_encode(trial, request.index);
@@ -260,7 +273,7 @@ impl<P: Protocol> Connection<P> {
     /// Reads and counts the answers that are there. `buffer` is shared by the connections of a thread.
     pub fn receive(
         &mut self,
-        trial: &Trial,
+        trial: &Trial<W>,
         tally: &mut Tally,
         buffer: &mut Vec<u8>,
         until_closed: bool,
@@ -292,12 +305,12 @@ impl<P: Protocol> Connection<P> {
 
     /// Counts the whole messages of `input` and keeps the rest.
     #[inline]
-    fn decode(&mut self, trial: &Trial, tally: &mut Tally, input: &[u8]) -> Result<State, ClientError> {
+    fn decode(&mut self, trial: &Trial<W>, tally: &mut Tally, input: &[u8]) -> Result<State, ClientError> {
         let mut at = 0;
         while at < input.len() {
             let oldest = self.oldest();
-            let decoded =
-                self.protocol.decode(&input[at..], oldest.map(|request| request.index), &mut self.out)?;
+            let due = oldest.map(|Request { index, kind, .. }| Oldest { index, kind });
+            let decoded = self.protocol.decode(&input[at..], due, &mut self.out)?;
             let (consumed, outcome, retries) = match decoded {
                 Decoded::Incomplete => break,
                 Decoded::Closing { reason } => return Ok(State::Lost(reason)),
@@ -327,12 +340,18 @@ impl<P: Protocol> Connection<P> {
     }
 
     #[inline]
-    fn settle(&mut self, trial: &Trial, tally: &mut Tally, request: Request, outcome: &Outcome<'_>) {
+    fn settle(
+        &mut self,
+        trial: &Trial<W>,
+        tally: &mut Tally,
+        request: Request<KindOf<W>>,
+        outcome: &Outcome<'_>,
+    ) {
         let end = trial.clock.now();
         self.answered += 1;
         let verdict = match outcome {
             Outcome::Acknowledged => Verdict::Acknowledged,
-            Outcome::Insufficient => Verdict::Insufficient,
+            Outcome::Refused(place) => Verdict::Refused(*place),
             Outcome::Conflict(_) if self.times_resent(request) < trial.max_retries => {
                 if let Some(flaws) = &mut tally.flaws {
                     flaws.answer(end);
@@ -355,19 +374,19 @@ impl<P: Protocol> Connection<P> {
         if verdict != Verdict::Acknowledged {
             self.failed.push((request.index, verdict));
         }
-        tally.answered(verdict, self.times(trial, request, end));
+        tally.answered(request.kind, verdict, self.times(trial, request, end));
         if self.batch.is_some() {
             self.answer_batch(tally, verdict, end);
         }
     }
 
-    fn times_resent(&self, request: Request) -> u32 {
+    fn times_resent(&self, request: Request<KindOf<W>>) -> u32 {
         self.resent.get(&request.index).map_or(0, |resent| resent.times)
     }
 
     #[inline]
-    fn times(&self, trial: &Trial, request: Request, end: Nanoseconds) -> Times {
-        let Request { index, start } = request;
+    fn times(&self, trial: &Trial<W>, request: Request<KindOf<W>>, end: Nanoseconds) -> Times {
+        let Request { index, start, .. } = request;
         let intended =
             if trial.schedule.is_open() { trial.schedule.intended(self.slot, index) } else { start };
         Times { intended, start, end }
@@ -383,14 +402,14 @@ impl<P: Protocol> Connection<P> {
     }
 
     /// Gives up the connection: what is out is in doubt. The socket is returned to be deregistered.
-    pub fn close(&mut self, trial: &Trial, tally: &mut Tally, now: Nanoseconds) -> Option<TcpStream> {
+    pub fn close(&mut self, trial: &Trial<W>, tally: &mut Tally, now: Nanoseconds) -> Option<TcpStream> {
         if let (Some(batch), Some(flaws)) = (&self.batch, &mut tally.flaws) {
             if batch.unsent > 0 || self.requests_out() > 0 {
                 flaws.unfinished_batch();
             }
         }
-        while let Some(Request { index, start }) = self.oldest() {
-            tally.unanswered(start, now);
+        while let Some(Request { index, kind, start }) = self.oldest() {
+            tally.unanswered(kind, start, now);
             self.in_doubt.push(index);
             self.answered += 1;
         }
@@ -402,7 +421,7 @@ impl<P: Protocol> Connection<P> {
                 "refused in a conflict, and the connection ended before it was sent again",
             );
             self.failed.push((request.index, Verdict::Error));
-            tally.settled(Verdict::Error, self.times(trial, request, now));
+            tally.settled(request.kind, Verdict::Error, self.times(trial, request, now));
         }
         self.stream.take()
     }

@@ -5,23 +5,22 @@ use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::de::DeserializeOwned;
-use serde::Serialize;
 
 use crate::config::Config;
 use crate::error::ClientError;
 use crate::progress;
 use crate::protocol::Outcome;
-use crate::report::{ClientIdentity, ConnectionReport, Facts, Report};
+use crate::report::{ClientIdentity, ConnectionReport, Facts, Failures, Report};
 use crate::schedule::{to_seconds, Clock, Nanoseconds, Phases, Schedule};
 use crate::tally::{Tally, Times, Verdict};
 use crate::usage::{peak_memory_bytes, CpuUsage};
-use crate::work::{Operation, Work};
+use crate::workload::{KindOf, Operation, Workload};
 
 const TICK_NS: Nanoseconds = 1_000_000_000;
 const KEPT_ERROR_CHARACTERS: usize = 500;
 
-/// An engine that runs inside the client; all connections of the load share it.
-pub trait Engine: Sized {
+/// An engine that runs inside the client, for the operations of a workload; all connections of the load share it.
+pub trait Engine<W: Workload>: Sized {
     /// Name in `endpoint.protocol`.
     const NAME: &'static str;
     type Endpoint: DeserializeOwned;
@@ -32,32 +31,24 @@ pub trait Engine: Sized {
     /// What the engine says of itself: its version and its settings, read back.
     fn settings(&self) -> BTreeMap<String, String>;
 
-    /// One transfer in its own transaction; it is committed when this returns [`Outcome::Acknowledged`].
-    fn transfer(&mut self, operation: Operation) -> Outcome<'static>;
-}
-
-/// The report of any client, with what the engine says of itself.
-#[derive(Serialize)]
-pub struct EmbeddedReport {
-    #[serde(flatten)]
-    report: Report,
-    engine: BTreeMap<String, String>,
+    /// One operation in its own transaction; it is committed when this returns [`Outcome::Acknowledged`].
+    fn run(&mut self, operation: &W::Operation) -> Outcome<'static>;
 }
 
 /// Opens the engine, loads it and reports.
-pub fn run<E: Engine>(
+pub fn run<W: Workload, E: Engine<W>>(
     config: &Config<E::Endpoint>,
     client: ClientIdentity,
-) -> Result<EmbeddedReport, ClientError> {
+) -> Result<Report, ClientError> {
     require_one("in_flight", config.in_flight)?;
     require_one("threads", config.threads)?;
     if !config.flaws.is_empty() {
         return Err(ClientError::refused("flaws", "any flaw", "none for an engine inside the client"));
     }
-    let work = Work::load(&config.workload)?;
+    let work = W::load(&config.workload)?;
     let mut engine = E::open(&config.endpoint)
         .map_err(|why| ClientError::Endpoint(format!("{} engine: {why}", E::NAME)))?;
-    let mut load = Load::new(config)?;
+    let mut load = Load::new::<W, _>(config)?;
     progress::ready();
     let started_unix_s =
         SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64());
@@ -73,9 +64,9 @@ pub fn run<E: Engine>(
         usage: CpuUsage::now(),
         peak_memory_bytes: peak_memory_bytes(),
         agreed: BTreeMap::new(),
+        engine: engine.settings(),
     };
-    let report = Report::new(facts, load.tally, load.connections)?;
-    Ok(EmbeddedReport { report, engine: engine.settings() })
+    Report::new::<W>(facts, load.tally, load.connections)
 }
 
 /// A call of an engine in this process returns with its answer.
@@ -99,15 +90,14 @@ struct Load {
 }
 
 impl Load {
-    fn new<E>(config: &Config<E>) -> Result<Self, ClientError> {
+    fn new<W: Workload, E>(config: &Config<E>) -> Result<Self, ClientError> {
         let (phases, schedule) = (Phases::new(config), Schedule::new(config));
-        let tally = Tally::new(phases, schedule.is_open())
-            .map_err(|error| ClientError::Integrity(format!("histogram: {error:?}")))?;
+        let tally = Tally::new::<W>(phases, schedule.is_open())?;
         let connections = (0..config.connections)
             .map(|slot| ConnectionReport {
                 connection: config.first_connection + slot,
                 issued: 0,
-                failed: Vec::new(),
+                failed: Failures { listed: Vec::new(), names: W::REFUSALS },
                 in_doubt: Vec::new(),
                 retried: Vec::new(),
             })
@@ -125,7 +115,7 @@ impl Load {
     }
 
     /// Serves the connections in turn until the window is over; when the last answer was in.
-    fn run<E: Engine>(&mut self, work: &Work, engine: &mut E) -> Nanoseconds {
+    fn run<W: Workload, E: Engine<W>>(&mut self, work: &W, engine: &mut E) -> Nanoseconds {
         let mut slot = 0;
         loop {
             let ConnectionReport { connection, issued, .. } = self.connections[slot];
@@ -135,10 +125,10 @@ impl Load {
             if start >= self.phases.window_end {
                 return start;
             }
-            let outcome = engine.transfer(operation);
+            let outcome = engine.run(&operation);
             let end = self.clock.now();
             let intended = if self.schedule.is_open() { intended } else { start };
-            self.settle(slot, &outcome, Times { intended, start, end });
+            self.settle::<W>(slot, operation.kind(), &outcome, Times { intended, start, end });
             slot = (slot + 1) % self.connections.len();
         }
     }
@@ -169,16 +159,16 @@ impl Load {
         }
         if now >= self.next_tick {
             self.next_tick = (now / TICK_NS + 1) * TICK_NS;
-            let (acknowledged, failed) = (self.tally.acknowledged, self.tally.failed());
+            let (acknowledged, failed) = (self.tally.acknowledged(), self.tally.failed());
             progress::progress(self.phases.name(now), to_seconds(now), acknowledged, failed);
         }
     }
 
     #[inline]
-    fn settle(&mut self, slot: usize, outcome: &Outcome<'_>, times: Times) {
+    fn settle<W: Workload>(&mut self, slot: usize, kind: KindOf<W>, outcome: &Outcome<'_>, times: Times) {
         let verdict = match outcome {
             Outcome::Acknowledged => Verdict::Acknowledged,
-            Outcome::Insufficient => Verdict::Insufficient,
+            Outcome::Refused(place) => Verdict::Refused(*place),
             Outcome::Conflict(text) | Outcome::Error(text) => {
                 let kept: String = text.chars().take(KEPT_ERROR_CHARACTERS).collect();
                 self.tally.keep_first_error(times.end, &kept);
@@ -187,10 +177,10 @@ impl Load {
         };
         let connection = &mut self.connections[slot];
         if verdict != Verdict::Acknowledged {
-            connection.failed.push((connection.issued, verdict));
+            connection.failed.listed.push((connection.issued, verdict));
         }
         connection.issued += 1;
-        self.tally.answered(verdict, times);
+        self.tally.answered(kind, verdict, times);
     }
 
     fn window_usage(&self) -> CpuUsage {

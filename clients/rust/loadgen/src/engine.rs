@@ -17,7 +17,7 @@ use crate::schedule::{to_seconds, Clock, Nanoseconds, Phases, Schedule};
 use crate::tally::Tally;
 use crate::timer::Timer;
 use crate::usage::CpuUsage;
-use crate::work::Work;
+use crate::workload::Workload;
 
 const TICK_NS: Nanoseconds = 1_000_000_000;
 const EVENTS: usize = 1024;
@@ -25,8 +25,8 @@ const READ_BYTES: usize = 256 * 1024;
 const TIMER: Token = Token(usize::MAX);
 
 /// What every thread of a trial reads.
-pub struct Trial {
-    pub work: Work,
+pub struct Trial<W> {
+    pub work: W,
     pub clock: Clock,
     pub phases: Phases,
     pub schedule: Schedule,
@@ -36,6 +36,14 @@ pub struct Trial {
     pub flaws: Flaws,
     pub request_timeout: Nanoseconds,
     pub shared: Shared,
+}
+
+impl<W: Workload> Trial<W> {
+    #[inline(always)]
+    pub fn draw(&self, connection: u32, index: u64) -> W::Operation {
+        let index = self.flaws.replayed_batch.map_or(index, |batch| index % batch);
+        self.work.draw(connection, index)
+    }
 }
 
 /// What the threads of a trial tell each other.
@@ -56,7 +64,7 @@ impl Shared {
     }
 
     fn publish(&self, thread: usize, tally: &Tally) {
-        self.counts[thread].acknowledged.store(tally.acknowledged, Ordering::Relaxed);
+        self.counts[thread].acknowledged.store(tally.acknowledged(), Ordering::Relaxed);
         self.counts[thread].failed.store(tally.failed(), Ordering::Relaxed);
     }
 
@@ -82,9 +90,9 @@ impl WindowUsage {
 }
 
 /// One thread's share of a trial, and after [`Worker::run`] its result.
-pub struct Worker<P> {
+pub struct Worker<W: Workload, P> {
     thread: usize,
-    pub connections: Vec<Connection<P>>,
+    pub connections: Vec<Connection<W, P>>,
     pub tally: Tally,
     pub usage: WindowUsage,
     pub ended_at: Nanoseconds,
@@ -98,8 +106,8 @@ pub struct Worker<P> {
     ending_at_once: VecDeque<usize>,
 }
 
-impl<P: Protocol> Worker<P> {
-    pub fn new(thread: usize, mut connections: Vec<Connection<P>>, tally: Tally) -> io::Result<Self> {
+impl<W: Workload, P: Protocol<W>> Worker<W, P> {
+    pub fn new(thread: usize, mut connections: Vec<Connection<W, P>>, tally: Tally) -> io::Result<Self> {
         let poll = Poll::new()?;
         for (place, connection) in connections.iter_mut().enumerate() {
             if let Some(stream) = connection.stream() {
@@ -123,7 +131,7 @@ impl<P: Protocol> Worker<P> {
     }
 
     /// Runs the trial to the end of its drain.
-    pub fn run(&mut self, trial: &Trial) -> Result<(), ClientError> {
+    pub fn run(&mut self, trial: &Trial<W>) -> Result<(), ClientError> {
         let lost_poll = |error: io::Error| ClientError::Integrity(format!("event loop: {error}"));
         let mut events = Events::with_capacity(EVENTS);
         let mut buffer = vec![0; READ_BYTES];
@@ -160,7 +168,7 @@ impl<P: Protocol> Worker<P> {
     #[inline]
     fn serve(
         &mut self,
-        trial: &Trial,
+        trial: &Trial<W>,
         place: usize,
         event: &Event,
         buffer: &mut Vec<u8>,
@@ -178,13 +186,13 @@ impl<P: Protocol> Worker<P> {
     }
 
     #[inline]
-    fn issue(&mut self, trial: &Trial, place: usize) {
+    fn issue(&mut self, trial: &Trial<W>, place: usize) {
         if let State::Lost(reason) = self.connections[place].issue(trial) {
             self.lose(trial, place, &reason);
         }
     }
 
-    fn lose(&mut self, trial: &Trial, place: usize, reason: &str) {
+    fn lose(&mut self, trial: &Trial<W>, place: usize, reason: &str) {
         let now = trial.clock.now();
         let connection = &mut self.connections[place];
         if trial.flaws.counts_finished_tasks && connection.stream().is_some() {
@@ -201,7 +209,7 @@ impl<P: Protocol> Worker<P> {
 
     /// Ends requests of one lost connection, if the flaw that counts them is on; how long the poll may then wait.
     #[inline]
-    fn end_at_once(&mut self, trial: &Trial, now: Nanoseconds) -> Option<Duration> {
+    fn end_at_once(&mut self, trial: &Trial<W>, now: Nanoseconds) -> Option<Duration> {
         let place = self.ending_at_once.pop_front().filter(|_| now < trial.phases.window_end)?;
         self.connections[place].end_at_once(trial, &mut self.tally);
         self.ending_at_once.push_back(place);
@@ -210,7 +218,7 @@ impl<P: Protocol> Worker<P> {
 
     /// Everything that is due by the clock and not by a socket.
     #[inline]
-    fn keep_time(&mut self, trial: &Trial, now: Nanoseconds) {
+    fn keep_time(&mut self, trial: &Trial<W>, now: Nanoseconds) {
         if self.thread == 0 {
             self.mark_edges(trial, now);
         }
@@ -225,7 +233,7 @@ impl<P: Protocol> Worker<P> {
         }
     }
 
-    fn mark_edges(&mut self, trial: &Trial, now: Nanoseconds) {
+    fn mark_edges(&mut self, trial: &Trial<W>, now: Nanoseconds) {
         if self.usage.start.is_none() && now >= trial.phases.window_start {
             self.usage.start = Some(CpuUsage::now());
             progress::window_start();
@@ -236,7 +244,7 @@ impl<P: Protocol> Worker<P> {
         }
     }
 
-    fn tick(&mut self, trial: &Trial, now: Nanoseconds) {
+    fn tick(&mut self, trial: &Trial<W>, now: Nanoseconds) {
         self.next_tick = (now / TICK_NS + 1) * TICK_NS;
         trial.shared.publish(self.thread, &self.tally);
         if self.thread == 0 {
@@ -247,7 +255,7 @@ impl<P: Protocol> Worker<P> {
     }
 
     /// Answers come in order, so a connection is late when its oldest request is.
-    fn check_timeouts(&mut self, trial: &Trial, now: Nanoseconds) {
+    fn check_timeouts(&mut self, trial: &Trial<W>, now: Nanoseconds) {
         let mut next = now + trial.request_timeout;
         for place in 0..self.connections.len() {
             let Some(sent) = self.connections[place].oldest_sent() else { continue };
@@ -263,14 +271,14 @@ impl<P: Protocol> Worker<P> {
     }
 
     /// Operation number `passed` of this thread is the next one to come due.
-    fn next_intended(&self, trial: &Trial) -> Option<(usize, Nanoseconds)> {
+    fn next_intended(&self, trial: &Trial<W>) -> Option<(usize, Nanoseconds)> {
         let connections = self.connections.len() as u64;
         let place = (self.passed % connections) as usize;
         let intended = trial.schedule.intended(self.connections[place].slot(), self.passed / connections);
         (trial.schedule.is_open() && intended < trial.phases.window_end).then_some((place, intended))
     }
 
-    fn issue_due(&mut self, trial: &Trial, now: Nanoseconds) {
+    fn issue_due(&mut self, trial: &Trial<W>, now: Nanoseconds) {
         while let Some((place, intended)) = self.next_intended(trial) {
             if intended > now {
                 break;
@@ -280,14 +288,14 @@ impl<P: Protocol> Worker<P> {
         }
     }
 
-    fn deadline(&self, trial: &Trial, now: Nanoseconds) -> Nanoseconds {
+    fn deadline(&self, trial: &Trial<W>, now: Nanoseconds) -> Nanoseconds {
         let Phases { window_start, window_end, drain_end } = trial.phases;
         let edge = [window_start, window_end, drain_end].into_iter().find(|edge| *edge > now).unwrap_or(now);
         let due = self.next_intended(trial).map_or(Nanoseconds::MAX, |(_, intended)| intended);
         edge.min(self.next_tick).min(self.next_timeout_check).min(due)
     }
 
-    fn is_over(&self, trial: &Trial, now: Nanoseconds) -> bool {
+    fn is_over(&self, trial: &Trial<W>, now: Nanoseconds) -> bool {
         trial.shared.aborted.load(Ordering::Relaxed)
             || now >= trial.phases.window_end
                 && (now >= trial.phases.drain_end || self.connections.iter().all(|c| c.requests_out() == 0))

@@ -10,6 +10,7 @@
 //! - `median-of-per-second-p99`: the 99th percentile is taken of each second, and of these the median
 
 use std::collections::{BTreeMap, HashSet};
+use std::num::NonZeroU64;
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
@@ -18,16 +19,16 @@ use crate::error::ClientError;
 use crate::report::ConnectionReport;
 use crate::schedule::{to_seconds, Nanoseconds, Phases};
 use crate::tally::{add_series, count_in, Times, Verdict, HISTOGRAM_LOW_NS, SECOND_NS, SIGNIFICANT_DIGITS};
-use crate::work::Work;
+use crate::workload::Workload;
 
-const BATCH_MAX: u64 = 1 << 32;
+const REPLAYED_PAIRS: &str = "replayed-pairs";
 /// A histogram for each second.
 const PER_SECOND_WINDOW_MAX_S: f64 = 600.0;
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Flaw {
-    ReplayedPairs { batch: u64 },
+    ReplayedPairs { batch: NonZeroU64 },
     ClockBetweenBatches {},
     StatusUnread {},
     CountsFinishedTasks {},
@@ -37,7 +38,7 @@ pub enum Flaw {
 impl Flaw {
     fn name(&self) -> &'static str {
         match self {
-            Self::ReplayedPairs { .. } => "replayed-pairs",
+            Self::ReplayedPairs { .. } => REPLAYED_PAIRS,
             Self::ClockBetweenBatches {} => "clock-between-batches",
             Self::StatusUnread {} => "status-unread",
             Self::CountsFinishedTasks {} => "counts-finished-tasks",
@@ -49,6 +50,7 @@ impl Flaw {
 /// The flaws of a trial, by what they change.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Flaws {
+    /// After that many operations a connection draws them again.
     pub replayed_batch: Option<u64>,
     pub clock_between_batches: bool,
     pub status_unread: bool,
@@ -65,13 +67,7 @@ impl Flaws {
                 return Err(ClientError::refused("flaws", flaw.name(), "each flaw once"));
             }
             match flaw {
-                Flaw::ReplayedPairs { batch } => {
-                    if !(1..=BATCH_MAX).contains(batch) {
-                        let allowed = format!("1 to {BATCH_MAX}");
-                        return Err(ClientError::refused("flaws.replayed-pairs.batch", batch, &allowed));
-                    }
-                    flaws.replayed_batch = Some(*batch);
-                }
+                Flaw::ReplayedPairs { batch } => flaws.replayed_batch = Some(batch.get()),
                 Flaw::ClockBetweenBatches {} if open_loop => {
                     return Err(ClientError::refused("flaws", flaw.name(), "that flaw in the closed loop"))
                 }
@@ -90,6 +86,14 @@ impl Flaws {
 
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// Refuses flaws for a workload that they are not defects of.
+    pub fn check<W: Workload>(&self) -> Result<(), ClientError> {
+        if self.is_empty() || W::PAIR.is_some() {
+            return Ok(());
+        }
+        Err(ClientError::refused("flaws", "any flaw", &format!("none for the workload {:?}", W::NAME)))
     }
 }
 
@@ -293,24 +297,24 @@ pub enum FlawReport {
 }
 
 /// What the flaws' numbers need beside their own counts.
-pub struct FlawFacts<'a> {
+pub struct FlawFacts<'a, W> {
     pub flaws: Flaws,
     pub in_flight: u64,
     pub window_s: f64,
-    pub work: &'a Work,
+    pub work: &'a W,
     pub connections: &'a [ConnectionReport],
     /// Response times of the goodput.
     pub response_time: &'a Histogram<u64>,
 }
 
 impl FlawTally {
-    pub fn report(self, facts: &FlawFacts<'_>) -> BTreeMap<&'static str, FlawReport> {
+    pub fn report<W: Workload>(self, facts: &FlawFacts<'_, W>) -> BTreeMap<&'static str, FlawReport> {
         let mut reports = BTreeMap::new();
         let per_s = |count: u64| count as f64 / facts.window_s;
         if let Some(batch) = facts.flaws.replayed_batch {
             let (transfers, distinct_pairs) = count_pairs(facts, batch);
             let report = FlawReport::ReplayedPairs { batch, transfers, distinct_pairs };
-            reports.insert(Flaw::ReplayedPairs { batch }.name(), report);
+            reports.insert(REPLAYED_PAIRS, report);
         }
         if let Some(batches) = self.batches {
             let report = batches.report(facts.in_flight);
@@ -367,12 +371,12 @@ impl Batches {
 }
 
 /// Transfers handed over, and among them the different pairs of source and destination.
-fn count_pairs(facts: &FlawFacts<'_>, batch: u64) -> (u64, u64) {
+fn count_pairs<W: Workload>(facts: &FlawFacts<'_, W>, batch: u64) -> (u64, u64) {
     let mut pairs = HashSet::new();
     for connection in facts.connections {
         for index in 0..connection.issued.min(batch) {
             let drawn = facts.work.draw(connection.connection, index);
-            pairs.insert((drawn.source, drawn.destination));
+            pairs.extend(W::PAIR.map(|pair| pair(&drawn)));
         }
     }
     (facts.connections.iter().map(|connection| connection.issued).sum(), pairs.len() as u64)
@@ -422,7 +426,7 @@ mod tests {
         let mut tally = tally();
         tally.answered(Verdict::Acknowledged, times(0, SECOND / 2));
         tally.answered(Verdict::Error, times(SECOND, 2 * SECOND));
-        tally.answered(Verdict::Insufficient, times(SECOND, 3 * SECOND));
+        tally.answered(Verdict::Refused(0), times(SECOND, 3 * SECOND));
         tally.answer(2 * SECOND);
         tally.ended_with_connection(3 * SECOND);
         tally.ended_after_connection(3 * SECOND);

@@ -1,7 +1,8 @@
-//! The core of the Rust load generators; a binary adds one [`Protocol`] or one [`Engine`].
+//! The core of the Rust load generators; a binary adds one [`Protocol`] or one [`Engine`], and says for which
+//! workloads.
 //!
-//! - `config`: what is asked for, checked by name
-//! - `philox`, `work`: which transfer is operation *index* of a connection
+//! - `config`: what is asked for
+//! - `philox`, `workload`: which operation is number *index* of a connection
 //! - `schedule`: when it is intended, and where the phases lie
 //! - `protocol`, `handshake`: what a protocol brings
 //! - `engine`, `connection`, `timer`: the event loop
@@ -27,15 +28,18 @@ mod tally;
 mod timer;
 mod trial;
 mod usage;
-mod work;
+mod workload;
 
-pub use cli::{main, main_embedded};
-pub use config::{Config, Redraw, WorkloadConfig};
+pub use cli::Client;
+pub use config::{Config, WorkloadConfig};
 pub use embedded::Engine;
 pub use error::ClientError;
 pub use handshake::HandshakeStream;
-pub use protocol::{Decoded, Outcome, Protocol};
-pub use work::{Operation, Work};
+pub use protocol::{names_of_kinds, Decoded, Oldest, Outcome, Protocol};
+pub use workload::{
+    CounterAndMessages, CounterOrMessage, Field, FieldType, Fields, Kind, KindFacts, KindOf, Letters,
+    OneKind, Operation, Pair, Transfer, Transfers, Workload,
+};
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()

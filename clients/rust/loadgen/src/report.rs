@@ -10,8 +10,9 @@ use serde::{Serialize, Serializer};
 use crate::config::CONTRACT_VERSION;
 use crate::error::ClientError;
 use crate::flaws::FlawReport;
-use crate::tally::{Tally, Verdict};
+use crate::tally::{KindTally, Tally, Verdict};
 use crate::usage::CpuUsage;
+use crate::workload::Workload;
 
 #[derive(Debug, Serialize)]
 pub struct Report {
@@ -29,6 +30,7 @@ pub struct Report {
     first_error: Option<String>,
     lost_connections: u64,
     window: WindowReport,
+    kinds: BTreeMap<&'static str, KindReport>,
     connections: Vec<ConnectionReport>,
     per_second: Vec<u64>,
     per_100ms: Vec<u64>,
@@ -40,6 +42,9 @@ pub struct Report {
     /// What the connections agreed on with the server.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     agreed: BTreeMap<&'static str, String>,
+    /// What an engine inside the client says of itself.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    engine: BTreeMap<String, String>,
     /// By name of the flaw; absent in a trial without flaws.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     flawed: BTreeMap<&'static str, FlawReport>,
@@ -53,11 +58,49 @@ pub struct ClientIdentity {
     pub build_id: Option<String>,
 }
 
+/// Counts by name: the workload's refusals, `error` and `timeout`.
+type Failed = BTreeMap<&'static str, u64>;
+
+fn failed<W: Workload>(kind: &KindTally) -> Failed {
+    // Nobody answers a request that times out, so it is in doubt.
+    let others = [("error", kind.error), ("timeout", 0)];
+    W::REFUSALS.iter().copied().zip(kind.refused.iter().copied()).chain(others).collect()
+}
+
 #[derive(Debug, Serialize)]
-struct Failed {
-    insufficient: u64,
-    error: u64,
-    timeout: u64,
+struct KindReport {
+    attempted: u64,
+    acknowledged: u64,
+    failed: Failed,
+    in_doubt: u64,
+    window: KindWindow,
+    service_time_ns: String,
+    response_time_ns: String,
+}
+
+#[derive(Debug, Serialize)]
+struct KindWindow {
+    acknowledged: u64,
+    completed: u64,
+}
+
+impl KindReport {
+    fn new<W: Workload>(kind: &KindTally) -> Result<Self, ClientError> {
+        let service_time_ns = encode(&kind.service_time)?;
+        let response_time_ns = match &kind.response_time {
+            Some(histogram) => encode(histogram)?,
+            None => service_time_ns.clone(),
+        };
+        Ok(Self {
+            attempted: kind.acknowledged + kind.failed() + kind.in_doubt,
+            acknowledged: kind.acknowledged,
+            failed: failed::<W>(kind),
+            in_doubt: kind.in_doubt,
+            window: KindWindow { acknowledged: kind.window_acknowledged, completed: kind.window_completed },
+            service_time_ns,
+            response_time_ns,
+        })
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -75,19 +118,27 @@ struct WindowReport {
 pub struct ConnectionReport {
     pub connection: u32,
     pub issued: u64,
-    pub failed: Vec<(u64, Verdict)>,
+    pub failed: Failures,
     pub in_doubt: Vec<u64>,
     /// What was sent again at least once.
     pub retried: Vec<u64>,
 }
 
-impl Serialize for Verdict {
+/// The operations of a connection that were refused, by index.
+#[derive(Debug)]
+pub struct Failures {
+    pub listed: Vec<(u64, Verdict)>,
+    /// What the workload's refusals are called.
+    pub names: &'static [&'static str],
+}
+
+impl Serialize for Failures {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(match self {
-            Self::Acknowledged => "acknowledged",
-            Self::Insufficient => "insufficient",
-            Self::Error => "error",
-        })
+        let name = |verdict: &Verdict| match verdict {
+            Verdict::Refused(place) => self.names[usize::from(*place)],
+            Verdict::Acknowledged | Verdict::Error => "error",
+        };
+        serializer.collect_seq(self.listed.iter().map(|(index, verdict)| (index, name(verdict))))
     }
 }
 
@@ -102,24 +153,32 @@ pub struct Facts {
     pub usage: CpuUsage,
     pub peak_memory_bytes: Option<u64>,
     pub agreed: BTreeMap<&'static str, String>,
+    pub engine: BTreeMap<String, String>,
 }
 
 impl Report {
-    pub fn new(facts: Facts, tally: Tally, connections: Vec<ConnectionReport>) -> Result<Self, ClientError> {
-        let service_time_ns = encode(&tally.service_time)?;
-        let response_time_ns = match &tally.response_time {
-            Some(histogram) => encode(histogram)?,
-            None => service_time_ns.clone(),
-        };
+    pub fn new<W: Workload>(
+        facts: Facts,
+        tally: Tally,
+        connections: Vec<ConnectionReport>,
+    ) -> Result<Self, ClientError> {
+        let total = tally.total()?;
+        let KindReport {
+            attempted, acknowledged, failed, in_doubt, service_time_ns, response_time_ns, ..
+        } = KindReport::new::<W>(&total)?;
+        let kinds = W::KINDS.iter().zip(&tally.kinds);
         Ok(Self {
             contract: CONTRACT_VERSION,
-            attempted: tally.acknowledged + tally.failed() + tally.in_doubt,
-            acknowledged: tally.acknowledged,
+            attempted,
+            acknowledged,
             retried: tally.retried,
-            in_doubt: tally.in_doubt,
-            failed: Failed { insufficient: tally.insufficient, error: tally.error, timeout: 0 },
+            in_doubt,
+            failed,
             lost_connections: tally.lost_connections,
-            window: WindowReport::new(&facts, &tally),
+            window: WindowReport::new(&facts, &tally, &total),
+            kinds: kinds
+                .map(|(kind, tally)| Ok((kind.name, KindReport::new::<W>(tally)?)))
+                .collect::<Result<_, ClientError>>()?,
             per_second: tally.per_second(),
             first_error: tally.first_error.map(|(_, text)| text),
             connections,
@@ -135,6 +194,7 @@ impl Report {
             cpu_system_s: facts.usage.system_s,
             peak_memory_bytes: facts.peak_memory_bytes,
             agreed: facts.agreed,
+            engine: facts.engine,
             flawed: BTreeMap::new(),
         })
     }
@@ -145,11 +205,11 @@ impl Report {
 }
 
 impl WindowReport {
-    fn new(facts: &Facts, tally: &Tally) -> Self {
-        let completed = tally.window_completed;
+    fn new(facts: &Facts, tally: &Tally, total: &KindTally) -> Self {
+        let completed = total.window_completed;
         Self {
-            acknowledged: tally.window_acknowledged,
-            goodput_per_s: tally.window_acknowledged as f64 / facts.window_s,
+            acknowledged: total.window_acknowledged,
+            goodput_per_s: total.window_acknowledged as f64 / facts.window_s,
             completed,
             mean_in_flight: tally.window_out_ns as f64 / 1e9 / facts.window_s,
             mean_service_time_s: (completed > 0)

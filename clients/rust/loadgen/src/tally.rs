@@ -2,8 +2,10 @@
 
 use hdrhistogram::Histogram;
 
+use crate::error::ClientError;
 use crate::flaws::FlawTally;
 use crate::schedule::{Nanoseconds, Phases};
+use crate::workload::{Kind, Workload};
 
 pub const HISTOGRAM_LOW_NS: u64 = 1_000;
 const HISTOGRAM_HIGH_NS: u64 = 600_000_000_000;
@@ -15,7 +17,8 @@ const BINS_PER_SECOND: usize = (SECOND_NS / BIN_NS) as usize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     Acknowledged,
-    Insufficient,
+    /// By the place of the name in the workload's refusals.
+    Refused(u8),
     Error,
 }
 
@@ -27,60 +30,116 @@ pub struct Times {
     pub end: Nanoseconds,
 }
 
-#[derive(Debug)]
-pub struct Tally {
+/// What became of the operations of one kind.
+#[derive(Debug, Clone)]
+pub struct KindTally {
     pub acknowledged: u64,
-    pub insufficient: u64,
+    /// By the place of the name in the workload's refusals.
+    pub refused: Vec<u64>,
     pub error: u64,
     pub in_doubt: u64,
+    pub window_acknowledged: u64,
+    pub window_completed: u64,
+    pub service_time: Histogram<u64>,
+    /// Kept in the open loop only: in the closed loop it is the service time.
+    pub response_time: Option<Histogram<u64>>,
+}
+
+impl KindTally {
+    fn new(refusals: usize, open_loop: bool) -> Result<Self, hdrhistogram::CreationError> {
+        let histogram =
+            || Histogram::new_with_bounds(HISTOGRAM_LOW_NS, HISTOGRAM_HIGH_NS, SIGNIFICANT_DIGITS);
+        Ok(Self {
+            acknowledged: 0,
+            refused: vec![0; refusals],
+            error: 0,
+            in_doubt: 0,
+            window_acknowledged: 0,
+            window_completed: 0,
+            service_time: histogram()?,
+            response_time: if open_loop { Some(histogram()?) } else { None },
+        })
+    }
+
+    pub fn failed(&self) -> u64 {
+        self.refused.iter().sum::<u64>() + self.error
+    }
+
+    fn add(&mut self, other: &Self) -> Result<(), hdrhistogram::AdditionError> {
+        self.acknowledged += other.acknowledged;
+        self.error += other.error;
+        self.in_doubt += other.in_doubt;
+        self.window_acknowledged += other.window_acknowledged;
+        self.window_completed += other.window_completed;
+        for (mine, theirs) in self.refused.iter_mut().zip(&other.refused) {
+            *mine += theirs;
+        }
+        self.service_time.add(&other.service_time)?;
+        match (&mut self.response_time, &other.response_time) {
+            (Some(mine), Some(theirs)) => mine.add(theirs),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What counts of all operations are those of their kinds, added up where they are asked for.
+#[derive(Debug)]
+pub struct Tally {
+    /// In the order of the workload's kinds, of which there is at least one.
+    pub kinds: Vec<KindTally>,
     /// How often requests were sent again, by this client or behind it.
     pub retried: u64,
     pub lost_connections: u64,
     /// When the first error came, and its text.
     pub first_error: Option<(Nanoseconds, String)>,
-    pub window_acknowledged: u64,
-    pub window_completed: u64,
     /// Sum of the requests' overlaps with the window.
     pub window_out_ns: u128,
     /// Sum of the service times of the requests that end inside the window.
     pub window_service_ns: u128,
     /// Acknowledgements by tenth of a second since the clock started.
     pub per_100ms: Vec<u64>,
-    pub service_time: Histogram<u64>,
-    /// Kept in the open loop only: in the closed loop it is the service time.
-    pub response_time: Option<Histogram<u64>>,
     /// What the flaws of the trial count, if it has any.
     pub flaws: Option<Box<FlawTally>>,
     phases: Phases,
 }
 
 impl Tally {
-    pub fn new(phases: Phases, open_loop: bool) -> Result<Self, hdrhistogram::CreationError> {
-        let histogram =
-            || Histogram::new_with_bounds(HISTOGRAM_LOW_NS, HISTOGRAM_HIGH_NS, SIGNIFICANT_DIGITS);
+    pub fn new<W: Workload>(phases: Phases, open_loop: bool) -> Result<Self, ClientError> {
         let bins = (phases.window_end / BIN_NS + 2) as usize;
+        let kind = KindTally::new(W::REFUSALS.len(), open_loop)
+            .map_err(|error| ClientError::Integrity(format!("histogram: {error:?}")))?;
         Ok(Self {
-            acknowledged: 0,
-            insufficient: 0,
-            error: 0,
-            in_doubt: 0,
+            kinds: vec![kind; W::KINDS.len()],
             retried: 0,
             lost_connections: 0,
             first_error: None,
-            window_acknowledged: 0,
-            window_completed: 0,
             window_out_ns: 0,
             window_service_ns: 0,
             per_100ms: Vec::with_capacity(bins),
-            service_time: histogram()?,
-            response_time: if open_loop { Some(histogram()?) } else { None },
             flaws: None,
             phases,
         })
     }
 
+    pub fn acknowledged(&self) -> u64 {
+        self.kinds.iter().map(|kind| kind.acknowledged).sum()
+    }
+
     pub fn failed(&self) -> u64 {
-        self.insufficient + self.error
+        self.kinds.iter().map(KindTally::failed).sum()
+    }
+
+    /// All kinds as one.
+    pub fn total(&self) -> Result<KindTally, ClientError> {
+        let mut kinds = self.kinds.iter();
+        let mut total = kinds
+            .next()
+            .cloned()
+            .ok_or_else(|| ClientError::Integrity("a workload has no kind".to_owned()))?;
+        for kind in kinds {
+            total.add(kind).map_err(unmergeable)?;
+        }
+        Ok(total)
     }
 
     /// Acknowledgements by whole second since the clock started.
@@ -89,34 +148,35 @@ impl Tally {
     }
 
     #[inline]
-    pub fn answered(&mut self, verdict: Verdict, times: Times) {
+    pub fn answered(&mut self, kind: impl Kind, verdict: Verdict, times: Times) {
         if let Some(flaws) = &mut self.flaws {
             flaws.answered(verdict, times);
         }
-        self.settled(verdict, times);
+        self.settled(kind, verdict, times);
     }
 
     /// A request that has its end, with its answer or without.
     #[inline]
-    pub fn settled(&mut self, verdict: Verdict, times: Times) {
+    pub fn settled(&mut self, kind: impl Kind, verdict: Verdict, times: Times) {
         let Times { intended, start, end } = times;
         let service_ns = end.saturating_sub(start);
         let ends_inside = self.phases.contains(end);
+        let kind = &mut self.kinds[kind.place()];
         self.window_out_ns += u128::from(self.phases.overlap(start, end));
         if ends_inside {
-            self.window_completed += 1;
+            kind.window_completed += 1;
             self.window_service_ns += u128::from(service_ns);
         }
         match verdict {
-            Verdict::Insufficient => self.insufficient += 1,
-            Verdict::Error => self.error += 1,
+            Verdict::Refused(place) => kind.refused[usize::from(place)] += 1,
+            Verdict::Error => kind.error += 1,
             Verdict::Acknowledged => {
-                self.acknowledged += 1;
+                kind.acknowledged += 1;
                 count_in(&mut self.per_100ms, BIN_NS, end);
                 if ends_inside {
-                    self.window_acknowledged += 1;
-                    self.service_time.saturating_record(service_ns.max(HISTOGRAM_LOW_NS));
-                    if let Some(response_time) = &mut self.response_time {
+                    kind.window_acknowledged += 1;
+                    kind.service_time.saturating_record(service_ns.max(HISTOGRAM_LOW_NS));
+                    if let Some(response_time) = &mut kind.response_time {
                         response_time.saturating_record(end.saturating_sub(intended).max(HISTOGRAM_LOW_NS));
                     }
                 }
@@ -125,8 +185,8 @@ impl Tally {
     }
 
     /// A request that nobody answered until `end`.
-    pub fn unanswered(&mut self, start: Nanoseconds, end: Nanoseconds) {
-        self.in_doubt += 1;
+    pub fn unanswered(&mut self, kind: impl Kind, start: Nanoseconds, end: Nanoseconds) {
+        self.kinds[kind.place()].in_doubt += 1;
         self.window_out_ns += u128::from(self.phases.overlap(start, end));
     }
 
@@ -137,15 +197,9 @@ impl Tally {
     }
 
     /// Adds what another thread of the same trial counted.
-    pub fn merge(&mut self, other: Self) -> Result<(), hdrhistogram::AdditionError> {
-        self.acknowledged += other.acknowledged;
-        self.insufficient += other.insufficient;
-        self.error += other.error;
-        self.in_doubt += other.in_doubt;
+    pub fn merge(&mut self, other: Self) -> Result<(), ClientError> {
         self.retried += other.retried;
         self.lost_connections += other.lost_connections;
-        self.window_acknowledged += other.window_acknowledged;
-        self.window_completed += other.window_completed;
         self.window_out_ns += other.window_out_ns;
         self.window_service_ns += other.window_service_ns;
         self.first_error = match (self.first_error.take(), other.first_error) {
@@ -154,14 +208,17 @@ impl Tally {
         };
         add_series(&mut self.per_100ms, &other.per_100ms);
         if let (Some(mine), Some(theirs)) = (&mut self.flaws, other.flaws) {
-            mine.merge(*theirs)?;
+            mine.merge(*theirs).map_err(unmergeable)?;
         }
-        self.service_time.add(&other.service_time)?;
-        match (&mut self.response_time, &other.response_time) {
-            (Some(mine), Some(theirs)) => mine.add(theirs),
-            _ => Ok(()),
+        for (mine, theirs) in self.kinds.iter_mut().zip(&other.kinds) {
+            mine.add(theirs).map_err(unmergeable)?;
         }
+        Ok(())
     }
+}
+
+fn unmergeable(error: hdrhistogram::AdditionError) -> ClientError {
+    ClientError::Integrity(format!("histogram: {error:?}"))
 }
 
 /// Counts one at `end` in a series of bins of `width` since the clock started.
@@ -188,12 +245,27 @@ pub fn add_series(mine: &mut Vec<u64>, theirs: &[u64]) {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::workload::{CounterAndMessages, OneKind, Transfers};
 
     const SECOND: u64 = SECOND_NS;
+    const INSUFFICIENT: Verdict = Verdict::Refused(Transfers::INSUFFICIENT);
+
+    #[derive(Debug, Clone, Copy, Default)]
+    struct Second;
+
+    impl Kind for Second {
+        fn place(self) -> usize {
+            1
+        }
+    }
+
+    fn tally_of<W: Workload>() -> Tally {
+        let phases = Phases { window_start: SECOND, window_end: 2 * SECOND, drain_end: 3 * SECOND };
+        Tally::new::<W>(phases, true).unwrap()
+    }
 
     fn tally() -> Tally {
-        let phases = Phases { window_start: SECOND, window_end: 2 * SECOND, drain_end: 3 * SECOND };
-        Tally::new(phases, true).unwrap()
+        tally_of::<Transfers>()
     }
 
     fn times(start: u64, end: u64) -> Times {
@@ -209,13 +281,14 @@ mod tests {
             (SECOND, SECOND * 2),
             (SECOND * 3 / 2, SECOND * 5 / 2),
         ] {
-            tally.answered(Verdict::Acknowledged, times(start, end));
+            tally.answered(OneKind, Verdict::Acknowledged, times(start, end));
         }
-        tally.answered(Verdict::Insufficient, times(SECOND, SECOND * 3 / 2));
-        assert_eq!(tally.acknowledged, 4);
-        assert_eq!(tally.window_acknowledged, 2);
-        assert_eq!(tally.service_time.len(), 2);
-        assert_eq!(tally.window_completed, 3);
+        tally.answered(OneKind, INSUFFICIENT, times(SECOND, SECOND * 3 / 2));
+        assert_eq!((tally.acknowledged(), tally.failed()), (4, 1));
+        let total = tally.total().unwrap();
+        assert_eq!(total.window_acknowledged, 2);
+        assert_eq!(total.service_time.len(), 2);
+        assert_eq!(total.window_completed, 3);
         assert_eq!(tally.window_out_ns, u128::from(SECOND / 2 + SECOND + SECOND / 2 + SECOND / 2));
         assert_eq!(tally.per_second(), [1, 1, 2]);
         assert_eq!(
@@ -227,26 +300,51 @@ mod tests {
     #[test]
     fn merging_adds_everything_and_keeps_the_earliest_error() {
         let mut first = tally();
-        first.answered(Verdict::Acknowledged, times(SECOND, SECOND + 5_000));
-        first.answered(Verdict::Error, times(SECOND, SECOND + 7_000));
+        first.answered(OneKind, Verdict::Acknowledged, times(SECOND, SECOND + 5_000));
+        first.answered(OneKind, Verdict::Error, times(SECOND, SECOND + 7_000));
         first.keep_first_error(SECOND + 7_000, "later");
         let mut second = tally();
-        second.answered(Verdict::Acknowledged, times(SECOND * 3 / 2, SECOND * 2));
-        second.answered(Verdict::Acknowledged, times(SECOND * 3 / 2, SECOND * 5 / 2));
-        second.answered(Verdict::Insufficient, times(0, 10));
+        second.answered(OneKind, Verdict::Acknowledged, times(SECOND * 3 / 2, SECOND * 2));
+        second.answered(OneKind, Verdict::Acknowledged, times(SECOND * 3 / 2, SECOND * 5 / 2));
+        second.answered(OneKind, INSUFFICIENT, times(0, 10));
         second.keep_first_error(SECOND + 6_000, "earlier");
-        second.unanswered(SECOND, 3 * SECOND);
+        second.unanswered(OneKind, SECOND, 3 * SECOND);
         (first.retried, second.retried) = (2, 5);
         second.lost_connections = 1;
         first.merge(second).unwrap();
 
-        assert_eq!((first.acknowledged, first.insufficient, first.error, first.in_doubt), (3, 1, 1, 1));
+        let total = first.total().unwrap();
+        assert_eq!(
+            (total.acknowledged, &total.refused[..], total.error, total.in_doubt),
+            (3, &[1][..], 1, 1)
+        );
         assert_eq!((first.lost_connections, first.retried), (1, 7));
-        assert_eq!((first.window_acknowledged, first.window_completed), (2, 3));
+        assert_eq!((total.window_acknowledged, total.window_completed), (2, 3));
         assert_eq!(first.window_service_ns, u128::from(12_000 + SECOND / 2));
         assert_eq!(first.window_out_ns, u128::from(12_000 + SECOND + SECOND));
         assert_eq!(first.per_second(), [0, 1, 2]);
-        assert_eq!((first.service_time.len(), first.response_time.as_ref().unwrap().len()), (2, 2));
+        assert_eq!((total.service_time.len(), total.response_time.unwrap().len()), (2, 2));
         assert_eq!(first.first_error.unwrap().1, "earlier");
+    }
+
+    #[test]
+    fn kinds_are_counted_apart_and_add_up() {
+        let mut tally = tally_of::<CounterAndMessages>();
+        for end in [1, 2, 3] {
+            tally.answered(OneKind, Verdict::Acknowledged, times(SECOND, SECOND + end * 1_000_000));
+        }
+        tally.answered(Second, Verdict::Acknowledged, times(SECOND, SECOND + 9_000_000));
+        tally.answered(Second, Verdict::Error, times(SECOND, SECOND + 9_000_000));
+        tally.unanswered(Second, SECOND, 2 * SECOND);
+        let [first, second] = &tally.kinds[..] else { panic!("{:?}", tally.kinds) };
+        assert_eq!((first.acknowledged, first.error, first.in_doubt, first.window_completed), (3, 0, 0, 3));
+        assert_eq!(
+            (second.acknowledged, second.error, second.in_doubt, second.window_completed),
+            (1, 1, 1, 2)
+        );
+        assert!(first.service_time.max() < second.service_time.min());
+        let total = tally.total().unwrap();
+        assert_eq!((total.acknowledged, total.error, total.in_doubt, total.window_completed), (4, 1, 1, 5));
+        assert_eq!(total.service_time.len(), 4);
     }
 }

@@ -15,19 +15,23 @@ use crate::flaws::{FlawFacts, FlawTally};
 use crate::handshake::HandshakeStream;
 use crate::progress;
 use crate::protocol::Protocol;
-use crate::report::{ClientIdentity, ConnectionReport, Facts, Report};
+use crate::report::{ClientIdentity, ConnectionReport, Facts, Failures, Report};
 use crate::schedule::{to_nanoseconds, to_seconds, Clock, Phases, Schedule};
 use crate::tally::Tally;
 use crate::usage::{peak_memory_bytes, CpuUsage};
-use crate::work::Work;
+use crate::workload::Workload;
 
 /// Connects, loads the endpoint and reports.
-pub fn run<P: Protocol>(config: &Config<P::Endpoint>, client: ClientIdentity) -> Result<Report, ClientError> {
+pub fn run<W: Workload, P: Protocol<W>>(
+    config: &Config<P::Endpoint>,
+    client: ClientIdentity,
+) -> Result<Report, ClientError> {
     P::check(config)?;
-    let work = Work::load(&config.workload)?.replayed(config.flaws.replayed_batch);
+    config.flaws.check::<W>()?;
+    let work = W::load(&config.workload)?;
     let phases = Phases::new(config);
     let schedule = Schedule::new(config);
-    let mut workers = prepare_workers::<P>(config, phases, schedule)?;
+    let mut workers = prepare_workers::<W, P>(config, phases, schedule)?;
     let agreed = common_agreement(&workers)?;
     progress::ready();
     let started_unix_s =
@@ -55,20 +59,21 @@ pub fn run<P: Protocol>(config: &Config<P::Endpoint>, client: ClientIdentity) ->
         usage: CpuUsage::now(),
         peak_memory_bytes: peak_memory_bytes(),
         agreed,
+        engine: BTreeMap::new(),
     };
     report(facts, workers, &trial)
 }
 
-fn drained_s<P>(worker: &Worker<P>, phases: Phases) -> f64 {
+fn drained_s<W: Workload, P>(worker: &Worker<W, P>, phases: Phases) -> f64 {
     to_seconds(worker.ended_at.saturating_sub(phases.window_end))
 }
 
-fn prepare_workers<P: Protocol>(
+fn prepare_workers<W: Workload, P: Protocol<W>>(
     config: &Config<P::Endpoint>,
     phases: Phases,
     schedule: Schedule,
-) -> Result<Vec<Worker<P>>, ClientError> {
-    let mut shares: Vec<Vec<Connection<P>>> = (0..config.threads).map(|_| Vec::new()).collect();
+) -> Result<Vec<Worker<W, P>>, ClientError> {
+    let mut shares: Vec<Vec<Connection<W, P>>> = (0..config.threads).map(|_| Vec::new()).collect();
     for slot in 0..config.connections {
         shares[slot as usize % config.threads].push(connect(config, slot)?);
     }
@@ -76,8 +81,7 @@ fn prepare_workers<P: Protocol>(
         .into_iter()
         .enumerate()
         .map(|(thread, connections)| {
-            let mut tally = Tally::new(phases, schedule.is_open())
-                .map_err(|error| ClientError::Integrity(format!("histogram: {error:?}")))?;
+            let mut tally = Tally::new::<W>(phases, schedule.is_open())?;
             if !config.flaws.is_empty() {
                 tally.flaws = Some(Box::new(FlawTally::new(config.flaws, phases)));
             }
@@ -89,8 +93,8 @@ fn prepare_workers<P: Protocol>(
 }
 
 /// What all connections agreed on with the server.
-fn common_agreement<P: Protocol>(
-    workers: &[Worker<P>],
+fn common_agreement<W: Workload, P: Protocol<W>>(
+    workers: &[Worker<W, P>],
 ) -> Result<BTreeMap<&'static str, String>, ClientError> {
     let mut connections = workers.iter().flat_map(|worker| &worker.connections);
     let agreed = connections.next().map(Connection::agreed).unwrap_or_default();
@@ -105,7 +109,10 @@ fn common_agreement<P: Protocol>(
     }
 }
 
-fn connect<P: Protocol>(config: &Config<P::Endpoint>, slot: u32) -> Result<Connection<P>, ClientError> {
+fn connect<W: Workload, P: Protocol<W>>(
+    config: &Config<P::Endpoint>,
+    slot: u32,
+) -> Result<Connection<W, P>, ClientError> {
     let number = config.first_connection + slot;
     let (host, port) = P::address(&config.endpoint);
     let unusable = |why: String| {
@@ -118,8 +125,11 @@ fn connect<P: Protocol>(config: &Config<P::Endpoint>, slot: u32) -> Result<Conne
 }
 
 /// The first worker runs on this thread.
-fn run_workers<P: Protocol>(workers: &mut [Worker<P>], trial: &Trial) -> Result<(), ClientError> {
-    let run = |worker: &mut Worker<P>| {
+fn run_workers<W: Workload, P: Protocol<W>>(
+    workers: &mut [Worker<W, P>],
+    trial: &Trial<W>,
+) -> Result<(), ClientError> {
+    let run = |worker: &mut Worker<W, P>| {
         let result = worker.run(trial);
         if result.is_err() {
             trial.shared.aborted.store(true, Ordering::Relaxed);
@@ -141,26 +151,29 @@ fn run_workers<P: Protocol>(workers: &mut [Worker<P>], trial: &Trial) -> Result<
     })
 }
 
-fn report<P: Protocol>(facts: Facts, workers: Vec<Worker<P>>, trial: &Trial) -> Result<Report, ClientError> {
+fn report<W: Workload, P: Protocol<W>>(
+    facts: Facts,
+    workers: Vec<Worker<W, P>>,
+    trial: &Trial<W>,
+) -> Result<Report, ClientError> {
     let mut connections = Vec::new();
     let mut total: Option<Tally> = None;
     for worker in workers {
         connections.extend(worker.connections.into_iter().map(|connection| ConnectionReport {
             connection: connection.number,
             issued: connection.issued,
-            failed: connection.failed,
+            failed: Failures { listed: connection.failed, names: W::REFUSALS },
             in_doubt: connection.in_doubt,
             retried: connection.retried,
         }));
         match &mut total {
             None => total = Some(worker.tally),
-            Some(total) => total
-                .merge(worker.tally)
-                .map_err(|error| ClientError::Integrity(format!("histogram: {error:?}")))?,
+            Some(total) => total.merge(worker.tally)?,
         }
     }
     connections.sort_by_key(|connection| connection.connection);
     let mut tally = total.ok_or_else(|| ClientError::Integrity("the load has no thread".to_owned()))?;
+    let total = tally.total()?;
     let flawed = tally.flaws.take().map_or_else(BTreeMap::new, |flaws| {
         flaws.report(&FlawFacts {
             flaws: trial.flaws,
@@ -168,8 +181,8 @@ fn report<P: Protocol>(facts: Facts, workers: Vec<Worker<P>>, trial: &Trial) -> 
             window_s: facts.window_s,
             work: &trial.work,
             connections: &connections,
-            response_time: tally.response_time.as_ref().unwrap_or(&tally.service_time),
+            response_time: total.response_time.as_ref().unwrap_or(&total.service_time),
         })
     });
-    Ok(Report::new(facts, tally, connections)?.with_flawed(flawed))
+    Ok(Report::new::<W>(facts, tally, connections)?.with_flawed(flawed))
 }

@@ -1,101 +1,80 @@
-//! The work that every client is held to: `workloads/transfer/golden`.
+//! The work that every client is held to: `workloads/NAME/golden`.
 #![allow(clippy::unwrap_used)]
 
-use std::fs;
 use std::path::PathBuf;
 
-use loadgen::{ClientError, Operation, Redraw, Work, WorkloadConfig};
-use serde::Deserialize;
+use loadgen::{
+    ClientError, CounterAndMessages, Fields, Kind, Letters, Operation, Transfers, Workload, WorkloadConfig,
+};
+use serde_json::{json, Value};
+use test_support::{golden_vectors, number, workload_of};
 
-#[derive(Deserialize)]
-struct Golden {
-    parameters: Parameters,
-    files: Files,
-    seed: u64,
-    connection: u32,
-    first_index: u64,
-    operations: Vec<(String, u32, u32, u32)>,
-}
+/// An operation as a golden vector has it: its kind, then its fields.
+struct Row(Vec<Value>);
 
-#[derive(Deserialize)]
-struct Parameters {
-    alpha: f64,
-    accounts: u32,
-    amount_max: u32,
-    redraw: Redraw,
-}
+impl Fields for Row {
+    fn u32(&mut self, value: u32) {
+        self.0.push(json!(value));
+    }
 
-#[derive(Deserialize)]
-struct Files {
-    alias_table: File,
-}
+    fn u64(&mut self, value: u64) {
+        self.0.push(json!(value));
+    }
 
-#[derive(Deserialize)]
-struct File {
-    path: String,
-    sha256: String,
-}
-
-fn folder() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../workloads/transfer/golden")
-}
-
-fn vectors() -> Vec<Golden> {
-    let mut vectors: Vec<Golden> = fs::read_dir(folder())
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
-        .map(|path| serde_json::from_slice(&fs::read(path).unwrap()).unwrap())
-        .collect();
-    vectors.sort_by(|a, b| a.parameters.alpha.total_cmp(&b.parameters.alpha));
-    vectors
-}
-
-fn workload(golden: &Golden) -> WorkloadConfig {
-    let (parameters, table) = (&golden.parameters, &golden.files.alias_table);
-    WorkloadConfig {
-        name: "transfer".to_owned(),
-        seed: golden.seed,
-        accounts: parameters.accounts,
-        alpha: parameters.alpha,
-        amount_max: parameters.amount_max,
-        redraw: parameters.redraw,
-        alias_table: folder().join(&table.path).to_str().unwrap().to_owned(),
-        alias_table_sha256: table.sha256.clone(),
+    fn text(&mut self, text: Letters) {
+        let mut letters = Vec::new();
+        text.write(&mut letters);
+        self.0.push(json!(String::from_utf8(letters).unwrap()));
     }
 }
 
-#[test]
-fn draws_every_golden_operation() {
-    let vectors = vectors();
-    assert!(vectors.len() >= 4, "only {} golden vectors", vectors.len());
-    for golden in &vectors {
-        let work = Work::load(&workload(golden)).unwrap();
-        assert!(golden.operations.len() >= 1000);
-        for (&(_, source, destination, amount), index) in golden.operations.iter().zip(golden.first_index..) {
-            let expected = Operation { source, destination, amount };
-            let drawn = work.draw(golden.connection, index);
-            assert_eq!(drawn, expected, "alpha {} index {index}", golden.parameters.alpha);
+fn load<W: Workload>(workload: Value) -> Result<W, ClientError> {
+    W::load(&serde_json::from_value::<WorkloadConfig>(workload).unwrap())
+}
+
+fn draws_every_golden_operation<W: Workload>() {
+    let vectors = golden_vectors(W::NAME);
+    assert!(vectors.len() >= 4, "only {} golden vectors of {}", vectors.len(), W::NAME);
+    for (path, golden) in &vectors {
+        let work: W = load(workload_of(path, golden)).unwrap();
+        let operations = golden["operations"].as_array().unwrap();
+        assert!(operations.len() >= 1000);
+        let connection = number(&golden["connection"]) as u32;
+        for (operation, index) in operations.iter().zip(number(&golden["first_index"])..) {
+            let drawn = work.draw(connection, index);
+            let mut row = Row(vec![json!(W::KINDS[drawn.kind().place()].name)]);
+            drawn.write(&mut row);
+            assert_eq!(json!(row.0), *operation, "{} index {index}", path.display());
         }
     }
 }
 
 #[test]
+fn draws_every_golden_transfer() {
+    draws_every_golden_operation::<Transfers>();
+}
+
+#[test]
+fn draws_every_golden_increment_and_message() {
+    draws_every_golden_operation::<CounterAndMessages>();
+}
+
+#[test]
 fn refuses_an_alias_table_that_is_not_the_promised_one() {
-    let vectors = vectors();
-    let mut other_hash = workload(&vectors[0]);
-    other_hash.alias_table_sha256 = "0".repeat(64);
-    assert!(
-        matches!(Work::load(&other_hash), Err(ClientError::Integrity(message)) if message.contains("sha256"))
-    );
-    let mut other_accounts = workload(&vectors[0]);
-    other_accounts.accounts += 1;
-    assert!(
-        matches!(Work::load(&other_accounts), Err(ClientError::Integrity(message)) if message.contains("accounts"))
-    );
-    let mut no_file = workload(&vectors[0]);
-    no_file.alias_table = "/nowhere/alias.bin".to_owned();
-    assert!(
-        matches!(Work::load(&no_file), Err(ClientError::Configuration(message)) if message.contains("alias_table"))
-    );
+    let vectors: Vec<(PathBuf, Value)> = golden_vectors(Transfers::NAME);
+    let (path, golden) = &vectors[0];
+    let changed = |pointer: &str, value: Value| {
+        let mut changed = workload_of(path, golden);
+        *changed.pointer_mut(pointer).unwrap() = value;
+        load::<Transfers>(changed).unwrap_err()
+    };
+    let other_hash = changed("/files/alias_table/sha256", json!("0".repeat(64)));
+    assert!(matches!(other_hash, ClientError::Integrity(message) if message.contains("sha256")));
+    let other_accounts = changed("/parameters/accounts", json!(1001));
+    assert!(matches!(other_accounts, ClientError::Integrity(message) if message.contains("accounts")));
+    for (pointer, value) in [("/files/alias_table/path", json!("/nowhere/alias.bin")), ("/files", json!({}))]
+    {
+        let no_file = changed(pointer, value);
+        assert!(matches!(no_file, ClientError::Configuration(message) if message.contains("alias_table")));
+    }
 }

@@ -1,13 +1,11 @@
 //! v1: one `CallReducer` a payload, answered by a `TransactionUpdate`; a failure carries no request id, as in 1.2.0.
 
-use super::{
-    first_arguments, frame, split_bytes, AMOUNT_AT, ARGUMENTS_BYTES, BROKEN, COMPRESSION_NONE, INSUFFICIENT,
-    NOTHING, NO_ARGUMENTS, OPCODE_BINARY,
-};
+use super::{begin_frame, split_bytes, BROKEN, COMPRESSION_NONE, INSUFFICIENT, NO_ARGUMENTS};
 use crate::Reply;
 
 const CALL_REDUCER: u8 = 0;
 const TRANSACTION_UPDATE: u8 = 1;
+const COMMITTED: u8 = 0;
 const FAILED: u8 = 1;
 
 /// IdentityToken: compression, tag, identity, token, connection.
@@ -17,69 +15,74 @@ pub const GREETING: &[u8] = b"\0\x03\
     \x05\0\0\0token\
     \x02\x02\x02\x02\x02\x02\x02\x02\x02\x02\x02\x02\x02\x02\x02\x02";
 
+/// Time, identity, connection; energy, duration.
+const BEFORE_REDUCER: [u8; 8 + 32 + 16] = [0; 8 + 32 + 16];
+const AFTER_REQUEST_ID: [u8; 16 + 8] = [0; 16 + 8];
+const REDUCER_ID: [u8; 4] = [0; 4];
+
+/// A call as it came, to be said again in its answer.
+struct Call<'a> {
+    /// Behind its length, as are the arguments.
+    reducer: &'a [u8],
+    arguments: &'a [u8],
+    request_id: [u8; 4],
+}
+
 /// Answers the call; None ends the connection.
 #[inline]
 pub fn answer(payload: &[u8], answer: &mut impl FnMut() -> Reply, out: &mut Vec<u8>) -> Option<()> {
-    let (CALL_REDUCER, rest) = payload.split_first().map(|(tag, rest)| (*tag, rest))? else { return None };
-    let (_reducer, rest) = split_bytes(rest)?;
-    let (arguments, rest) = split_bytes(rest)?;
-    let [a, b, c, d, _flags] = *rest else { return None };
-    let request_id = u32::from_le_bytes([a, b, c, d]);
-    let Some(arguments) = first_arguments(arguments) else {
-        failed(NO_ARGUMENTS, &[0; ARGUMENTS_BYTES], out);
-        return Some(());
+    let (CALL_REDUCER, start) = payload.split_first().map(|(tag, rest)| (*tag, rest))? else { return None };
+    let (_name, rest) = split_bytes(start)?;
+    let (arguments, end) = split_bytes(rest)?;
+    let [a, b, c, d, _flags] = *end else { return None };
+    let call = Call {
+        reducer: &start[..start.len() - rest.len()],
+        arguments: &rest[..rest.len() - end.len()],
+        request_id: [a, b, c, d],
     };
-    if arguments[AMOUNT_AT..] == [0; 4] {
-        failed(NOTHING, arguments, out);
+    if arguments.is_empty() {
+        failed(NO_ARGUMENTS, &call, out);
         return Some(());
     }
     match answer() {
-        Reply::Committed => committed(request_id, arguments, out),
-        Reply::Insufficient => failed(INSUFFICIENT, arguments, out),
-        Reply::Error => failed(BROKEN, arguments, out),
+        Reply::Committed => committed(&call, out),
+        Reply::Insufficient => failed(INSUFFICIENT, &call, out),
+        Reply::Error => failed(BROKEN, &call, out),
         Reply::Silence => {}
         Reply::HangUp => return None,
         Reply::Twice => {
-            committed(request_id, arguments, out);
-            committed(request_id, arguments, out);
+            committed(&call, out);
+            committed(&call, out);
         }
     }
     Some(())
 }
 
-/// TransactionUpdate with the status Committed and no rows: header, compression, tag, status, tables; the rest is
-/// time, identity, connection, reducer name and number, arguments, request id, energy, duration.
-const COMMITTED: [u8; 125] = {
-    let mut bytes = [0; 125];
-    bytes[0] = OPCODE_BINARY;
-    bytes[1] = 123;
-    bytes[3] = TRANSACTION_UPDATE;
-    bytes[65] = 8;
-    let name = b"transfer";
-    let mut at = 0;
-    while at < name.len() {
-        bytes[69 + at] = name[at];
-        at += 1;
-    }
-    bytes[81] = 12;
-    bytes
-};
-const ARGUMENTS_AT: usize = 85;
-const REQUEST_ID_AT: usize = ARGUMENTS_AT + ARGUMENTS_BYTES;
-const AFTER_STATUS_AT: usize = 9;
-
+/// TransactionUpdate with the status Committed and no rows of any table.
 #[inline]
-fn committed(request_id: u32, arguments: &[u8; ARGUMENTS_BYTES], out: &mut Vec<u8>) {
-    let mut answer = COMMITTED;
-    answer[ARGUMENTS_AT..REQUEST_ID_AT].copy_from_slice(arguments);
-    answer[REQUEST_ID_AT..REQUEST_ID_AT + 4].copy_from_slice(&request_id.to_le_bytes());
-    out.extend_from_slice(&answer);
+fn committed(call: &Call<'_>, out: &mut Vec<u8>) {
+    update(&[COMMITTED, 0, 0, 0, 0], call, call.request_id, out);
 }
 
-fn failed(text: &str, arguments: &[u8; ARGUMENTS_BYTES], out: &mut Vec<u8>) {
-    let mut answer = COMMITTED;
-    answer[ARGUMENTS_AT..REQUEST_ID_AT].copy_from_slice(arguments);
-    let status = [COMPRESSION_NONE, TRANSACTION_UPDATE, FAILED];
-    let length = (text.len() as u32).to_le_bytes();
-    frame(&[&status[..], &length, text.as_bytes(), &answer[AFTER_STATUS_AT..]].concat(), out);
+/// A failure carries no request id.
+fn failed(text: &str, call: &Call<'_>, out: &mut Vec<u8>) {
+    let status = [&[FAILED][..], &(text.len() as u32).to_le_bytes(), text.as_bytes()].concat();
+    update(&status, call, [0; 4], out);
+}
+
+#[inline]
+fn update(status: &[u8], call: &Call<'_>, request_id: [u8; 4], out: &mut Vec<u8>) {
+    let Call { reducer, arguments, .. } = call;
+    let parts = [
+        &[COMPRESSION_NONE, TRANSACTION_UPDATE][..],
+        status,
+        &BEFORE_REDUCER,
+        reducer,
+        &REDUCER_ID,
+        arguments,
+        &request_id,
+        &AFTER_REQUEST_ID,
+    ];
+    begin_frame(parts.iter().map(|part| part.len()).sum(), out);
+    parts.iter().for_each(|part| out.extend_from_slice(part));
 }

@@ -1,9 +1,6 @@
 //! v2 and v3: `CallReducer`, answered by a `ReducerResult`; in v3 a payload holds one or more of either.
 
-use super::{
-    first_arguments, frame, split_bytes, AMOUNT_AT, BROKEN, COMPRESSION_NONE, INSUFFICIENT, NOTHING,
-    NO_ARGUMENTS,
-};
+use super::{frame, split_bytes, BROKEN, COMPRESSION_NONE, INSUFFICIENT, NO_ARGUMENTS};
 use crate::Reply;
 
 const CALL_REDUCER: u8 = 3;
@@ -64,12 +61,8 @@ pub fn answer<'a>(
     let request_id = [*a, *b, *c, *d];
     let (_reducer, rest) = split_bytes(rest)?;
     let (arguments, rest) = split_bytes(rest)?;
-    let Some(arguments) = first_arguments(arguments) else {
+    if arguments.is_empty() {
         failed(request_id, INTERNAL_ERROR, &text(NO_ARGUMENTS), answers, out);
-        return Some(rest);
-    };
-    if arguments[AMOUNT_AT..] == [0; 4] {
-        refused(request_id, NOTHING, answers, out);
         return Some(rest);
     }
     match answer() {
