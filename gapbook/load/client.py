@@ -1,7 +1,7 @@
 """Load generators: executables that keep ``clients/CONTRACT.md``, discovered from their folders.
 
-``clients/**/client.toml`` says language, protocols and command. The harness picks a client by
-language and protocol and knows no client by name.
+``clients/**/client.toml`` says language, protocols, workloads and command. The harness picks a client by
+these and knows no client by name.
 """
 
 from __future__ import annotations
@@ -24,22 +24,23 @@ from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.rust import rust_binary
 from gapbook.deploy.toolchain import node_path
 from gapbook.errors import ClientError, ParameterError
-from gapbook.load.report import checked_event, checked_report
+from gapbook.load.contract import CONTRACT_VERSION, schema_problem
+from gapbook.load.event import checked_event
+from gapbook.load.report import checked_report
 from gapbook.model.work import REDRAW_BOTH, AliasTable
 from gapbook.paths import CHECKOUT
 from gapbook.record.schema import one_line
 
 __all__ = [
     "CLIENT_THREADS",
-    "CONTRACT_VERSION",
     "Client",
     "ClientRun",
     "configure_load",
     "discover_clients",
     "find_client",
+    "load_configuration",
 ]
 
-CONTRACT_VERSION = 1
 CLIENT_THREADS = 1
 _GRACE_S = 15.0
 
@@ -51,11 +52,18 @@ class Client:
     folder: Path
     language: str
     protocols: tuple[str, ...]
+    workloads: tuple[str, ...]
+    """The workloads that it can draw; ``*`` alone is any."""
     command: tuple[str, ...]
     access: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """By protocol, the access levels that it can express; any, where a protocol is not named."""
     sequential: tuple[str, ...] = ()
     """Protocols in which its library has one request out on each connection."""
+    reports: str = "indices"
+    """``indices`` of the operations that were not acknowledged, or ``counts`` alone."""
+
+    def draws(self, workload: str) -> bool:
+        return self.workloads == ("*",) or workload in self.workloads
 
     def require_pipelined(self, protocol: str) -> None:
         """Raise ParameterError unless this client can have several requests out on each connection."""
@@ -87,23 +95,36 @@ def discover_clients() -> tuple[Client, ...]:
                 path.parent,
                 facts["language"],
                 tuple(facts["protocols"]),
+                tuple(facts["workloads"]),
                 tuple(facts["command"]),
                 facts.get("access", {}),
                 tuple(facts.get("sequential", ())),
+                facts.get("reports", "indices"),
             )
         )
     return tuple(found)
 
 
 def find_client(
-    language: str, protocol: str, access: str | None = None, *, among: Collection[str] | None = None
+    language: str,
+    protocol: str,
+    access: str | None = None,
+    *,
+    workload: str | None = None,
+    among: Collection[str] | None = None,
 ) -> Client:
-    """The client of that language that speaks the protocol (and can express the access level).
+    """The client of that language that speaks the protocol (can express the access level, draws the workload).
 
     Raises ParameterError listing what there is, of ``among`` where only these levels are in question:
     clients of one protocol know the levels of several systems.
     """
-    speaking = [c for c in discover_clients() if c.language == language and protocol in c.protocols]
+    of_protocol = [c for c in discover_clients() if c.language == language and protocol in c.protocols]
+    speaking = [client for client in of_protocol if workload is None or client.draws(workload)]
+    if of_protocol and not speaking:
+        drawn = ", ".join(sorted({name for client in of_protocol for name in client.workloads}))
+        raise ParameterError(
+            f"client: {language!r} over {protocol!r} cannot draw the workload {workload!r}; allowed: {drawn}"
+        )
     for client in speaking:
         if access is None or access in client.access.get(protocol, (access,)):
             return client
@@ -139,23 +160,50 @@ def configure_load(
 
     The alias table is written beneath ``tables``, where the client reads it.
     """
-    table_path, table_sha256 = table.write(tables)
+    path, sha256 = table.write(tables)
+    parameters = {"accounts": table.accounts, "alpha": alpha, "amount_max": amount_max, "redraw": redraw}
+    return load_configuration(
+        endpoint,
+        {
+            "name": "transfer",
+            "seed": seed,
+            "parameters": parameters,
+            "files": {"alias_table": {"path": str(path), "sha256": sha256}},
+        },
+        connections=connections,
+        in_flight=in_flight,
+        warmup_s=warmup_s,
+        window_s=window_s,
+        drain_s=drain_s,
+        request_timeout_s=request_timeout_s,
+        max_retries=max_retries,
+        flaws=flaws,
+        rate_per_s=rate_per_s,
+    )
+
+
+def load_configuration(
+    endpoint: Mapping[str, Any],
+    workload: Mapping[str, Any],
+    *,
+    connections: int,
+    in_flight: int,
+    warmup_s: float,
+    window_s: float,
+    drain_s: float,
+    request_timeout_s: float,
+    max_retries: int = 0,
+    flaws: Sequence[Mapping[str, Any]] = (),
+    rate_per_s: float | None = None,
+) -> dict[str, Any]:
+    """The configuration of a load on one thread; ``workload`` has name, seed, parameters and files."""
     optional = {"max_retries": max_retries} if max_retries else {}
     return {
         **optional,
         **({"flaws": list(flaws)} if flaws else {}),
         "contract": CONTRACT_VERSION,
         "endpoint": endpoint,
-        "workload": {
-            "name": "transfer",
-            "seed": seed,
-            "accounts": table.accounts,
-            "alpha": alpha,
-            "amount_max": amount_max,
-            **({} if redraw == REDRAW_BOTH else {"redraw": redraw}),
-            "alias_table": str(table_path),
-            "alias_table_sha256": table_sha256,
-        },
+        "workload": workload,
         "connections": connections,
         "in_flight": in_flight,
         "loop": {"kind": "closed"} if rate_per_s is None else {"kind": "open", "rate_per_s": rate_per_s},
@@ -181,18 +229,20 @@ class ClientRun:
 
         ``on_event`` is called in this thread with each progress line as it comes, which is how the
         caller reads the server's counters at the window's edges.
-        Raises ClientError when the client crashes, hangs past its own bounds or reports nonsense.
+        Raises ClientError when the configuration is not as the contract has it, or the client crashes, hangs
+        past its own bounds or reports nonsense.
         """
         name = Path(self.client.command[-1]).stem
         try:
-            return checked_report(
-                self._output(deployment, name), self.configuration, contract=CONTRACT_VERSION
-            )
+            return checked_report(self._output(deployment, name), self.configuration)
         except ClientError as error:
             raise ClientError(f"client {name}: {error}") from error
 
     def _output(self, deployment: Deployment, name: str) -> bytes:
         """What the client wrote until it ended of itself; raises ClientError without the client's name."""
+        told = json.dumps(self.configuration)
+        if problem := schema_problem("configuration", json.loads(told)):
+            raise ClientError(f"its configuration is not as the contract has it: {problem}")
         process = deployment.start(
             self.client.resolved_command(), name=f"client-{name}", stdin=True, stdout=True, stderr=True
         )
@@ -206,7 +256,7 @@ class ClientRun:
         last_error = ""
         try:
             try:
-                process.stdin.write(json.dumps(self.configuration).encode())
+                process.stdin.write(told.encode())
                 process.stdin.close()
             except BrokenPipeError:
                 pass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -37,15 +38,29 @@ def _command_and_endpoint(protocol: str) -> tuple[list[str], dict[str, Any]]:
 
 
 @contextmanager
-def null_server(deployment: Deployment, protocol: str) -> Iterator[dict[str, Any]]:
-    """A running null server; yields the endpoint for a client. Raises StackError when it does not start."""
+def null_server(
+    deployment: Deployment, protocol: str, requests: Mapping[str, Any] | None = None
+) -> Iterator[dict[str, Any]]:
+    """A running null server; yields the endpoint for a client. Raises StackError when it does not start.
+
+    ``requests`` are those that the client sends over HTTP, where they are not the null server's own: each is
+    answered as its success is declared.
+    """
     command, endpoint = _command_and_endpoint(protocol)
+    if requests is not None:
+        command += ["--requests", json.dumps({kind: _told(request) for kind, request in requests.items()})]
+        endpoint["requests"] = requests
     process = deployment.start(command, name=f"null-{protocol}", stdin=True, stdout=True)
     try:
         port = process.announcement(f"null server {protocol}")["port"]
         yield endpoint | {"protocol": protocol, "host": "127.0.0.1", "port": port}
     finally:
         deployment.stop(process)
+
+
+def _told(request: Mapping[str, Any]) -> dict[str, Any]:
+    """What a null server must know of a request: not its headers, which can hold a secret."""
+    return {key: request[key] for key in ("method", "path", "success")}
 
 
 def measure_ceiling(
@@ -67,7 +82,7 @@ def measure_ceiling(
     if not _speakers(protocol):
         return None
     table = AliasTable.zipf_cached(_ACCOUNTS, 0.0)
-    with null_server(deployment, protocol) as address:
+    with null_server(deployment, protocol, endpoint.get("requests")) as address:
         configuration = configure_load(
             {**endpoint, **address},
             table,

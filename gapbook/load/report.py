@@ -1,8 +1,8 @@
-"""The report of a client, checked as it arrives: types and ranges by one schema, then every count against
-the others, against the series and against what the client was told to do (clients/CONTRACT.md).
+"""The report of a client, checked as it arrives: types and ranges by the contract's schema, then every count
+against the others, against the series and against what the client was told to do (clients/CONTRACT.md).
 
-A client is not believed: what it claims to have done must follow from what it lists of each connection,
-for that is what the audit replays.
+A client is not believed: what it claims to have done must follow from what it says of each kind and each
+connection, for that is what the audit replays.
 """
 
 from __future__ import annotations
@@ -11,54 +11,59 @@ import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, TypeAlias
+from typing import Any, NoReturn
 
 import msgspec
 
 from gapbook.errors import ClientError
-from gapbook.record.fields import Amount, Count
+from gapbook.load.contract import CONTRACT_VERSION, schema_problem
+from gapbook.record.fields import Count
 from gapbook.record.histograms import decode_histogram
-from gapbook.record.schema import Flawed, one_line
+from gapbook.record.schema import one_line
 
-__all__ = ["checked_event", "checked_report"]
+__all__ = ["checked_report"]
 
-FailureClass: TypeAlias = Annotated[str, msgspec.Meta(pattern="^(insufficient|error|timeout)$")]
 _RELATIVE = 1e-9
 _BIN_S = 0.1
 _BINS_PER_SECOND = 10
 _EDGE_S = 1e-6
-_MOST_CHARACTERS = 300
+_SAMPLE = 16
+"""How many entries of a connection's lists the schema sees. There can be millions, and all have one type,
+which is checked of the others as they are converted."""
 
 
-class _Client(msgspec.Struct):
-    name: str
-    language: str
-    version: str
-    build_id: str | None
+class _KindWindow(msgspec.Struct):
+    acknowledged: int
+    completed: int
 
 
-class _Failed(msgspec.Struct, forbid_unknown_fields=True):
-    insufficient: Count
-    error: Count
-    timeout: Count
+class _Window(_KindWindow):
+    goodput_per_s: float
+    mean_in_flight: float
+    mean_service_time_s: float | None
 
 
-class _Window(msgspec.Struct):
-    acknowledged: Count
-    goodput_per_s: Amount
-    completed: Count
-    mean_in_flight: Amount
-    mean_service_time_s: Amount | None
-    cpu_user_s: Amount
-    cpu_system_s: Amount
+class _Kind(msgspec.Struct):
+    """What a report says of one kind, and of all together."""
+
+    attempted: int
+    acknowledged: int
+    in_doubt: int
+    failed: dict[str, int]
+    window: _KindWindow
+    service_time_ns: str
+    response_time_ns: str
 
 
 class _Connection(msgspec.Struct):
-    connection: Count
-    issued: Count
-    failed: list[tuple[Count, FailureClass]]
-    in_doubt: list[Count]
-    retried: list[Count]
+    """A connection of a client that reports indices, or, with ``counts``, of one that counts only."""
+
+    connection: int
+    issued: int
+    failed: list[tuple[Count, str]] = []
+    in_doubt: list[Count] = []
+    retried: list[Count] = []
+    counts: dict[str, int] | None = None
 
     def problem(self) -> str | None:
         """What cannot be of the operations that it lists, or None."""
@@ -70,82 +75,75 @@ class _Connection(msgspec.Struct):
         return None
 
 
-class _Report(msgspec.Struct):
-    client: _Client
-    started_unix_s: Amount
-    warmup_s: Amount
-    window_s: Amount
-    drained_s: Amount
-    attempted: Count
-    acknowledged: Count
-    retried: Count
-    in_doubt: Count
-    failed: _Failed
-    first_error: str | None
-    lost_connections: Count
+class _Report(_Kind, kw_only=True):
+    warmup_s: float
+    window_s: float
+    retried: int
+    lost_connections: int
     window: _Window
+    kinds: dict[str, _Kind]
     connections: list[_Connection]
-    per_second: list[Count]
-    per_100ms: list[Count]
-    service_time_ns: str
-    response_time_ns: str
-    cpu_user_s: Amount
-    cpu_system_s: Amount
-    peak_memory_bytes: Count | None
-    flawed: Flawed = msgspec.field(default_factory=Flawed)
-    engine: dict[str, str] = msgspec.field(default_factory=dict)
-    agreed: dict[str, str] = msgspec.field(default_factory=dict)
+    per_second: list[int]
+    per_100ms: list[int]
+    flawed: dict[str, Any] = {}
 
 
-class _Progress(msgspec.Struct):
-    elapsed_s: Amount
-    acknowledged: Count
-
-
-def checked_report(output: bytes, told: Mapping[str, Any], *, contract: int) -> dict[str, Any]:
+def checked_report(output: bytes, told: Mapping[str, Any]) -> dict[str, Any]:
     """The report that a client wrote after it was ``told`` its configuration.
 
     Raises ClientError with what is wrong in one line, for the caller to name the client.
     """
-    try:
-        report = json.loads(output)
-        stated = report.get("contract") if isinstance(report, dict) else None
-        if type(stated) is not int or stated != contract:
-            raise ClientError(f"its report is not of contract {contract}")
-        typed = msgspec.convert(report, _Report)
-    except (msgspec.ValidationError, OverflowError) as error:
-        raise ClientError(f"its report is not as the contract has it: {one_line(error)}") from error
-    except (ValueError, RecursionError) as error:
-        raise ClientError(f"its report is not JSON ({one_line(error)})") from error
+    report = _parsed(output)
+    typed = _typed(report)
     problems = [
         *_off_configuration(typed, told),
         *_off_connections(typed, told),
+        *_off_kinds(typed),
         *_off_window(typed, told),
         *_off_series(typed),
-        *_off_histograms(typed),
     ]
     if problems:
         raise ClientError(f"its report contradicts itself or its configuration: {problems[0]}")
+    return report
+
+
+def _parsed(output: bytes) -> dict[str, Any]:
+    try:
+        report = json.loads(output, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise ClientError(f"its report is not JSON ({one_line(error)})") from error
+    stated = report.get("contract") if isinstance(report, dict) else None
+    if type(stated) is not int or stated != CONTRACT_VERSION:
+        raise ClientError(f"its report is not of contract {CONTRACT_VERSION}")
     return dict(report)
 
 
-def checked_event(line: bytes) -> dict[str, Any]:
-    """One line of a client's standard error; what is no JSON is told as an error of the client.
-
-    Raises ClientError for a progress line without its counts.
-    """
+def _typed(report: Mapping[str, Any]) -> _Report:
     try:
-        event = json.loads(line)
-    except (ValueError, RecursionError):
-        return {"event": "error", "message": line.decode(errors="replace").strip()[:_MOST_CHARACTERS]}
-    if not isinstance(event, dict):
-        return {}
-    if event.get("event") == "progress":
-        try:
-            msgspec.convert(event, _Progress)
-        except (msgspec.ValidationError, OverflowError) as error:
-            raise ClientError(f"its progress is not as the contract has it: {one_line(error)}") from error
-    return event
+        problem = schema_problem("report", _sampled(report))
+        if problem is None:
+            return msgspec.convert(report, _Report)
+    except (msgspec.ValidationError, OverflowError, RecursionError) as error:
+        problem = one_line(error)
+    raise ClientError(f"its report is not as the contract has it: {problem}")
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number")
+
+
+def _sampled(report: Mapping[str, Any]) -> dict[str, Any]:
+    """The report with long lists of its connections cut."""
+    connections = report.get("connections")
+    if not isinstance(connections, list):
+        return dict(report)
+    return {**report, "connections": [_cut(row) for row in connections]}
+
+
+def _cut(row: Any) -> Any:
+    if not isinstance(row, dict):
+        return row
+    return {key: value[:_SAMPLE] if isinstance(value, list) else value for key, value in row.items()}
 
 
 def _off_configuration(report: _Report, told: Mapping[str, Any]) -> list[str]:
@@ -156,55 +154,112 @@ def _off_configuration(report: _Report, told: Mapping[str, Any]) -> list[str]:
         if value != told[name]
     ]
     asked = sorted(flaw["name"] for flaw in told.get("flaws", ()))
-    if asked != sorted(report.flawed.names()):
-        off.append(f"flawed holds {report.flawed.names() or 'nothing'}, asked for {asked or 'nothing'}")
+    if asked != sorted(report.flawed):
+        off.append(f"flawed holds {sorted(report.flawed) or 'nothing'}, asked for {asked or 'nothing'}")
     return off
 
 
 def _off_connections(report: _Report, told: Mapping[str, Any]) -> list[str]:
-    """Counts of the whole trial that do not follow from what is listed of each connection."""
+    """Counts of the whole trial that do not follow from what is said of each connection."""
     rows = report.connections
     first = told.get("first_connection", 0)
     if [row.connection for row in rows] != list(range(first, first + told["connections"])):
         return [f"it lists {len(rows)} connections, configured {told['connections']} from number {first} on"]
-    if strange := [f"connection {row.connection} {problem}" for row in rows if (problem := row.problem())]:
-        return strange
-    classes = Counter(name for row in rows for _, name in row.failed)
-    failed = sum(len(row.failed) for row in rows)
-    in_doubt = sum(len(row.in_doubt) for row in rows)
-    issued = sum(row.issued for row in rows)
-    counts = {
-        "attempted": (report.attempted, issued),
-        "acknowledged": (report.acknowledged, issued - failed - in_doubt),
-        "in_doubt": (report.in_doubt, in_doubt),
-        **{
-            f"failed.{name}": (count, classes[name])
-            for name, count in msgspec.structs.asdict(report.failed).items()
-        },
-    }
-    off = [
-        f"{name} is {stated:,}, its connections make {listed:,}"
-        for name, (stated, listed) in counts.items()
-        if stated != listed
-    ]
-    if (least := sum(len(row.retried) for row in rows)) > report.retried:
-        off.append(f"retried is {report.retried:,}, its connections list {least:,}")
+    off = _off_indices(report) if all(row.counts is None for row in rows) else _off_counts(report)
     if report.lost_connections > len(rows):
         off.append(f"lost_connections is {report.lost_connections} of {len(rows)}")
     return off
 
 
-def _off_window(report: _Report, told: Mapping[str, Any]) -> list[str]:
-    window = report.window
-    off = [
-        f"{smaller} is {less:,}, above {larger}, {more:,}"
+def _off_indices(report: _Report) -> list[str]:
+    rows = report.connections
+    if strange := [f"connection {row.connection} {problem}" for row in rows if (problem := row.problem())]:
+        return strange
+    names = Counter(name for row in rows for _, name in row.failed)
+    in_doubt = sum(len(row.in_doubt) for row in rows)
+    issued = sum(row.issued for row in rows)
+    off = _unequal(
+        "its connections make",
+        ("attempted", report.attempted, issued),
+        ("acknowledged", report.acknowledged, issued - names.total() - in_doubt),
+        ("in_doubt", report.in_doubt, in_doubt),
+        *((f"failed.{name}", report.failed.get(name, 0), names[name]) for name in {**report.failed, **names}),
+    )
+    if (least := sum(len(row.retried) for row in rows)) > report.retried:
+        off.append(f"retried is {report.retried:,}, its connections list {least:,}")
+    return off
+
+
+def _off_counts(report: _Report) -> list[str]:
+    counted: Counter[str] = Counter()
+    for row in report.connections:
+        if row.counts is None:
+            return [f"connection {row.connection} has no counts, as others have"]
+        counted.update(row.counts)
+    acknowledged = {name: kind.acknowledged for name, kind in report.kinds.items()}
+    off = _unequal(
+        "its connections make",
+        *(
+            (f"kinds.{name}.acknowledged", acknowledged.get(name, 0), counted[name])
+            for name in {**acknowledged, **counted}
+        ),
+    )
+    if (issued := sum(row.issued for row in report.connections)) < report.attempted:
+        off.append(f"attempted is {report.attempted:,}, its connections issued {issued:,}")
+    return off
+
+
+def _off_kinds(report: _Report) -> list[str]:
+    """Kinds that do not add up in themselves or to the totals."""
+    kinds = report.kinds
+    every: dict[str, _Kind] = {"": report, **{f"kinds.{name}.": kind for name, kind in kinds.items()}}
+    off = [problem for place, kind in every.items() for problem in _off_kind(place, kind)]
+    kinds_failed: Counter[str] = Counter()
+    for kind in kinds.values():
+        kinds_failed.update(kind.failed)
+    pairs = [
+        ("attempted", report.attempted, [kind.attempted for kind in kinds.values()]),
+        ("acknowledged", report.acknowledged, [kind.acknowledged for kind in kinds.values()]),
+        ("in_doubt", report.in_doubt, [kind.in_doubt for kind in kinds.values()]),
+        ("window.acknowledged", report.window.acknowledged, [k.window.acknowledged for k in kinds.values()]),
+        ("window.completed", report.window.completed, [k.window.completed for k in kinds.values()]),
+        *(
+            (f"failed.{name}", report.failed.get(name, 0), [kinds_failed[name]])
+            for name in {**report.failed, **kinds_failed}
+        ),
+    ]
+    return off + _unequal("its kinds make", *((name, stated, sum(parts)) for name, stated, parts in pairs))
+
+
+def _off_kind(place: str, kind: _Kind) -> list[str]:
+    ends = kind.acknowledged + sum(kind.failed.values()) + kind.in_doubt
+    window = kind.window
+    off = _unequal("their ends make", (f"{place}attempted", kind.attempted, ends))
+    off += [
+        f"{place}{smaller} is {less:,}, above {place}{larger}, {more:,}"
         for smaller, less, larger, more in (
-            ("window.acknowledged", window.acknowledged, "acknowledged", report.acknowledged),
+            ("window.acknowledged", window.acknowledged, "acknowledged", kind.acknowledged),
             ("window.acknowledged", window.acknowledged, "window.completed", window.completed),
-            ("window.completed", window.completed, "attempted", report.attempted),
+            ("window.completed", window.completed, "attempted", kind.attempted),
         )
         if less > more
     ]
+    for name in ("service_time_ns", "response_time_ns"):
+        held = decode_histogram(getattr(kind, name)).get_total_count()
+        if held != window.acknowledged:
+            stated = f"{place}window.acknowledged is {window.acknowledged:,}"
+            off.append(f"{place}{name} holds {held:,} times, {stated}")
+    return off
+
+
+def _unequal(why: str, *pairs: tuple[str, int, int]) -> list[str]:
+    """Of numbers that are stated and those that they must be: which are not."""
+    return [f"{name} is {stated:,}, {why} {made:,}" for name, stated, made in pairs if stated != made]
+
+
+def _off_window(report: _Report, told: Mapping[str, Any]) -> list[str]:
+    window = report.window
+    off = []
     rate_per_s = window.acknowledged / told["window_s"]
     if not math.isclose(window.goodput_per_s, rate_per_s, rel_tol=_RELATIVE):
         off.append(f"window.goodput_per_s is {window.goodput_per_s:g}, its counts make {rate_per_s:g}")
@@ -241,19 +296,3 @@ def _within(tenths: Sequence[int], start_s: float, end_s: float) -> tuple[int, i
     inside = sum(n for low, high, n in edges if low >= start_s - _EDGE_S and high <= end_s + _EDGE_S)
     touching = sum(n for low, high, n in edges if high >= start_s - _EDGE_S and low <= end_s + _EDGE_S)
     return inside, touching
-
-
-def _off_histograms(report: _Report) -> list[str]:
-    """Each histogram holds every request that is goodput, once."""
-    held = {
-        name: decode_histogram(text).get_total_count()
-        for name, text in (
-            ("service_time_ns", report.service_time_ns),
-            ("response_time_ns", report.response_time_ns),
-        )
-    }
-    return [
-        f"{name} holds {count:,} times, window.acknowledged is {report.window.acknowledged:,}"
-        for name, count in held.items()
-        if count != report.window.acknowledged
-    ]

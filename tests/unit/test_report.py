@@ -11,7 +11,8 @@ import pytest
 from hdrh.histogram import HdrHistogram
 
 from gapbook.errors import ClientError
-from gapbook.load.report import checked_event, checked_report
+from gapbook.load.event import checked_event
+from gapbook.load.report import checked_report
 
 _TOLD = {"connections": 2, "in_flight": 4, "warmup_s": 0.2, "window_s": 0.5}
 _PER_100MS = [10, 20, 30, 30, 30, 30, 30, 5]
@@ -26,11 +27,25 @@ def _histogram(count: int) -> str:
     return str(histogram.encode().decode())
 
 
+def _kind(
+    attempted: int, acknowledged: int, in_window: int, failed: dict[str, int], *, in_doubt: int
+) -> dict[str, Any]:
+    return {
+        "attempted": attempted,
+        "acknowledged": acknowledged,
+        "failed": failed,
+        "in_doubt": in_doubt,
+        "window": {"acknowledged": in_window, "completed": in_window + (attempted > acknowledged) * 2},
+        "service_time_ns": _histogram(in_window),
+        "response_time_ns": _histogram(in_window),
+    }
+
+
 @pytest.fixture(name="report")
 def _report() -> dict[str, Any]:
     """185 acknowledged of 188: one insufficient, one error, one in doubt."""
     return {
-        "contract": 1,
+        "contract": 2,
         "client": {"name": "gap", "language": "rust", "version": "1", "build_id": None},
         "started_unix_s": 1.0,
         "warmup_s": 0.2,
@@ -51,6 +66,10 @@ def _report() -> dict[str, Any]:
             "mean_service_time_s": 0.026,
             "cpu_user_s": 0.1,
             "cpu_system_s": 0.1,
+        },
+        "kinds": {
+            "deposit": _kind(100, 97, 80, {"insufficient": 1, "error": 1, "timeout": 0}, in_doubt=1),
+            "transfer": _kind(88, 88, 70, {"insufficient": 0, "error": 0, "timeout": 0}, in_doubt=0),
         },
         "connections": [
             {
@@ -73,7 +92,7 @@ def _report() -> dict[str, Any]:
 
 
 def _check(report: Any, **told: Any) -> dict[str, Any]:
-    return checked_report(json.dumps(report).encode(), {**_TOLD, **told}, contract=1)
+    return checked_report(json.dumps(report).encode(), {**_TOLD, **told})
 
 
 def test_an_honest_report_is_taken_as_it_is(report: dict[str, Any]) -> None:
@@ -83,6 +102,9 @@ def test_an_honest_report_is_taken_as_it_is(report: dict[str, Any]) -> None:
 def test_a_report_of_a_window_without_an_answer_is_taken(report: dict[str, Any]) -> None:
     window = {"acknowledged": 0, "goodput_per_s": 0.0, "completed": 0, "mean_service_time_s": None}
     report["window"] |= window
+    for kind in report["kinds"].values():
+        kind["window"] = {"acknowledged": 0, "completed": 0}
+        kind["service_time_ns"] = kind["response_time_ns"] = _histogram(0)
     report |= {"per_100ms": [185], "service_time_ns": _histogram(0), "response_time_ns": _histogram(0)}
     assert _check(report) == report
 
@@ -145,6 +167,31 @@ def _scale(report: dict[str, Any], factor: int) -> None:
         (lambda r: r.update(service_time_ns=_histogram(151)), "service_time_ns holds 151 times"),
         (lambda r: r.update(response_time_ns=_histogram(15)), "response_time_ns holds 15 times"),
         (
+            lambda r: r["kinds"]["transfer"].update(attempted=89, acknowledged=89),
+            "attempted is 188, its kinds make 189",
+        ),
+        (lambda r: r["kinds"].pop("transfer"), "attempted is 188, its kinds make 100"),
+        (
+            lambda r: r["kinds"]["transfer"].update(attempted=87),
+            "kinds.transfer.attempted is 87, their ends make 88",
+        ),
+        (
+            lambda r: r["kinds"]["deposit"].update(failed={"insufficient": 2, "error": 0, "timeout": 0}),
+            "failed.insufficient is 1, its kinds make 2",
+        ),
+        (
+            lambda r: r["kinds"]["deposit"]["window"].update(acknowledged=79),
+            "kinds.deposit.service_time_ns holds 80 times, kinds.deposit.window.acknowledged is 79",
+        ),
+        (
+            lambda r: r["kinds"]["transfer"]["window"].update(completed=69),
+            "kinds.transfer.window.acknowledged is 70, above kinds.transfer.window.completed, 69",
+        ),
+        (
+            lambda r: r["connections"][0].update(failed=[[17, "asleep"]]),
+            "failed.insufficient is 1, its connections make 0",
+        ),
+        (
             lambda r: r.update(flawed={"status-unread": {"transactions_per_s": 1.0}}),
             "flawed holds ['status-unread']",
         ),
@@ -157,6 +204,58 @@ def test_a_report_that_contradicts_itself_is_refused(report: dict[str, Any], for
     assert str(caught.value).startswith("its report contradicts itself or its configuration: ")
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def _count(report: dict[str, Any]) -> dict[str, Any]:
+    """The same report from a client that counts only."""
+    rows = [
+        {"connection": 0, "issued": 101, "counts": {"deposit": 97}},
+        {"connection": 1, "issued": 88, "counts": {"transfer": 88}},
+    ]
+    return {**report, "connections": rows}
+
+
+def test_a_client_may_count_only(report: dict[str, Any]) -> None:
+    counted = _count(report)
+    assert _check(counted) == counted
+
+
+@pytest.mark.parametrize(
+    ("forge", "says"),
+    [
+        (
+            lambda r: r["connections"][0]["counts"].update(deposit=98),
+            "kinds.deposit.acknowledged is 97, its connections make 98",
+        ),
+        (
+            lambda r: r["connections"][1]["counts"].update(theft=1),
+            "kinds.theft.acknowledged is 0, its connections make 1",
+        ),
+        (lambda r: r["connections"][0].update(issued=99), "attempted is 188, its connections issued 187"),
+        (
+            lambda r: r["connections"].__setitem__(
+                1, {"connection": 1, "issued": 88, "failed": [], "in_doubt": [], "retried": []}
+            ),
+            "connection 1 has no counts, as others have",
+        ),
+    ],
+)
+def test_counts_that_contradict_the_kinds_are_refused(
+    report: dict[str, Any], forge: Forge, says: str
+) -> None:
+    counted = _count(report)
+    forge(counted)
+    with pytest.raises(ClientError) as caught:
+        _check(counted)
+    assert says in str(caught.value)
+
+
+def test_every_entry_of_a_long_list_is_checked(report: dict[str, Any]) -> None:
+    """Of long lists the schema sees the beginning only."""
+    report["connections"][1]["failed"] = [[index, "error"] for index in range(50)]
+    report["connections"][1]["failed"][40] = [-1, "error"]
+    with pytest.raises(ClientError, match="its report is not as the contract has it"):
+        _check(report)
 
 
 def test_what_was_asked_for_is_reported(report: dict[str, Any]) -> None:
@@ -207,8 +306,8 @@ def test_what_a_field_may_hold_elsewhere_is_refused_in_one_line_or_taken(
     "output", [b"", b"nonsense", b"[]", b"{}", b"null", b"\xff", b"[" * 100_000, b"1" * 9_000]
 )
 def test_what_is_no_report_is_refused(output: bytes) -> None:
-    with pytest.raises(ClientError, match=r"^its report is not (JSON|of contract 1)") as caught:
-        checked_report(output, _TOLD, contract=1)
+    with pytest.raises(ClientError, match=r"^its report is not (JSON|of contract 2)") as caught:
+        checked_report(output, _TOLD)
     assert "\n" not in str(caught.value)
 
 
