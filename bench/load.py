@@ -13,7 +13,6 @@ from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.stack import Stack
 from gapbook.errors import ClientError
 from gapbook.load.client import ClientRun, configure_load, find_client
-from gapbook.model.work import AliasTable
 from gapbook.trial.workloads import find_workload
 
 __all__ = [
@@ -38,11 +37,9 @@ def _configuration(deployment: Deployment, endpoint: Mapping[str, Any], case: Ca
     """Closed loop over uniform accounts, no warm-up: what is counted is the whole run, start included."""
     return configure_load(
         endpoint,
-        AliasTable.zipf_cached(ACCOUNTS, 0.0),
+        find_workload("transfer", {"accounts": ACCOUNTS, "alpha": 0.0}),
         deployment.directory,
         seed=1,
-        alpha=0.0,
-        amount_max=1000,
         connections=case.connections,
         in_flight=case.in_flight,
         warmup_s=0.0,

@@ -166,9 +166,8 @@ class Module:
             deployment.stop(process)
             raise
         settings = {key: str(value) for key, value in ready.get("settings", {}).items()}
-        return RunningTier(
-            process, {"protocol": "http", "host": "127.0.0.1", "port": ready["port"]}, settings
-        )
+        address = {"protocol": "http", "host": "127.0.0.1", "port": ready["port"]}
+        return RunningTier(process, {**address, "requests": self.requests(endpoint)}, settings)
 
 
 def version_numbers(version: str) -> tuple[int, ...]:

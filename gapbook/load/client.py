@@ -27,7 +27,7 @@ from gapbook.errors import ClientError, ParameterError
 from gapbook.load.contract import CONTRACT_VERSION, schema_problem
 from gapbook.load.event import checked_event
 from gapbook.load.report import checked_report
-from gapbook.model.work import REDRAW_BOTH, AliasTable
+from gapbook.model.workload import Workload
 from gapbook.paths import CHECKOUT
 from gapbook.record.schema import one_line
 
@@ -38,7 +38,6 @@ __all__ = [
     "configure_load",
     "discover_clients",
     "find_client",
-    "load_configuration",
 ]
 
 CLIENT_THREADS = 1
@@ -138,12 +137,10 @@ def find_client(
 
 def configure_load(
     endpoint: Mapping[str, Any],
-    table: AliasTable,
-    tables: Path,
+    workload: Workload,
+    directory: Path,
     *,
     seed: int,
-    alpha: float,
-    amount_max: int,
     connections: int,
     in_flight: int,
     warmup_s: float,
@@ -153,57 +150,25 @@ def configure_load(
     max_retries: int = 0,
     flaws: Sequence[Mapping[str, Any]] = (),
     rate_per_s: float | None = None,
-    redraw: str = REDRAW_BOTH,
 ) -> dict[str, Any]:
-    """The configuration of a load of transfers on one thread (clients/CONTRACT.md): a closed loop, or an
-    open one that offers ``rate_per_s``.
+    """The configuration of a load on one thread (clients/CONTRACT.md): a closed loop, or an open one that
+    offers ``rate_per_s``.
 
-    The alias table is written beneath ``tables``, where the client reads it.
+    The workload's files are written beneath the directory, where the client reads them.
     """
-    path, sha256 = table.write(tables)
-    parameters = {"accounts": table.accounts, "alpha": alpha, "amount_max": amount_max, "redraw": redraw}
-    return load_configuration(
-        endpoint,
-        {
-            "name": "transfer",
-            "seed": seed,
-            "parameters": parameters,
-            "files": {"alias_table": {"path": str(path), "sha256": sha256}},
-        },
-        connections=connections,
-        in_flight=in_flight,
-        warmup_s=warmup_s,
-        window_s=window_s,
-        drain_s=drain_s,
-        request_timeout_s=request_timeout_s,
-        max_retries=max_retries,
-        flaws=flaws,
-        rate_per_s=rate_per_s,
-    )
-
-
-def load_configuration(
-    endpoint: Mapping[str, Any],
-    workload: Mapping[str, Any],
-    *,
-    connections: int,
-    in_flight: int,
-    warmup_s: float,
-    window_s: float,
-    drain_s: float,
-    request_timeout_s: float,
-    max_retries: int = 0,
-    flaws: Sequence[Mapping[str, Any]] = (),
-    rate_per_s: float | None = None,
-) -> dict[str, Any]:
-    """The configuration of a load on one thread; ``workload`` has name, seed, parameters and files."""
+    files = workload.files(directory).items()
     optional = {"max_retries": max_retries} if max_retries else {}
     return {
         **optional,
         **({"flaws": list(flaws)} if flaws else {}),
         "contract": CONTRACT_VERSION,
         "endpoint": endpoint,
-        "workload": workload,
+        "workload": {
+            "name": workload.name,
+            "seed": seed,
+            "parameters": dict(workload.parameters),
+            "files": {name: {"path": str(file.path), "sha256": file.sha256} for name, file in files},
+        },
         "connections": connections,
         "in_flight": in_flight,
         "loop": {"kind": "closed"} if rate_per_s is None else {"kind": "open", "rate_per_s": rate_per_s},

@@ -12,12 +12,11 @@ from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.rust import rust_binary
 from gapbook.errors import ParameterError
 from gapbook.load.client import Client, ClientRun, configure_load
-from gapbook.model.work import AliasTable
+from gapbook.model.workload import Workload
 from gapbook.paths import CHECKOUT
 
 __all__ = ["measure_ceiling", "null_server"]
 
-_ACCOUNTS = 1000
 _WINDOW_S = 2.0
 
 
@@ -69,6 +68,7 @@ def measure_ceiling(
     protocol: str,
     *,
     endpoint: Mapping[str, Any],
+    workload: Workload,
     connections: int,
     in_flight: int,
     warmup_s: float,
@@ -81,15 +81,12 @@ def measure_ceiling(
     """
     if not _speakers(protocol):
         return None
-    table = AliasTable.zipf_cached(_ACCOUNTS, 0.0)
     with null_server(deployment, protocol, endpoint.get("requests")) as address:
         configuration = configure_load(
             {**endpoint, **address},
-            table,
+            workload,
             deployment.directory,
             seed=1,
-            alpha=0.0,
-            amount_max=1000,
             connections=connections,
             in_flight=in_flight,
             warmup_s=warmup_s,

@@ -6,6 +6,8 @@ slow hour of the machine, or code that is not compiled yet, lowers both alike.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -65,6 +67,7 @@ class Ceilings:
                 contestant.load_client,
                 contestant.protocol,
                 endpoint=options,
+                workload=self.scenario.workload.at(self.scenario.alphas[0]),
                 connections=self.scenario.connections,
                 in_flight=contestant.in_flight,
                 warmup_s=self.scenario.warmup_s,
@@ -84,12 +87,19 @@ def median_ceilings(kept: Sequence[Mapping[str, Any]]) -> dict[str, float | None
 
 def ceiling_key(contestant: Contestant, options: Mapping[str, Any]) -> str:
     """``rust/postgres/mode=procedure/64``: contestants of one key have one ceiling."""
-    words = "".join(f"/{key}={value}" for key, value in sorted(options.items()))
+    words = "".join(f"/{key}={_short(value)}" for key, value in sorted(options.items()))
     return f"{contestant.client}/{contestant.protocol}{words}/{contestant.in_flight}"
 
 
+def _short(value: Any) -> Any:
+    """A value as it is, or a hash of a table."""
+    if not isinstance(value, Mapping):
+        return value
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:8]
+
+
 def _client_options(contestant: Contestant, stack: Stack) -> dict[str, Any]:
-    """What the client is told besides the address: nothing where it calls a tier."""
-    if contestant.module.is_process(contestant.tier):
-        return {}
+    """What the client is told besides the address."""
+    if contestant.protocol == "http":
+        return {"requests": contestant.module.requests(stack.endpoint())}
     return contestant.module.client_endpoint(contestant.access, contestant.tier, stack.spoken())

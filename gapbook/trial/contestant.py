@@ -87,7 +87,13 @@ class Contestant:
 
     def __post_init__(self) -> None:
         self.module.require(self.access, self.tier)
-        client = find_client(self.client, self.protocol, self.access, among=self.module.facts["access"])
+        client = find_client(
+            self.client,
+            self.protocol,
+            self.access,
+            workload=self.module.workload,
+            among=self.module.facts["access"],
+        )
         if self.in_flight > 1:
             self.module.require_pipelined(self.access, self.tier)
             client.require_pipelined(self.protocol)
@@ -129,7 +135,7 @@ class Contestant:
 
     @property
     def load_client(self) -> Client:
-        return find_client(self.client, self.protocol, self.access)
+        return find_client(self.client, self.protocol, self.access, workload=self.module.workload)
 
     @property
     def client_retries(self) -> int:

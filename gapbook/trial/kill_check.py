@@ -22,7 +22,6 @@ from gapbook.deploy.stack import Stack
 from gapbook.errors import ClientError, StackError
 from gapbook.load.client import ClientRun, configure_load
 from gapbook.model.reported import issued_work
-from gapbook.model.work import AliasTable
 from gapbook.model.workload import State, Workload
 from gapbook.record.losses import KILL_ALPHA
 from gapbook.trial.contestant import Contestant
@@ -123,22 +122,18 @@ class _Check:
             return None
 
     def _configuration(self, endpoint: Mapping[str, Any]) -> dict[str, Any]:
-        contestant, workload = self.contestant, self.scenario.workload
         return configure_load(
             endpoint,
-            AliasTable.zipf_cached(workload.accounts, KILL_ALPHA),
+            self.workload,
             self.deployment.directory,
             seed=self.seed,
-            alpha=KILL_ALPHA,
-            amount_max=workload.amount_max,
-            redraw=workload.redraw,
             connections=self.scenario.connections,
-            in_flight=contestant.in_flight,
+            in_flight=self.contestant.in_flight,
             warmup_s=_WARMUP_S,
             window_s=self.kill_after_s + _AFTER_KILL_S,
             drain_s=_DRAIN_S,
             request_timeout_s=_REQUEST_TIMEOUT_S,
-            max_retries=contestant.client_retries,
+            max_retries=self.contestant.client_retries,
         )
 
     def _loaded(self, configuration: Mapping[str, Any], kill: Callable[[], None]) -> dict[str, Any]:

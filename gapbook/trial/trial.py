@@ -17,7 +17,7 @@ from gapbook.deploy.usage import proportional_memory_bytes
 from gapbook.errors import ClientError, StackError
 from gapbook.load.client import ClientRun, configure_load
 from gapbook.model.plan import PlannedTrial
-from gapbook.model.work import AliasTable
+from gapbook.model.workload import Workload
 from gapbook.record.labels import labels_of
 from gapbook.trial import gates
 from gapbook.trial.audit import reconcile
@@ -86,7 +86,6 @@ def _load(
     the server cannot be read any more.
     """
     workload = scenario.workload.at(planned.treatment, scenario.initial_balance_of(contestant))
-    table = AliasTable.zipf_cached(scenario.workload.accounts, planned.treatment)
     stack.seed(workload)
     settings, proven = stack.settings(), stack.durability()
     committed_before, log_before = stack.committed_operations(), stack.log_bytes()
@@ -98,7 +97,7 @@ def _load(
         between = [process.pid for process in (*proxies, *target.processes)]
         server_roots = [process.pid for process in stack.processes()]
         sampler = WindowSampler(None if stack.context.choice.endpoint else server_roots, between)
-        configuration = _configuration(planned, scenario, contestant, target.endpoint, table, tables)
+        configuration = _configuration(planned, scenario, contestant, target.endpoint, workload, tables)
         report = _report(contestant, stack, configuration, sampler, deployment)
         on_report(report)
         backlog = wait_until_idle(stack, (proven.max_ms or 0.0) / 1000)
@@ -129,18 +128,15 @@ def _configuration(
     scenario: Scenario,
     contestant: Contestant,
     endpoint: dict[str, Any],
-    table: AliasTable,
+    workload: Workload,
     tables: Path,
 ) -> dict[str, Any]:
     """What the client is told; see clients/CONTRACT.md."""
     return configure_load(
         endpoint,
-        table,
+        workload,
         tables,
         seed=planned.work_seed,
-        alpha=planned.treatment,
-        amount_max=scenario.workload.amount_max,
-        redraw=scenario.workload.redraw,
         connections=scenario.connections,
         in_flight=contestant.in_flight,
         warmup_s=scenario.warmup_s,

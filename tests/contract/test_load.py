@@ -17,7 +17,6 @@ from gapbook.deploy import warden
 from gapbook.deploy.stack import Stack
 from gapbook.load.client import Client, ClientRun, configure_load, discover_clients
 from gapbook.model.reported import issued_work
-from gapbook.model.work import AliasTable
 from gapbook.model.workload import Workload
 from gapbook.trial.audit import reconcile
 from gapbook.trial.workloads import find_workload
@@ -78,11 +77,9 @@ def _run(
     endpoint = way.module.client_endpoint(way.access, way.tier, address) if tier is None else tier.endpoint
     configuration = configure_load(
         endpoint,
-        AliasTable.zipf_cached(int(workload.parameters["accounts"]), float(workload.parameters["alpha"])),
+        workload,
         tables,
         seed=_SEED,
-        alpha=float(workload.parameters["alpha"]),
-        amount_max=int(workload.parameters["amount_max"]),
         connections=_CONNECTIONS,
         in_flight=int(endpoint.get("batch_size", 1)),
         warmup_s=0.1,

@@ -15,7 +15,6 @@ from gapbook.deploy.process import free_port
 from gapbook.deploy.stack import Stack, StackContext, stack_class
 from gapbook.errors import ClientError
 from gapbook.load.client import ClientRun, configure_load, find_client
-from gapbook.model.work import AliasTable
 from gapbook.record.durability import Durability
 from gapbook.trial.audit import Audit, reconcile
 from tests.bank import bank_workload, seed_bank
@@ -27,8 +26,8 @@ _CONNECTIONS = 8
 _CLOSED_PORT = free_port()
 _SYNCHRONOUS_NORMAL = "1"
 _ALPHA = 1.5
-_TABLE = AliasTable.zipf(_ACCOUNTS, _ALPHA)
-_WORK: dict[str, Any] = {"seed": 7, "amount_max": _AMOUNT_MAX}
+_WORKLOAD = bank_workload(_ACCOUNTS, _INITIAL, alpha=_ALPHA, amount_max=_AMOUNT_MAX)
+_SEED = 7
 
 
 @pytest.fixture(name="sqlite_stack", scope="module")
@@ -60,10 +59,9 @@ def _load(
     """The report of a short closed loop."""
     configuration = configure_load(
         {**stack.endpoint(), **endpoint},
-        _TABLE,
+        _WORKLOAD,
         tables,
-        **_WORK,
-        alpha=_ALPHA,
+        seed=_SEED,
         connections=_CONNECTIONS,
         in_flight=in_flight,
         warmup_s=0.2,
@@ -89,8 +87,8 @@ def _run(
     committed = stack.committed_operations()
     audit = reconcile(
         report,
-        workload=bank_workload(_ACCOUNTS, _INITIAL, alpha=_ALPHA, amount_max=_AMOUNT_MAX),
-        seed=_WORK["seed"],
+        workload=_WORKLOAD,
+        seed=_SEED,
         state=stack.state(),
         committed=None if committed is None or before is None else committed - before,
     )

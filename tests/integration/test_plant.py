@@ -275,11 +275,9 @@ def test_planted_noise_is_told(measure: Measure, plant: Any) -> None:
 def _run_client(deployment: Deployment, plant: Stack, database: str) -> dict[str, Any]:
     configuration = configure_load(
         {**plant.endpoint(), "database": database},
-        AliasTable.zipf_cached(1000, 0.0),
+        bank_workload(1000, 10_000, alpha=0.0),
         deployment.directory,
         seed=1,
-        alpha=0.0,
-        amount_max=1000,
         connections=2,
         in_flight=1,
         warmup_s=0.0,

@@ -19,7 +19,6 @@ from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.module import load_module
 from gapbook.deploy.stack import Stack
 from gapbook.load.client import Client, configure_load, discover_clients
-from gapbook.model.work import AliasTable
 from gapbook.paths import CHECKOUT
 from gapbook.record.histograms import decode_histogram
 from gapbook.trial.audit import Audit, reconcile
@@ -34,7 +33,6 @@ _AMPLE = 10**7
 _SCARCE = 2_000
 _WINDOW_S = 1.0
 _CLIENT: Client = next(client for client in discover_clients() if client.language == "python")
-_TABLE = AliasTable.zipf_cached(_ACCOUNTS, _ALPHA)
 
 
 def _run(
@@ -77,11 +75,9 @@ def _configure(tmp_path: Path) -> Callable[..., dict[str, Any]]:
         return (
             configure_load(
                 endpoint,
-                _TABLE,
+                bank_workload(_ACCOUNTS, 0, alpha=_ALPHA, amount_max=_AMOUNT_MAX),
                 tmp_path,
                 seed=_SEED,
-                alpha=_ALPHA,
-                amount_max=_AMOUNT_MAX,
                 warmup_s=0.2,
                 window_s=_WINDOW_S,
                 **common,

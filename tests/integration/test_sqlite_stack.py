@@ -20,7 +20,6 @@ from gapbook.deploy.stack import ServerChoice, Stack, StackContext, stack_class
 from gapbook.deploy.toolchain import node_path
 from gapbook.errors import ClientError, ParameterError, SetupError, StackError
 from gapbook.load.client import ClientRun, configure_load, find_client
-from gapbook.model.work import AliasTable
 from gapbook.record.durability import Durability
 from gapbook.trial.audit import reconcile
 from tests.bank import balances_of, bank_workload, seed_bank
@@ -80,16 +79,12 @@ def _started(deployment: Deployment, durability: Durability) -> Iterator[Stack]:
         stack.stop()
 
 
-def _configuration(
-    endpoint: dict[str, Any], table: AliasTable, tables: Path, *, window_s: float = 1.0
-) -> dict[str, Any]:
+def _configuration(endpoint: dict[str, Any], tables: Path, *, window_s: float = 1.0) -> dict[str, Any]:
     return configure_load(
         endpoint,
-        table,
+        bank_workload(1_000, _FUNDS, alpha=_ALPHA, amount_max=_AMOUNT_MAX),
         tables,
         seed=_SEED,
-        alpha=_ALPHA,
-        amount_max=_AMOUNT_MAX,
         connections=5,
         in_flight=1,
         warmup_s=0.2,
@@ -139,11 +134,10 @@ def _synchronous_of(connection: sqlite3.Connection, setting: str) -> int:
 def test_balances_are_those_of_the_transfers_that_the_rust_client_reports(
     deployment: Deployment, durability: Durability, tmp_path: Path
 ) -> None:
-    table = AliasTable.zipf_cached(1_000, _ALPHA)
     with _started(deployment, durability) as stack:
         seed_bank(stack, 1_000, _FUNDS)
         before = stack.log_bytes()
-        report = _load(deployment, _configuration(_embedded(stack), table, tmp_path))
+        report = _load(deployment, _configuration(_embedded(stack), tmp_path))
         assert stack.log_bytes() > before
         _require_agreement(stack, report)
         asked = stack.settings()["synchronous"]
@@ -155,7 +149,6 @@ def test_balances_are_those_of_the_transfers_that_the_rust_client_reports(
 def test_updates_that_never_run_are_answered_ok_and_refused_by_the_audit(
     deployment: Deployment, shared: Stack, tmp_path: Path
 ) -> None:
-    table = AliasTable.zipf_cached(1_000, _ALPHA)
     seed_bank(shared, 1_000, _FUNDS)
     size_before = shared.log_bytes()
     tier = _MODULE.start_tier(
@@ -163,7 +156,7 @@ def test_updates_that_never_run_are_answered_ok_and_refused_by_the_audit(
     )
     assert tier is not None
     try:
-        report = _load(deployment, _configuration(tier.endpoint, table, tmp_path))
+        report = _load(deployment, _configuration(tier.endpoint, tmp_path))
     finally:
         deployment.stop(tier.process)
     assert report["acknowledged"] == report["attempted"] > 0
@@ -181,9 +174,8 @@ def test_updates_that_never_run_are_offered_behind_the_server_only() -> None:
 def test_a_change_that_no_transfer_explains_is_noticed(
     deployment: Deployment, shared: Stack, tmp_path: Path
 ) -> None:
-    table = AliasTable.zipf_cached(1_000, _ALPHA)
     seed_bank(shared, 1_000, _FUNDS)
-    report = _load(deployment, _configuration(_embedded(shared), table, tmp_path))
+    report = _load(deployment, _configuration(_embedded(shared), tmp_path))
     with contextlib.closing(sqlite3.connect(shared.endpoint()["path"], isolation_level=None)) as connection:
         connection.execute("UPDATE accounts SET balance = balance + 1 WHERE id = 999")
         connection.execute("UPDATE accounts SET balance = balance - 1 WHERE id = 998")
@@ -194,9 +186,8 @@ def test_a_change_that_no_transfer_explains_is_noticed(
 def test_a_killed_client_leaves_whole_transfers_and_a_sound_file(
     deployment: Deployment, shared: Stack, tmp_path: Path
 ) -> None:
-    table = AliasTable.zipf_cached(1_000, _ALPHA)
     seed_bank(shared, 1_000, _FUNDS)
-    configuration = _configuration(_embedded(shared), table, tmp_path, window_s=30.0)
+    configuration = _configuration(_embedded(shared), tmp_path, window_s=30.0)
     client = find_client("rust", "sqlite", "sql")
     process = deployment.start(client.resolved_command(), name="killed", stdin=True, stdout=True, stderr=True)
     process.stdin.write(json.dumps(configuration).encode())
@@ -219,7 +210,7 @@ def test_a_killed_client_leaves_whole_transfers_and_a_sound_file(
 
 def test_a_client_without_a_file_says_which(deployment: Deployment, tmp_path: Path) -> None:
     endpoint = {"protocol": "sqlite", "path": str(tmp_path / "absent.sqlite"), "synchronous": "OFF"}
-    configuration = _configuration(endpoint, AliasTable.zipf_cached(1_000, _ALPHA), tmp_path)
+    configuration = _configuration(endpoint, tmp_path)
     with pytest.raises(ClientError, match=r"code 3: .*absent\.sqlite"):
         _load(deployment, configuration)
     assert not (tmp_path / "absent.sqlite").exists()

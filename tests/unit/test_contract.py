@@ -5,15 +5,17 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
 
 from gapbook.errors import ParameterError
-from gapbook.load.client import discover_clients, find_client, load_configuration
+from gapbook.load.client import configure_load, discover_clients, find_client
 from gapbook.load.contract import schema_problem
 from gapbook.paths import CHECKOUT
+from tests.bank import bank_workload
 
 _POSTGRES = {
     "protocol": "postgres",
@@ -41,29 +43,28 @@ _SPACETIMEDB = {
     "token": "a.b-c",
 }
 _SQLITE = {"protocol": "sqlite", "path": "/bank.sqlite", "synchronous": "FULL"}
-_WORKLOAD = {
-    "name": "transfer",
-    "seed": 42,
-    "parameters": {"accounts": 1000, "redraw": "both"},
-    "files": {"alias_table": {"path": "/alias.bin", "sha256": "0" * 64}},
-}
-
 Change = Callable[[dict[str, Any]], object]
 
 
-def _configuration(endpoint: dict[str, Any], **options: Any) -> dict[str, Any]:
-    configuration = load_configuration(
-        endpoint,
-        _WORKLOAD,
-        connections=2,
-        in_flight=1,
-        warmup_s=0.0,
-        window_s=1.0,
-        drain_s=0.0,
-        request_timeout_s=1.0,
-        **options,
-    )
-    return copy.deepcopy(configuration)
+@pytest.fixture(name="configure")
+def _configure(tmp_path: Path) -> Callable[..., dict[str, Any]]:
+    def configure(endpoint: dict[str, Any], **options: Any) -> dict[str, Any]:
+        configuration = configure_load(
+            endpoint,
+            bank_workload(10, 100),
+            tmp_path,
+            seed=42,
+            connections=2,
+            in_flight=1,
+            warmup_s=0.0,
+            window_s=1.0,
+            drain_s=0.0,
+            request_timeout_s=1.0,
+            **options,
+        )
+        return copy.deepcopy(configuration)
+
+    return configure
 
 
 def test_the_schema_is_one() -> None:
@@ -87,9 +88,11 @@ def test_the_schema_is_one() -> None:
     ],
     ids=lambda endpoint: str(endpoint["protocol"]),
 )
-def test_an_endpoint_of_every_protocol_is_allowed(endpoint: dict[str, Any]) -> None:
+def test_an_endpoint_of_every_protocol_is_allowed(
+    configure: Callable[..., dict[str, Any]], endpoint: dict[str, Any]
+) -> None:
     for options in ({}, {"rate_per_s": 100.0, "max_retries": 3, "flaws": [{"name": "status-unread"}]}):
-        assert schema_problem("configuration", _configuration(endpoint, **options)) is None
+        assert schema_problem("configuration", configure(endpoint, **options)) is None
 
 
 @pytest.mark.parametrize(
@@ -145,9 +148,9 @@ def test_an_endpoint_of_every_protocol_is_allowed(endpoint: dict[str, Any]) -> N
     ],
 )
 def test_what_is_not_allowed_is_told_with_its_place(
-    endpoint: dict[str, Any], change: Change, place: str
+    configure: Callable[..., dict[str, Any]], endpoint: dict[str, Any], change: Change, place: str
 ) -> None:
-    configuration = _configuration(endpoint)
+    configuration = configure(endpoint)
     change(configuration)
     problem = schema_problem("configuration", configuration)
     assert problem is not None
@@ -158,7 +161,7 @@ def test_what_is_not_allowed_is_told_with_its_place(
 
 def test_a_client_that_cannot_draw_the_workload_is_not_found() -> None:
     assert find_client("rust", "postgres", workload="counter-and-messages").draws("transfer")
-    with pytest.raises(ParameterError, match="cannot draw the workload 'chess'; allowed: .*transfer"):
+    with pytest.raises(ParameterError, match=r"cannot draw the workload 'chess'; allowed: .*transfer"):
         find_client("rust", "sqlite", workload="chess")
 
 
