@@ -1,48 +1,47 @@
 import { EXIT_CONFIGURATION, Failure } from "./failure.ts";
 
-/** A JSON object read key by key; whatever is wrong is refused with the key's whole name. */
+/**
+ * A JSON object decoded key by key; what is not of the type asked for is refused with the key's whole name. Ranges and
+ * unknown keys are the schema's (clients/contract.schema.json), which the harness has held the configuration to.
+ */
 export class Fields {
   readonly #values: Record<string, unknown>;
   readonly #path: string;
 
-  /** Without `keys` any key may be there. */
-  constructor(value: unknown, path: string, keys?: readonly string[]) {
+  constructor(value: unknown, path: string) {
     this.#path = path;
     if (typeof value !== "object" || value === null || Array.isArray(value)) {
-      const having = keys === undefined ? "" : ` with ${keys.join(", ")}`;
-      throw new Failure(EXIT_CONFIGURATION, `${path || "configuration"}: must be an object${having}`);
+      throw new Failure(EXIT_CONFIGURATION, `${path || "configuration"}: must be an object`);
     }
     this.#values = value as Record<string, unknown>;
-    if (keys === undefined) return;
-    for (const key of Object.keys(value)) {
-      if (!keys.includes(key)) {
-        throw new Failure(EXIT_CONFIGURATION, `${this.#name(key)}: unknown key; allowed: ${keys.join(", ")}`);
-      }
-    }
   }
 
-  /** An object inside this one. */
-  inside(key: string, keys?: readonly string[]): Fields {
-    return new Fields(this.#values[key], this.#name(key), keys);
+  get keys(): string[] {
+    return Object.keys(this.#values);
+  }
+
+  get entries(): [string, unknown][] {
+    return Object.entries(this.#values);
   }
 
   has(key: string): boolean {
     return this.#values[key] !== undefined;
   }
 
-  integer(key: string, minimum: number, maximum: number): number {
+  /** An object inside this one. */
+  inside(key: string): Fields {
+    return new Fields(this.#values[key], this.#name(key));
+  }
+
+  integer(key: string): number {
     const value = this.#values[key];
-    if (!Number.isInteger(value) || !within(value as number, minimum, maximum)) {
-      throw this.refused(key, `an integer from ${minimum} to ${maximum}`);
-    }
+    if (!Number.isSafeInteger(value)) throw this.refused(key, "an integer");
     return value as number;
   }
 
-  number(key: string, minimum: number, maximum: number): number {
+  number(key: string): number {
     const value = this.#values[key];
-    if (typeof value !== "number" || !within(value, minimum, maximum)) {
-      throw this.refused(key, `a number from ${minimum} to ${maximum}`);
-    }
+    if (typeof value !== "number") throw this.refused(key, "a number");
     return value;
   }
 
@@ -52,12 +51,19 @@ export class Fields {
     return value;
   }
 
-  text(key: string, allowed = "a non-empty string", accepts = (value: string) => value !== ""): string {
+  text(key: string): string {
     const value = this.#values[key];
-    if (typeof value !== "string" || !accepts(value)) throw this.refused(key, allowed);
+    if (typeof value !== "string") throw this.refused(key, "a string");
     return value;
   }
 
+  list(key: string): readonly unknown[] {
+    const value = this.#values[key];
+    if (!Array.isArray(value)) throw this.refused(key, "a list");
+    return value;
+  }
+
+  /** One of the words that this client knows. */
   choice<Word extends string>(key: string, words: readonly Word[]): Word {
     const chosen = words.find((word) => word === this.#values[key]);
     if (chosen === undefined) throw this.refused(key, words.map((word) => `"${word}"`).join(", "));
@@ -72,8 +78,4 @@ export class Fields {
   #name(key: string): string {
     return this.#path === "" ? key : `${this.#path}.${key}`;
   }
-}
-
-function within(value: number, minimum: number, maximum: number): boolean {
-  return value >= minimum && value <= maximum;
 }

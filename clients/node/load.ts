@@ -1,10 +1,10 @@
 import type { Config } from "./config.ts";
 import { EXIT_ENDPOINT, Failure, messageOf } from "./failure.ts";
 import { emit, emitProgress } from "./progress.ts";
-import type { Driver, Outcome, Target } from "./protocol.ts";
-import { Tally, type Verdict } from "./tally.ts";
+import { type Driver, ERROR, type Outcome, type Target } from "./protocol.ts";
+import { Tally } from "./tally.ts";
 import { Clock, Phases, Schedule, toNanoseconds, toSeconds } from "./schedule.ts";
-import { Work } from "./work.ts";
+import type { Workload } from "./workload.ts";
 
 const OPEN_TIMEOUT_MS = 10_000;
 const TICK_NS = 1e9;
@@ -13,8 +13,9 @@ const SLICE_NS = 5e5;
 /** The finest a Node timer gets; an operation released later than intended shows in its response time. */
 const RELEASE_EVERY_NS = 1e6;
 
-/** A request that is out: when it was first sent, when last, and how often again. */
+/** A request that is out: its kind, when it was first sent, when last, and how often again. */
 interface RequestOut {
+  readonly kind: string;
   readonly start: number;
   lastSent: number;
   retries: number;
@@ -29,7 +30,7 @@ export class ConnectionLoad {
   lost = false;
   /** The requests that are out by their index, in the order in which they were last sent. */
   readonly out = new Map<number, RequestOut>();
-  readonly failed: [number, Verdict][] = [];
+  readonly failed: [number, string][] = [];
   readonly inDoubt: number[] = [];
   readonly retried: number[] = [];
 
@@ -50,7 +51,7 @@ export class Load {
   drainedS = 0;
   windowCpu: NodeJS.CpuUsage = { user: 0, system: 0 };
   readonly #target: Target;
-  readonly #work: Work;
+  readonly #workload: Workload;
   readonly #inFlight: number;
   readonly #requestTimeout: number;
   #clock = new Clock();
@@ -66,12 +67,12 @@ export class Load {
 
   constructor(config: Config) {
     this.#target = config.target;
-    this.#work = new Work(config.workload);
+    this.#workload = config.workload;
     this.#inFlight = config.inFlight;
     this.#requestTimeout = toNanoseconds(config.requestTimeoutS);
     this.phases = new Phases(config);
     this.schedule = new Schedule(config);
-    this.tally = new Tally(this.phases);
+    this.tally = new Tally(this.phases, config.workload);
     this.connections = Array.from({ length: config.connections }, (_, slot) => {
       const driver = config.target.createDriver((error) => this.#lose(this.connections[slot]!, error));
       return new ConnectionLoad(config.firstConnection + slot, slot, driver);
@@ -128,12 +129,12 @@ export class Load {
   #issue(connection: ConnectionLoad): void {
     while (!connection.lost && connection.out.size < this.#inFlight) {
       const index = connection.issued;
-      const transfer = this.#work.draw(connection.number, index);
+      const operation = this.#workload.draw(connection.number, index);
       const now = this.#clock.now();
       if (now >= this.phases.windowEnd || this.schedule.intended(connection.slot, index) > now) return;
-      connection.out.set(index, { start: now, lastSent: now, retries: 0 });
+      connection.out.set(index, { kind: operation.kind, start: now, lastSent: now, retries: 0 });
       connection.issued++;
-      connection.driver.send(transfer, () => this.#sentAgain(connection, index)).then(
+      connection.driver.send(operation, () => this.#sentAgain(connection, index)).then(
         (outcome) => this.#settle(connection, index, outcome),
         (error) => this.#lose(connection, error),
       );
@@ -156,17 +157,17 @@ export class Load {
     this.tally.retried += retries;
   }
 
-  #settle(connection: ConnectionLoad, index: number, { verdict, text, retries }: Outcome): void {
+  #settle(connection: ConnectionLoad, index: number, { refusal, text, retries }: Outcome): void {
     const request = connection.out.get(index);
     if (request === undefined) return;
     const end = this.#clock.now();
-    const { start } = request;
+    const { kind, start } = request;
     const intended = this.schedule.isOpen ? this.schedule.intended(connection.slot, index) : start;
     connection.out.delete(index);
-    if (verdict !== "acknowledged") connection.failed.push([index, verdict]);
-    if (verdict === "error") this.tally.firstError ??= text;
+    if (refusal !== null) connection.failed.push([index, refusal]);
+    if (refusal === ERROR) this.tally.firstError ??= text;
     this.#countRetries(connection, index, request, retries);
-    this.tally.answered(verdict, { intended, start, end });
+    this.tally.answered(kind, refusal, { intended, start, end });
     if (end < this.phases.windowEnd) this.#issueAfter(connection, end);
     else if (connection.out.size === 0) this.#keepTime();
   }
@@ -184,8 +185,8 @@ export class Load {
     const now = this.#clock.now();
     connection.lost = true;
     connection.driver.close();
-    for (const [index, { start }] of connection.out) {
-      this.tally.unanswered(start, now);
+    for (const [index, { kind, start }] of connection.out) {
+      this.tally.unanswered(kind, start, now);
       connection.inDoubt.push(index);
     }
     connection.out.clear();

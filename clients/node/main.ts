@@ -6,7 +6,7 @@ import { Load } from "./load.ts";
 import { emit } from "./progress.ts";
 import { protocolNames } from "./protocol.ts";
 import { createReport } from "./report.ts";
-import { Work } from "./work.ts";
+import { workloadNames } from "./workload.ts";
 
 const STANDARD_INPUT = 0;
 const DRAWN_LINES = 10_000;
@@ -46,17 +46,18 @@ function print(text: string): Promise<void> {
 }
 
 async function describe(): Promise<void> {
-  await print(`${JSON.stringify({ contract: CONTRACT_VERSION, ...description, protocols: protocolNames })}\n`);
+  const able = { protocols: protocolNames, workloads: workloadNames, reports: "indices" };
+  await print(`${JSON.stringify({ contract: CONTRACT_VERSION, ...description, ...able })}\n`);
 }
 
 async function draw(): Promise<void> {
-  const { workload, connection, firstIndex, count } = parseDrawConfig(readFileSync(STANDARD_INPUT, "utf8"));
-  const work = new Work(workload);
+  const { workload, connection, firstIndex, count } = await parseDrawConfig(readFileSync(STANDARD_INPUT, "utf8"));
   let lines = "";
   for (let place = 0; place < count; place++) {
     const index = firstIndex + place;
-    const { source, destination, amount } = work.draw(connection, index);
-    lines += `${index} ${source} ${destination} ${amount}\n`;
+    const { kind, fields } = workload.draw(connection, index);
+    const values = Object.keys(workload.kinds[kind]!).map((field) => fields[field]);
+    lines += `${[index, kind, ...values].join(" ")}\n`;
     if (place % DRAWN_LINES === DRAWN_LINES - 1 || place === count - 1) {
       await print(lines);
       lines = "";

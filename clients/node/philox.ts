@@ -6,6 +6,27 @@ const WEYL_0 = 0x9e3779b9;
 const WEYL_1 = 0xbb67ae85;
 const ROUNDS = 10;
 
+export const TWO_TO_32 = 2 ** 32;
+
+/** The blocks that a seed's operations are drawn from. */
+export class Blocks {
+  readonly #key0: number;
+  readonly #key1: number;
+  readonly #block = new Uint32Array(4);
+
+  constructor(seed: number) {
+    this.#key0 = seed % TWO_TO_32;
+    this.#key1 = Math.floor(seed / TWO_TO_32);
+  }
+
+  /** Block number `draw` of an operation; the next draw overwrites it. */
+  draw(connection: number, index: number, draw: number): Uint32Array {
+    const indexHigh = Math.floor(index / TWO_TO_32);
+    philox4x32(this.#block, index % TWO_TO_32, indexHigh, connection, draw, this.#key0, this.#key1);
+    return this.#block;
+  }
+}
+
 /** Writes the four words of one block into `block`; all arguments are unsigned 32-bit integers. */
 export function philox4x32(
   block: Uint32Array,

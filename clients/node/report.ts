@@ -4,11 +4,15 @@ import { type Config, CONTRACT_VERSION } from "./config.ts";
 import { identity } from "./identity.ts";
 import type { Load } from "./load.ts";
 import { toSeconds } from "./schedule.ts";
+import type { Counts } from "./tally.ts";
 
 /** The report of the client contract; every key that it names, no other. */
 export function createReport(config: Config, load: Load): object {
   const { tally, windowCpu } = load;
-  const serviceTimeNs = encodeIntoCompressedBase64(tally.serviceTime);
+  const { isOpen } = load.schedule;
+  const total = tally.total();
+  const kinds = Object.fromEntries([...tally.kinds].map(([name, counts]) => [name, kindReport(counts, isOpen)]));
+  const times = histograms(total, isOpen);
   const cpu = process.cpuUsage();
   return {
     contract: CONTRACT_VERSION,
@@ -17,20 +21,20 @@ export function createReport(config: Config, load: Load): object {
     warmup_s: config.warmupS,
     window_s: config.windowS,
     drained_s: load.drainedS,
-    attempted: tally.acknowledged + tally.failed + tally.inDoubt,
-    acknowledged: tally.acknowledged,
+    attempted: total.attempted,
+    acknowledged: total.acknowledged,
     retried: tally.retried,
-    in_doubt: tally.inDoubt,
-    failed: { insufficient: tally.insufficient, error: tally.error, timeout: 0 },
+    in_doubt: total.inDoubt,
+    failed: total.failed,
     first_error: tally.firstError,
     lost_connections: tally.lostConnections,
     window: {
-      acknowledged: tally.windowAcknowledged,
-      goodput_per_s: tally.windowAcknowledged / config.windowS,
-      completed: tally.windowCompleted,
+      acknowledged: total.windowAcknowledged,
+      goodput_per_s: total.windowAcknowledged / config.windowS,
+      completed: total.windowCompleted,
       mean_in_flight: toSeconds(tally.windowOutNs) / config.windowS,
       mean_service_time_s:
-        tally.windowCompleted === 0 ? null : toSeconds(tally.windowServiceNs) / tally.windowCompleted,
+        total.windowCompleted === 0 ? null : toSeconds(tally.windowServiceNs) / total.windowCompleted,
       cpu_user_s: windowCpu.user / 1e6,
       cpu_system_s: windowCpu.system / 1e6,
     },
@@ -43,13 +47,33 @@ export function createReport(config: Config, load: Load): object {
     })),
     per_second: tally.perSecond,
     per_100ms: tally.per100ms,
-    service_time_ns: serviceTimeNs,
-    response_time_ns: load.schedule.isOpen ? encodeIntoCompressedBase64(tally.responseTime) : serviceTimeNs,
+    ...times,
+    kinds,
     cpu_user_s: cpu.user / 1e6,
     cpu_system_s: cpu.system / 1e6,
     ...(config.target.engine && { engine: config.target.engine() }),
     ...(config.target.agreed && { agreed: config.target.agreed() }),
     peak_memory_bytes: peakMemoryBytes(),
+  };
+}
+
+function kindReport(counts: Counts, isOpen: boolean): object {
+  return {
+    attempted: counts.attempted,
+    acknowledged: counts.acknowledged,
+    failed: counts.failed,
+    in_doubt: counts.inDoubt,
+    window: { acknowledged: counts.windowAcknowledged, completed: counts.windowCompleted },
+    ...histograms(counts, isOpen),
+  };
+}
+
+/** In the closed loop service time and response time are the same. */
+function histograms({ serviceTime, responseTime }: Counts, isOpen: boolean): object {
+  const service = encodeIntoCompressedBase64(serviceTime);
+  return {
+    service_time_ns: service,
+    response_time_ns: isOpen ? encodeIntoCompressedBase64(responseTime) : service,
   };
 }
 

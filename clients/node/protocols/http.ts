@@ -1,41 +1,36 @@
 import { createRequire } from "node:module";
 import type { Client as UndiciClient, Dispatcher } from "undici";
-import {
-  ACKNOWLEDGED,
-  type Driver,
-  errorOutcome,
-  hostAndPort,
-  INSUFFICIENT,
-  type Outcome,
-  type Protocol,
-} from "../protocol.ts";
-import type { Transfer } from "../work.ts";
+import type { Fields } from "../fields.ts";
+import { type Driver, hostAndPort, type Outcome, type Protocol } from "../protocol.ts";
+import type { Operation, Operations } from "../workload.ts";
+import { Request } from "./http/request.ts";
 
 // The one class that is used takes 10 MB, the whole of undici 25.
 const require = createRequire(import.meta.url);
 const Client = require("undici/lib/dispatcher/client.js") as typeof UndiciClient;
+const { kConnect } = require("undici/lib/core/symbols.js") as { readonly kConnect: symbol };
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const IDLE_TIMEOUT_MS = 600_000;
-const KEPT_ERROR_CHARACTERS = 500;
-const OK_BODY = '{"ok":true}';
-const HEADERS = { "content-type": "application/json" };
-const UNSERVED = [404, 405];
-const RETRIES_MAX = 65_535;
+
+type Requests = ReadonlyMap<string, Request>;
 
 export const protocol: Protocol = {
-  keys: ["host", "port", "path"],
-  target(endpoint, { inFlight }) {
+  target(endpoint, { workload, inFlight }) {
     const { address } = hostAndPort(endpoint);
-    const path = endpoint.has("path")
-      ? endpoint.text("path", "a path that begins with /", (value) => value.startsWith("/"))
-      : "/transfer";
+    const requests = compile(endpoint.inside("requests"), workload);
     return {
       name: `http at ${address}`,
-      createDriver: (onLost) => new HttpDriver(`http://${address}`, path, inFlight, onLost),
+      createDriver: (onLost) => new HttpDriver(`http://${address}`, requests, inFlight, onLost),
     };
   },
 };
+
+function compile(requests: Fields, { kinds, refusals }: Operations): Requests {
+  return new Map(
+    Object.entries(kinds).map(([name, kind]) => [name, new Request(requests.inside(name), kind, refusals)]),
+  );
+}
 
 /** Called once for each request, in the order of the requests. */
 type Settle = (status: number, body: string) => void;
@@ -48,12 +43,12 @@ type Settle = (status: number, body: string) => void;
  */
 class HttpDriver implements Driver {
   readonly #client: UndiciClient;
-  readonly #path: string;
+  readonly #requests: Requests;
   readonly #pipelined: boolean;
   readonly #onLost: (error: Error) => void;
 
-  constructor(origin: string, path: string, inFlight: number, onLost: (error: Error) => void) {
-    this.#path = path;
+  constructor(origin: string, requests: Requests, inFlight: number, onLost: (error: Error) => void) {
+    this.#requests = requests;
     this.#pipelined = inFlight > 1;
     this.#onLost = onLost;
     this.#client = new Client(origin, {
@@ -63,24 +58,29 @@ class HttpDriver implements Driver {
       keepAliveTimeout: IDLE_TIMEOUT_MS,
       connectTimeout: CONNECT_TIMEOUT_MS,
     });
-    // undici would connect again and repeat what was out behind the oldest request: a transfer made twice.
+    // undici would connect again and repeat what was out behind the oldest request: an operation made twice.
     this.#client.on("disconnect", (_origin, _targets, error) => this.#lose(error));
   }
 
-  /** Finds out whether the path is served by a transfer that names no accounts. */
-  async open(): Promise<void> {
-    const status = await new Promise<number>((resolve, reject) => this.#dispatch("{}", resolve, reject));
-    if (UNSERVED.includes(status)) throw new Error(`POST ${this.#path} is not served (status ${status})`);
+  /** Connects: HTTP has no other handshake. undici does so of itself only when it has a request to send. */
+  open(): Promise<void> {
+    const client = this.#client as unknown as Readonly<Record<symbol, (connected: () => void) => void>>;
+    return new Promise((resolve, reject) => {
+      this.#client.once("connectionError", (_origin, _targets, error) => reject(error));
+      client[kConnect]!(resolve);
+    });
   }
 
-  send({ source, destination, amount }: Transfer): Promise<Outcome> {
+  send(operation: Operation): Promise<Outcome> {
+    const request = this.#requests.get(operation.kind)!;
+    const sent = request.of(operation) as Dispatcher.DispatchOptions;
+    // undici sends nothing behind a request that may block or must not be repeated; it is kept from repeating above.
+    const options = this.#pipelined ? { ...sent, idempotent: true, blocking: false } : sent;
     return new Promise((resolve) => {
-      this.#dispatch(
-        `{"from":${source},"to":${destination},"amount":${amount}}`,
-        (status, body) => resolve(judge(status, body)),
-        // A lost socket fails its oldest request first, when destroying the client is still too early for undici.
-        (error) => queueMicrotask(() => this.#lose(error)),
-      );
+      const settle: Settle = (status, body) => resolve(request.judge.judge(status, body));
+      // A lost socket fails its oldest request first, when destroying the client is still too early for undici.
+      const onError = (error: Error) => queueMicrotask(() => this.#lose(error));
+      this.#client.dispatch(options, new Answer(settle, onError));
     });
   }
 
@@ -91,13 +91,6 @@ class HttpDriver implements Driver {
   #lose(error: Error): void {
     this.close();
     this.#onLost(error);
-  }
-
-  #dispatch(body: string, settle: Settle, onError: (error: Error) => void): void {
-    const request = { method: "POST", path: this.#path, headers: HEADERS, body } as const;
-    // undici sends nothing behind a request that may block or must not be repeated; it is kept from repeating above.
-    const options = this.#pipelined ? { ...request, idempotent: true, blocking: false } : request;
-    this.#client.dispatch(options, new Answer(settle, onError));
   }
 }
 
@@ -131,21 +124,4 @@ class Answer implements Dispatcher.DispatchHandler {
   onResponseError(_controller: unknown, error: Error): void {
     this.#onError(error);
   }
-}
-
-/** Only the answers that the contract names are success or refusal. */
-export function judge(status: number, body: string): Outcome {
-  if (status === 200 && body === OK_BODY) return ACKNOWLEDGED;
-  const refusal = errorOutcome(`status ${status}: ${body.slice(0, KEPT_ERROR_CHARACTERS)}`);
-  let answer: unknown;
-  try {
-    answer = JSON.parse(body);
-  } catch {
-    return refusal;
-  }
-  const { ok, error, retries = 0 } = (answer ?? {}) as { ok?: unknown; error?: unknown; retries?: unknown };
-  if (typeof retries !== "number" || !Number.isInteger(retries) || retries < 0 || retries > RETRIES_MAX) return refusal;
-  if (status === 200 && ok === true && error === undefined) return { ...ACKNOWLEDGED, retries };
-  if (status === 200 && ok === false && error === "insufficient") return { ...INSUFFICIENT, retries };
-  return { ...refusal, retries };
 }

@@ -1,45 +1,34 @@
 import pg from "pg";
-import {
-  ACKNOWLEDGED,
-  type Driver,
-  errorOutcome,
-  hostAndPort,
-  INSUFFICIENT,
-  type Outcome,
-  type Protocol,
-} from "../protocol.ts";
+import { type Driver, errorOutcome, hostAndPort, namesByKind, type Outcome, type Protocol } from "../protocol.ts";
 import { Refused } from "../refused.ts";
-import type { Transfer } from "../work.ts";
-import { procedureTransfer } from "./postgres/procedure.ts";
+import type { Operation } from "../workload.ts";
+import { procedures } from "./postgres/procedure.ts";
 import { sqlTransfer } from "./postgres/sql.ts";
 
-/** Makes one transfer; rejects on everything that is neither a transfer nor a refusal for lack of funds. */
-export type PostgresTransfer = (transfer: Transfer) => Promise<"transferred" | "insufficient">;
+/** Makes one operation; rejects on everything that is neither done nor a refusal by name. */
+export type PostgresCall = (operation: Operation) => Promise<Outcome>;
 
-/** Finds out whether the connection can make transfers, prepares what can be prepared, changes nothing. */
-export type PostgresMode = (client: pg.Client) => Promise<PostgresTransfer>;
+/** Finds out whether the connection can make the operations, and changes nothing. */
+export type PostgresMode = (client: pg.Client) => Promise<PostgresCall>;
 
 /** A request refused with one of these would have been served at another moment. */
 const RETRYABLE = ["40001", "40P01"];
 const ENDING = ["FATAL", "PANIC"];
-const IDENTIFIER = /^[a-z_]{1,63}$/;
 
 export const protocol: Protocol = {
-  keys: ["host", "port", "user", "password", "database", "mode", "function"],
-  target(endpoint, { inFlight, maxRetries, refused }) {
+  target(endpoint, { workload, inFlight, maxRetries, refused, refusedWorkload }) {
     const { host, port, address } = hostAndPort(endpoint);
     const mode = endpoint.has("mode") ? endpoint.choice("mode", ["procedure", "sql", "drizzle"]) : "procedure";
-    if (mode !== "procedure" && inFlight > 1) {
-      throw refused("in_flight", `1 in mode "${mode}", whose transaction takes several round trips`);
+    if (mode !== "procedure") {
+      if (workload.name !== "transfer") throw refusedWorkload(`"transfer" in mode "${mode}"`);
+      if (inFlight > 1) throw refused("in_flight", `1 in mode "${mode}", whose transaction takes several round trips`);
+      for (const key of ["function", "functions"]) {
+        if (endpoint.has(key)) throw endpoint.refused(key, `no function in mode "${mode}"`);
+      }
     }
-    if (mode !== "procedure" && endpoint.has("function")) {
-      throw endpoint.refused("function", `no function in mode "${mode}"`);
-    }
-    const name = endpoint.has("function")
-      ? endpoint.text("function", "the name of a function, of a to z and _", (value) => IDENTIFIER.test(value))
-      : "transfer";
+    const functions = namesByKind(endpoint, "function", "functions", workload);
     const modes: Record<typeof mode, PostgresMode> = {
-      procedure: procedureTransfer(name),
+      procedure: procedures(functions, workload),
       sql: sqlTransfer,
       drizzle: async (client) => (await import("./postgres/drizzle.ts")).drizzleTransfer(client),
     };
@@ -47,7 +36,7 @@ export const protocol: Protocol = {
       host,
       port,
       user: endpoint.text("user"),
-      password: endpoint.text("password", "a string", () => true),
+      password: endpoint.text("password"),
       database: endpoint.text("database"),
     };
     return {
@@ -64,7 +53,7 @@ class PostgresDriver implements Driver {
   readonly #client: pg.Client;
   readonly #mode: PostgresMode;
   readonly #maxRetries: number;
-  #transfer: PostgresTransfer = () => Promise.reject(new Error("not open"));
+  #call: PostgresCall = () => Promise.reject(new Error("not open"));
 
   constructor(client: pg.Client, mode: PostgresMode, maxRetries: number, onLost: (error: Error) => void) {
     this.#client = client;
@@ -76,13 +65,13 @@ class PostgresDriver implements Driver {
 
   async open(): Promise<void> {
     await this.#client.connect();
-    this.#transfer = await this.#mode(this.#client);
+    this.#call = await this.#mode(this.#client);
   }
 
-  async send(transfer: Transfer, onSentAgain: () => void): Promise<Outcome> {
+  async send(operation: Operation, onSentAgain: () => void): Promise<Outcome> {
     for (let retries = 0; ; retries++) {
       try {
-        return (await this.#transfer(transfer)) === "transferred" ? ACKNOWLEDGED : INSUFFICIENT;
+        return await this.#call(operation);
       } catch (error) {
         const { message, state } = refusalOf(error);
         if (!RETRYABLE.includes(state) || retries === this.#maxRetries) return errorOutcome(message);

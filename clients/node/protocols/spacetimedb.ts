@@ -1,18 +1,22 @@
 import { EXIT_ENDPOINT, Failure } from "../failure.ts";
-import type { Fields } from "../fields.ts";
-import { type Driver, hostAndPort, type Outcome, type Protocol } from "../protocol.ts";
-import type { Transfer } from "../work.ts";
+import { type Driver, hostAndPort, namesByKind, type Outcome, type Protocol } from "../protocol.ts";
+import type { Operation } from "../workload.ts";
+import { createCalls } from "./spacetimedb/calls.ts";
 import { keepStandardOutput, type Login } from "./spacetimedb/login.ts";
 import { pickedVersion, type Version } from "./spacetimedb/negotiation.ts";
 
-const HEADER_WORD = /^[!-~]+$/;
-const REDUCER = /^[a-z_]{1,64}$/;
-
 export const protocol: Protocol = {
-  keys: ["host", "port", "database", "token", "newest", "coalesce", "confirmed", "reducer", "amount"],
-  target(endpoint) {
+  target(endpoint, { workload }) {
     const { address } = hostAndPort(endpoint);
-    const login = readLogin(endpoint, `http://${address}`);
+    const reducers = namesByKind(endpoint, "reducer", "reducers", workload);
+    const amount = endpoint.has("amount") ? endpoint.choice("amount", ["u32", "i64"]) : "u32";
+    const login: Login = {
+      uri: `http://${address}`,
+      database: endpoint.text("database"),
+      token: endpoint.text("token"),
+      confirmed: endpoint.has("confirmed") && endpoint.flag("confirmed"),
+      calls: createCalls(reducers, workload, amount),
+    };
     // The SDK of 2.x offers v3 and v2 together, and in v3 it coalesces; neither can be told otherwise.
     const newest = endpoint.has("newest") ? endpoint.choice("newest", ["v1", "v3"]) : "v3";
     if (endpoint.has("coalesce") && !endpoint.flag("coalesce")) throw endpoint.refused("coalesce", "true");
@@ -32,19 +36,6 @@ export const protocol: Protocol = {
     };
   },
 };
-
-function readLogin(endpoint: Fields, uri: string): Login {
-  const word = (key: string) => endpoint.text(key, "printable ASCII without spaces", (value) => HEADER_WORD.test(value));
-  const named = (value: string) => REDUCER.test(value);
-  return {
-    uri,
-    database: word("database"),
-    token: word("token"),
-    confirmed: endpoint.has("confirmed") && endpoint.flag("confirmed"),
-    reducer: endpoint.has("reducer") ? endpoint.text("reducer", "1 to 64 of a to z and _", named) : "transfer",
-    amount: endpoint.has("amount") ? endpoint.choice("amount", ["u32", "i64"]) : "u32",
-  };
-}
 
 /** A connection by the SDK of the version that the server picks; the other SDK is not loaded. */
 class SpacetimeDriver implements Driver {
@@ -67,9 +58,8 @@ class SpacetimeDriver implements Driver {
   }
 
   async #driverOfV1(): Promise<Driver> {
-    const { confirmed, reducer, amount } = this.#login;
-    if (confirmed || reducer !== "transfer" || amount !== "u32") {
-      const cannot = "cannot ask for confirmed reads, another reducer than transfer, or an amount of i64";
+    if (this.#login.confirmed) {
+      const cannot = "cannot ask for confirmed reads";
       throw new Failure(EXIT_ENDPOINT, `${this.#name}: the SDK of v1, which the server picked, ${cannot}`);
     }
     const { DriverOfV1 } = await import("./spacetimedb/v1.ts");
@@ -81,8 +71,8 @@ class SpacetimeDriver implements Driver {
     return new DriverOfV2(this.#login, this.#onLost);
   }
 
-  send(transfer: Transfer, onSentAgain: () => void): Promise<Outcome> {
-    return this.#driver!.send(transfer, onSentAgain);
+  send(operation: Operation, onSentAgain: () => void): Promise<Outcome> {
+    return this.#driver!.send(operation, onSentAgain);
   }
 
   close(): void {

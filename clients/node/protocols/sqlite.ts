@@ -1,28 +1,35 @@
 import Database from "better-sqlite3";
 import { messageOf } from "../failure.ts";
-import { ACKNOWLEDGED, type Driver, errorOutcome, INSUFFICIENT, type Outcome, type Protocol } from "../protocol.ts";
-import type { Transfer } from "../work.ts";
+import { type Driver, errorOutcome, type Outcome, type Protocol } from "../protocol.ts";
+import type { Operation } from "../workload.ts";
+import { sqlCounterAndMessages } from "./sqlite/counter_and_messages.ts";
 import { sqlTransfer } from "./sqlite/sql.ts";
 
-/** Makes one transfer before it returns; throws on everything that is neither a transfer nor lack of funds. */
-export type SqliteTransfer = (transfer: Transfer) => "transferred" | "insufficient";
+/** Makes one operation before it returns; throws on everything that is neither done nor a refusal by name. */
+export type SqliteCall = (operation: Operation) => Outcome;
 
-export type SqliteMode = (database: Database.Database) => SqliteTransfer;
+export type SqliteMode = (database: Database.Database) => SqliteCall;
+
+/** By workload and mode. */
+const MODES: Readonly<Record<string, Readonly<Record<string, () => Promise<SqliteMode>>>>> = {
+  transfer: {
+    sql: async () => sqlTransfer,
+    drizzle: async () => (await import("./sqlite/drizzle.ts")).drizzleTransfer,
+  },
+  "counter-and-messages": { sql: async () => sqlCounterAndMessages },
+};
 
 const READ_BACK = ["journal_mode", "synchronous", "page_size", "cache_size", "wal_autocheckpoint"];
 
 export const protocol: Protocol = {
-  keys: ["path", "synchronous", "mode"],
-  target(endpoint, { inFlight, refused }) {
+  target(endpoint, { workload, inFlight, refused, refusedWorkload }) {
+    const modes = MODES[workload.name];
+    if (modes === undefined) throw refusedWorkload(`${Object.keys(MODES).join(", ")} for protocol "sqlite"`);
     if (inFlight > 1) throw refused("in_flight", '1 for protocol "sqlite", whose engine runs one transaction at a time');
     const path = endpoint.text("path");
-    const mode = endpoint.has("mode") ? endpoint.choice("mode", ["sql", "drizzle"]) : "sql";
+    const mode = endpoint.has("mode") ? endpoint.choice("mode", Object.keys(modes)) : "sql";
     const synchronous = endpoint.choice("synchronous", ["FULL", "NORMAL", "OFF"]);
-    const modes: Record<typeof mode, () => Promise<SqliteMode>> = {
-      sql: async () => sqlTransfer,
-      drizzle: async () => (await import("./sqlite/drizzle.ts")).drizzleTransfer,
-    };
-    const engine = new SqliteEngine(path, synchronous, modes[mode]);
+    const engine = new SqliteEngine(path, synchronous, modes[mode]!);
     return {
       name: `sqlite at ${path}`,
       inProcess: true,
@@ -39,7 +46,7 @@ class SqliteEngine implements Driver {
   readonly #loadMode: () => Promise<SqliteMode>;
   #opened: Promise<void> | undefined;
   #settings: Record<string, string> = {};
-  #transfer: SqliteTransfer = () => {
+  #call: SqliteCall = () => {
     throw new Error("not open");
   };
 
@@ -59,8 +66,8 @@ class SqliteEngine implements Driver {
   }
 
   async #open(): Promise<void> {
-    const createTransfer = await this.#loadMode();
-    // A wrong path must not become an empty bank.
+    const createCall = await this.#loadMode();
+    // A wrong path must not become an empty database.
     const database = new Database(this.#path, { fileMustExist: true });
     database.pragma(`synchronous = ${this.#synchronous}`);
     const { sqlite_version } = database.prepare("SELECT sqlite_version() AS sqlite_version").get() as {
@@ -68,12 +75,12 @@ class SqliteEngine implements Driver {
     };
     const readBack = READ_BACK.map((name) => [name, String(database.pragma(name, { simple: true }))]);
     this.#settings = { sqlite_version, ...Object.fromEntries(readBack) };
-    this.#transfer = createTransfer(database);
+    this.#call = createCall(database);
   }
 
-  async send(transfer: Transfer): Promise<Outcome> {
+  async send(operation: Operation): Promise<Outcome> {
     try {
-      return this.#transfer(transfer) === "transferred" ? ACKNOWLEDGED : INSUFFICIENT;
+      return this.#call(operation);
     } catch (error) {
       return errorOutcome(messageOf(error));
     }

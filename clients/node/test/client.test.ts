@@ -7,10 +7,23 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { test, type TestContext } from "node:test";
 import { decodeFromCompressedBase64 } from "hdr-histogram-js";
-import { configuration as anyConfiguration, load, run, vector } from "./run.ts";
+import { vector } from "./golden.ts";
+import { configuration as anyConfiguration, load, run, transfers } from "./run.ts";
+
+const success = { json: { ok: true } };
+const requests = {
+  transfer: {
+    method: "POST",
+    path: "/transfer",
+    body: '{{"from":{from},"to":{to},"amount":{amount}}',
+    success,
+    refusals: { insufficient: { json: { ok: false, error: "insufficient" } } },
+    retries: "retries",
+  },
+};
 
 const configuration = (port: number, changed: object = {}) =>
-  anyConfiguration({ protocol: "http", host: "127.0.0.1", port }, changed);
+  anyConfiguration({ protocol: "http", host: "127.0.0.1", port, requests }, changed);
 
 /** A server whose answers the test chooses; `bodies` holds what it was asked, by TCP connection. */
 async function serve(context: TestContext, answer: RequestListener) {
@@ -19,8 +32,7 @@ async function serve(context: TestContext, answer: RequestListener) {
     const body = await text(request);
     const asked = bodies.get(request.socket.remotePort!) ?? [];
     bodies.set(request.socket.remotePort!, [...asked, body]);
-    if (body === "{}") response.writeHead(400).end("{}");
-    else answer(request, response);
+    answer(request, response);
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -35,16 +47,16 @@ test("every connection sends its own operations in order, and the report adds up
   const { port, bodies } = await serve(context, (_, response) => response.end('{"ok":true}'));
   const { report, events } = await load(configuration(port));
   assert.equal(bodies.size, 3);
-  const asked = [...bodies.values()].map((sent) => sent.slice(1, 6));
-  const expected = vector.operations
+  const asked = [...bodies.values()].map((sent) => sent.slice(0, 5));
+  const expected = transfers.operations
     .slice(0, 5)
-    .map(([, from, to, amount]: [string, number, number, number]) => JSON.stringify({ from, to, amount }));
+    .map(([, from, to, amount]) => JSON.stringify({ from, to, amount }));
   assert.ok(asked.some((sent) => JSON.stringify(sent) === JSON.stringify(expected)));
 
   const issued = report.connections.map((connection: { issued: number }) => connection.issued);
   assert.deepEqual(report.connections.map((c: { connection: number }) => c.connection), [7, 8, 9]);
   assert.equal(issued.reduce((sum: number, count: number) => sum + count), report.attempted);
-  assert.equal([...bodies.values()].flat().length - 3, report.attempted);
+  assert.equal([...bodies.values()].flat().length, report.attempted);
   assert.equal(report.acknowledged, report.attempted);
   for (const series of [report.per_second, report.per_100ms]) {
     assert.equal(series.reduce((sum: number, count: number) => sum + count), report.acknowledged);
@@ -96,10 +108,10 @@ test("the status is read, not the arrival of an answer", async (context) => {
 
 test("a pipeline has in_flight requests out, and a broken one is in doubt and never repeated", async (context) => {
   const { port, bodies } = await serve(context, (request) => {
-    if (bodies.get(request.socket.remotePort!)!.length > 4) request.socket.destroy();
+    if (bodies.get(request.socket.remotePort!)!.length > 3) request.socket.destroy();
   });
   const { report, events } = await load(configuration(port, { connections: 1, in_flight: 4 }));
-  assert.deepEqual([...bodies.values()].map((asked) => asked.length), [5]);
+  assert.deepEqual([...bodies.values()].map((asked) => asked.length), [4]);
   assert.equal(report.lost_connections, 1);
   assert.deepEqual(report.connections[0].in_doubt, [0, 1, 2, 3]);
   assert.deepEqual([report.attempted, report.in_doubt, report.acknowledged], [4, 4, 0]);
@@ -134,30 +146,64 @@ test("the open loop offers its rate, and a slow server shows in the response tim
   assert.ok(response.mean > 5 * service.mean, `${response.mean} ns against ${service.mean} ns`);
 });
 
-test("an endpoint that cannot be used ends with code 3", async (context) => {
-  const { port } = await serve(context, () => {});
-  const unserved = createServer((_, response) => response.writeHead(404).end());
-  unserved.listen(0, "127.0.0.1");
-  await once(unserved, "listening");
-  context.after(() => unserved.close().closeAllConnections());
+test("what ends the client has its code, and one line that says why", async () => {
   const refused = createServer();
   refused.listen(0, "127.0.0.1");
   await once(refused, "listening");
-  const closedPort = (refused.address() as AddressInfo).port;
+  const { port } = refused.address() as AddressInfo;
   refused.close();
 
-  for (const [at, words] of [
-    [closedPort, /ECONNREFUSED/],
-    [(unserved.address() as AddressInfo).port, /POST \/transfer is not served/],
+  const files = { alias_table: { ...transfers.workload.files.alias_table, sha256: "0".repeat(64) } };
+  for (const [changed, expected, words] of [
+    [{}, 3, /^http at 127.0.0.1:.*ECONNREFUSED/],
+    [{ window_s: "1" }, 2, /^window_s: "1" is refused/],
+    [{ workload: { ...transfers.workload, files } }, 4, /sha256/],
   ] as const) {
-    const { code, output, events } = await run(configuration(at));
-    assert.equal(code, 3);
-    assert.equal(output, "");
+    const { code, output, events } = await run(configuration(port, changed));
+    assert.deepEqual([code, output], [expected, ""]);
     assert.match(events.at(-1).message, words);
   }
-  assert.equal((await run(configuration(port, { window_s: -1 }))).code, 2);
-  const workload = { ...configuration(port).workload, alias_table_sha256: "0".repeat(64) };
-  assert.equal((await run(configuration(port, { workload }))).code, 4);
+});
+
+test("a workload of several kinds is sent as each is declared, and counted by kind", async (context) => {
+  const counters = vector("counter-and-messages", "default");
+  const asked: string[] = [];
+  const { port } = await serve(context, async ({ method, url, headers }, response) => {
+    asked.push(`${method} ${url} ${headers["x-index"] ?? ""} ${headers["content-type"] ?? ""}`.trimEnd());
+    if (method === "PUT") response.writeHead(201).end("stored");
+    else response.end(JSON.stringify({ ok: true, value: asked.length }));
+  });
+  const endpoint = {
+    protocol: "http",
+    host: "127.0.0.1",
+    port,
+    requests: {
+      increment: { method: "POST", path: "/counters/{counter}", body: "{amount}", success },
+      message: {
+        method: "PUT",
+        path: "/messages/{connection}-{index}",
+        headers: { "X-Index": "{index}", "Content-Type": "text/plain" },
+        body: '{{"body":{body}}',
+        success: { status: [201] },
+      },
+    },
+  };
+  const { report } = await load(anyConfiguration(endpoint, { connections: 1 }, counters));
+  const expected = counters.operations.slice(0, 20).map(([kind, ...fields], index) => {
+    if (kind === "increment") return `POST /counters/${fields[0]}  application/json`;
+    return `PUT /messages/${fields[0]}-${index} ${index} text/plain`;
+  });
+  assert.deepEqual(asked.slice(0, 20), expected);
+
+  assert.equal(report.acknowledged, report.attempted);
+  assert.deepEqual(report.failed, { error: 0, timeout: 0 });
+  const { increment, message } = report.kinds;
+  assert.equal(increment.attempted + message.attempted, report.attempted);
+  assert.equal(increment.window.completed + message.window.completed, report.window.completed);
+  assert.equal(asked.filter((words) => words.startsWith("PUT")).length, message.attempted);
+  for (const kind of [increment, message]) {
+    assert.equal(decodeFromCompressedBase64(kind.service_time_ns).totalCount, kind.window.acknowledged);
+  }
 });
 
 test("what a pipe does not take at once is printed before the end", async (context) => {
@@ -170,13 +216,25 @@ test("what a pipe does not take at once is printed before the end", async (conte
   assert.equal((await text(shell.stdout)).trim().split("\n").length, draw.count);
 });
 
-test("draw prints index, source, destination and amount", async () => {
-  const { first_connection, connections, ...rest } = configuration(1);
-  const draw = { connection: vector.connection, first_index: 990, count: 10 };
-  const { output, code } = await run({ ...rest, draw }, "--draw");
-  const expected = vector.operations
-    .slice(990)
-    .map(([, ...fields]: [string, ...number[]], place: number) => [990 + place, ...fields].join(" "));
+test("draw prints index, kind and fields", async () => {
+  for (const { workload, connection, operations } of [transfers, vector("counter-and-messages", "default")]) {
+    const draw = { connection, first_index: 990, count: 10 };
+    const { output, code } = await run({ contract: 2, workload, draw }, "--draw");
+    const expected = operations.slice(990).map((row, place) => [990 + place, ...row].join(" "));
+    assert.equal(code, 0);
+    assert.deepEqual(output.trim().split("\n"), expected);
+  }
+});
+
+test("describe says what this client can do", async () => {
+  const { output, code } = await run({}, "--describe");
+  const { name, language, version, ...able } = JSON.parse(output);
   assert.equal(code, 0);
-  assert.deepEqual(output.trim().split("\n"), expected);
+  assert.deepEqual([name, language, typeof version], ["gap-node", "typescript", "string"]);
+  assert.deepEqual(able, {
+    contract: 2,
+    protocols: ["http", "postgres", "spacetimedb", "sqlite"],
+    workloads: ["counter-and-messages", "transfer"],
+    reports: "indices",
+  });
 });

@@ -2,19 +2,26 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseConfig, parseDrawConfig } from "../config.ts";
 import { EXIT_CONFIGURATION, Failure } from "../failure.ts";
+import { transfers } from "./run.ts";
 
+const request = {
+  method: "POST",
+  path: "/transfer",
+  body: '{{"from":{from},"to":{to},"amount":{amount}}',
+  success: { json: { ok: true } },
+  refusals: { insufficient: { json: { ok: false, error: "insufficient" } } },
+};
+const http = (changed: object = {}) => ({
+  protocol: "http",
+  host: "127.0.0.1",
+  port: 8080,
+  requests: { transfer: { ...request, ...changed } },
+});
+const counters = { name: "counter-and-messages", seed: 42, parameters: {}, files: {} };
 const valid = {
-  contract: 1,
-  endpoint: { protocol: "http", host: "127.0.0.1", port: 8080 },
-  workload: {
-    name: "transfer",
-    seed: 42,
-    accounts: 1000,
-    alpha: 1.5,
-    amount_max: 1000,
-    alias_table: "/alias.bin",
-    alias_table_sha256: "0".repeat(64),
-  },
+  contract: 2,
+  endpoint: http(),
+  workload: transfers.workload,
   connections: 50,
   first_connection: 100,
   in_flight: 1,
@@ -29,17 +36,10 @@ const valid = {
 const parse = (changed: object) => parseConfig(JSON.stringify({ ...valid, ...changed }));
 
 test("a whole configuration is taken over", async () => {
-  const { target, ...config } = await parse({});
+  const { target, workload, ...config } = await parse({});
   assert.equal(target.name, "http at 127.0.0.1:8080");
+  assert.equal(workload.name, "transfer");
   assert.deepEqual(config, {
-    workload: {
-      seed: 42,
-      accounts: 1000,
-      amountMax: 1000,
-      redraw: "both",
-      aliasTable: "/alias.bin",
-      aliasTableSha256: "0".repeat(64),
-    },
     connections: 50,
     firstConnection: 100,
     inFlight: 1,
@@ -63,10 +63,14 @@ for (const [endpoint, load, name] of [
   [postgres, { in_flight: 64, max_retries: 3 }, "postgres at [::1]:5432"],
   [{ ...postgres, mode: "sql" }, { in_flight: 1 }, "postgres at [::1]:5432"],
   [{ ...postgres, function: "transfer_descending" }, {}, "postgres at [::1]:5432"],
-  [spacetimedb, { in_flight: 64 }, "spacetimedb at 127.0.0.1:3000"],
+  [{ ...postgres, functions: { transfer: "move" } }, {}, "postgres at [::1]:5432"],
+  [{ ...postgres, functions: { increment: "increment_counter" } }, { workload: counters }, "postgres at [::1]:5432"],
+  [spacetimedb, { in_flight: 64, flaws: [] }, "spacetimedb at 127.0.0.1:3000"],
   [{ ...spacetimedb, newest: "v1", confirmed: false, coalesce: true }, {}, "spacetimedb at 127.0.0.1:3000"],
   [{ ...spacetimedb, reducer: "move", amount: "i64" }, {}, "spacetimedb at 127.0.0.1:3000"],
+  [{ ...spacetimedb, reducers: { message: "send_message" } }, { workload: counters }, "spacetimedb at 127.0.0.1:3000"],
   [sqlite, {}, "sqlite at bank.sqlite"],
+  [sqlite, { workload: counters }, "sqlite at bank.sqlite"],
 ] as const) {
   test(`${JSON.stringify({ endpoint, ...load })} is accepted`, async () => {
     assert.equal((await parse({ endpoint, ...load })).target.name, name);
@@ -74,41 +78,43 @@ for (const [endpoint, load, name] of [
 }
 
 for (const [changed, words] of [
-  [{ contract: 2 }, /^contract: 2 is refused; allowed: /],
-  [{ connections: 0 }, /^connections: 0 is refused/],
-  [{ connections: "50" }, /^connections: "50" is refused/],
+  [{ contract: 1 }, /^contract: 1 is refused; allowed: 2$/],
+  [{ connections: "50" }, /^connections: "50" is refused; allowed: an integer/],
   [{ in_flight: undefined }, /^in_flight: missing/],
-  [{ threads: 2 }, /^threads: 2 is refused; allowed: an integer from 1 to 1/],
-  [{ window_s: 0 }, /^window_s: 0 is refused/],
-  [{ pipelining: 4 }, /^pipelining: unknown key/],
-  [{ loop: { kind: "half" } }, /^loop.kind: "half" is refused/],
+  [{ threads: 2 }, /^threads: 2 is refused; allowed: 1 for this client/],
+  [{ flaws: [{ name: "status-unread" }] }, /^flaws: .* is refused; allowed: none for this client/],
+  [{ loop: { kind: "half" } }, /^loop.kind: "half" is refused; allowed: "closed", "open"/],
   [{ loop: { kind: "open" } }, /^loop.rate_per_s: missing/],
-  [{ loop: { kind: "closed", rate_per_s: 5 } }, /^loop.rate_per_s: 5 is refused/],
-  [{ flaws: [] }, /^flaws: unknown key/],
-  [{ max_retries: -1 }, /^max_retries: -1 is refused/],
-  [{ endpoint: { ...valid.endpoint, protocol: "mysql" } }, /^endpoint.protocol: "mysql" is refused; .*"sqlite"/],
-  [{ endpoint: { ...valid.endpoint, protocol: "toString" } }, /^endpoint.protocol: "toString" is refused/],
+  [{ workload: { ...counters, name: "tpc-c" } }, /^workload.name: "tpc-c" is refused; .*"counter-and-messages", "tra/],
+  [{ workload: { ...counters, name: "../main" } }, /^workload.name: "..\/main" is refused/],
+  [{ workload: { ...transfers.workload, files: {} } }, /^workload.files.alias_table: must be an object/],
+  [{ endpoint: { ...http(), protocol: "mysql" } }, /^endpoint.protocol: "mysql" is refused; .*"sqlite"/],
+  [{ endpoint: { ...http(), protocol: "toString" } }, /^endpoint.protocol: "toString" is refused/],
+  [{ endpoint: [] }, /^endpoint: must be an object/],
+  [{ workload: counters }, /^endpoint.requests.increment: must be an object/],
+  [{ endpoint: http({ body: "{source}" }) }, /^endpoint.requests.transfer.body: .* allowed: the fields \{from\}, \{to\}, \{amount\},/],
+  [{ endpoint: http({ body: "{from" }) }, /^endpoint.requests.transfer.body: /],
+  [{ endpoint: http({ path: "/{toString}" }) }, /^endpoint.requests.transfer.path: /],
+  [{ endpoint: http({ headers: { key: "{}" } }) }, /^endpoint.requests.transfer.headers.key: /],
+  [{ endpoint: http({ refusals: { late: {} } }) }, /^endpoint.requests.transfer.refusals.late: .* allowed: insufficient/],
+  [{ endpoint: http({ success: undefined }) }, /^endpoint.requests.transfer.success: must be an object/],
   [{ endpoint: { ...postgres, mode: "batch" } }, /^endpoint.mode: "batch" is refused; allowed: "procedure", "sql"/],
   [{ endpoint: { ...postgres, mode: "sql" }, in_flight: 2 }, /^in_flight: 2 is refused; allowed: 1 in mode "sql"/],
   [{ endpoint: { ...postgres, mode: "drizzle" }, in_flight: 2 }, /^in_flight: 2 is refused; allowed: 1 in mode "dri/],
   [{ endpoint: { ...postgres, mode: "sql", function: "f" } }, /^endpoint.function: "f" is refused/],
-  [{ endpoint: { ...postgres, function: "f(); DROP" } }, /^endpoint.function: "f\(\); DROP" is refused/],
+  [{ endpoint: { ...postgres, mode: "sql" }, workload: counters }, /^workload.name: .* allowed: "transfer" in mode "sql"/],
+  [{ endpoint: { ...postgres, function: "f" }, workload: counters }, /^endpoint.function: "f" is refused/],
+  [{ endpoint: { ...postgres, functions: { pay: "f" } } }, /^endpoint.functions.pay: "f" is refused; .* transfer/],
   [{ endpoint: { ...postgres, user: undefined } }, /^endpoint.user: missing/],
-  [{ endpoint: { ...spacetimedb, token: "a b" } }, /^endpoint.token: "a b" is refused/],
   [{ endpoint: { ...spacetimedb, confirmed: "yes" } }, /^endpoint.confirmed: "yes" is refused; allowed: true, false/],
   [{ endpoint: { ...spacetimedb, newest: "v2" } }, /^endpoint.newest: "v2" is refused; allowed: "v1", "v3"/],
   [{ endpoint: { ...spacetimedb, coalesce: false } }, /^endpoint.coalesce: false is refused; allowed: true/],
-  [{ endpoint: { ...spacetimedb, reducer: "f()" } }, /^endpoint.reducer: "f\(\)" is refused/],
+  [{ endpoint: { ...spacetimedb, reducer: "f", reducers: { transfer: "g" } } }, /^endpoint.reducer: "f" is refused/],
   [{ endpoint: { ...sqlite, synchronous: "EXTRA" } }, /^endpoint.synchronous: "EXTRA" is refused/],
   [{ endpoint: { ...sqlite, synchronous: undefined } }, /^endpoint.synchronous: missing/],
   [{ endpoint: { ...sqlite, mode: "procedure" } }, /^endpoint.mode: "procedure" is refused/],
   [{ endpoint: sqlite, in_flight: 2 }, /^in_flight: 2 is refused; allowed: 1 for protocol "sqlite"/],
-  [{ endpoint: { ...valid.endpoint, path: "transfer" } }, /^endpoint.path: "transfer" is refused/],
-  [{ endpoint: { ...valid.endpoint, user: "bank" } }, /^endpoint.user: unknown key/],
-  [{ endpoint: [] }, /^endpoint: must be an object/],
-  [{ workload: { ...valid.workload, seed: 2 ** 53 } }, /^workload.seed: /],
-  [{ workload: { ...valid.workload, accounts: 2 ** 21 + 1 } }, /^workload.accounts: /],
-  [{ workload: { ...valid.workload, alias_table_sha256: "abc" } }, /^workload.alias_table_sha256: "abc" is refused/],
+  [{ endpoint: { ...sqlite, mode: "drizzle" }, workload: counters }, /^endpoint.mode: "drizzle" is refused; allowed: "sql"$/],
 ] as const) {
   test(`${JSON.stringify(changed)} is refused by name`, () => {
     return assert.rejects(
@@ -120,9 +126,7 @@ for (const [changed, words] of [
 
 test("a draw needs workload and range only", async () => {
   const draw = { connection: 7, first_index: 5, count: 3 };
-  const { workload } = valid;
-  const parsed = parseDrawConfig(JSON.stringify({ contract: 1, workload, draw }));
+  const parsed = await parseDrawConfig(JSON.stringify({ contract: 2, workload: counters, draw }));
   assert.deepEqual([parsed.connection, parsed.firstIndex, parsed.count], [7, 5, 3]);
-  assert.throws(() => parseDrawConfig(JSON.stringify({ contract: 1, workload })), /^Error: draw: must be an object/);
-  await assert.rejects(parse({ draw }), /draw: unknown key/);
+  await assert.rejects(parseDrawConfig(JSON.stringify({ contract: 2, workload: counters })), /^Error: draw: must be an object/);
 });

@@ -1,29 +1,20 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import { vector } from "./golden.ts";
 
-const golden = join(import.meta.dirname, "../../../workloads/transfer/golden");
-export const vector = JSON.parse(readFileSync(join(golden, "alpha-0.5.json"), "utf8"));
+export const transfers = vector("transfer", "alpha-0.5");
 
-/** The load of a golden vector on an endpoint. */
-export function configuration(endpoint: object, changed: object = {}) {
+/** The load of a golden vector on an endpoint: of transfers, unless another is named. */
+export function configuration(endpoint: object, changed: object = {}, { workload, connection } = transfers) {
   return {
-    contract: 1,
+    contract: 2,
     endpoint,
-    workload: {
-      name: "transfer",
-      seed: vector.seed,
-      accounts: vector.parameters.accounts,
-      alpha: vector.parameters.alpha,
-      amount_max: vector.parameters.amount_max,
-      alias_table: join(golden, vector.files.alias_table.path),
-      alias_table_sha256: vector.files.alias_table.sha256,
-    },
+    workload,
     connections: 3,
-    first_connection: vector.connection,
+    first_connection: connection,
     in_flight: 1,
     loop: { kind: "closed" },
     warmup_s: 0.2,

@@ -3,11 +3,21 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { EXIT_INTEGRITY, Failure } from "../failure.ts";
+import { createCalls, type ReducerCall } from "../protocols/spacetimedb/calls.ts";
 import { pickedVersion } from "../protocols/spacetimedb/negotiation.ts";
+import { argumentsType } from "../protocols/spacetimedb/module_bindings/index.ts";
 import { CallsOut } from "../protocols/spacetimedb/v1.ts";
-import { Transfer } from "../protocols/spacetimedb/module_bindings/transfer_reducer.ts";
 import { BinaryReader, BinaryWriter } from "@clockworklabs/spacetimedb-sdk";
 
+const operations = {
+  kinds: {
+    transfer: { from: "u32", to: "u32", amount: "u32" },
+    message: { connection: "u32", index: "u64", body: "text" },
+  },
+  refusals: ["insufficient"],
+} as const;
+const reducers = { transfer: "transfer", message: "send_message" };
+const [transfer, message] = createCalls(reducers, operations, "u32") as [ReducerCall, ReducerCall];
 const committed = { tag: "Committed" as const, value: { tables: [] } };
 const failed = (value: string) => ({ tag: "Failed", value }) as const;
 const integrity = (words: RegExp) => (error: unknown) =>
@@ -15,35 +25,61 @@ const integrity = (words: RegExp) => (error: unknown) =>
 
 test("the status decides, and an answer belongs to the oldest call", async () => {
   const calls = new CallsOut();
-  const outcomes = Promise.all([1, 2, 3, 4].map((amount) => calls.add({ source: 5, destination: 6, amount })));
-  calls.answer(committed, 5, 6, 1);
-  calls.answer(failed("insufficient"), 5, 6, 2);
-  calls.answer(failed("insufficient funds"), 5, 6, 3);
-  calls.answer({ tag: "OutOfEnergy" }, 5, 6, 4);
+  const outcomes = Promise.all([
+    ...[1, 2, 3].map((amount) => calls.add(transfer, { from: 5, to: 6, amount })),
+    calls.add(message, { connection: 1, index: 2n, body: "abc" }),
+    calls.add(message, null),
+  ]);
+  calls.answer(committed, "transfer", [5, 6, 1]);
+  calls.answer(failed("insufficient"), "transfer", [5, 6, 2]);
+  calls.answer(failed("insufficient funds"), "transfer", [5, 6, 3]);
+  calls.answer({ tag: "OutOfEnergy" }, "send_message", [1, 2n, "abc"]);
+  calls.answer(failed("no such reducer"), "send_message", []);
   assert.deepEqual(
-    (await outcomes).map(({ verdict, text }) => [verdict, text]),
+    (await outcomes).map(({ refusal, text }) => [refusal, text]),
     [
-      ["acknowledged", ""],
+      [null, ""],
       ["insufficient", ""],
       ["error", "insufficient funds"],
       ["error", "out of energy"],
+      ["error", "no such reducer"],
     ],
   );
 });
 
 test("an answer that fits no call ends the client", () => {
   const calls = new CallsOut();
-  assert.throws(() => calls.answer(committed, 1, 2, 3), integrity(/transfer\(1, 2, 3\) where none was due/));
-  void calls.add({ source: 1, destination: 2, amount: 3 });
-  assert.throws(() => calls.answer(committed, 2, 1, 3), integrity(/where transfer\(1, 2, 3\) was due/));
+  const none = integrity(/transfer\(1, 2, 3\) where none was due/);
+  assert.throws(() => calls.answer(committed, "transfer", [1, 2, 3]), none);
+  void calls.add(transfer, { from: 1, to: 2, amount: 3 });
+  const other = integrity(/transfer\(2, 1, 3\) where transfer\(1, 2, 3\) was due/);
+  assert.throws(() => calls.answer(committed, "transfer", [2, 1, 3]), other);
+  void calls.add(transfer, { from: 1, to: 2, amount: 3 });
+  assert.throws(() => calls.answer(committed, "send_message", [1, 2, 3]), integrity(/send_message.* was due/));
 });
 
-test("the arguments are three little-endian 32-bit numbers", () => {
-  const writer = new BinaryWriter(16);
-  Transfer.serialize(writer, { from: 1, to: 2, amount: 0xfffffffe });
-  const bytes = writer.getBuffer();
-  assert.deepEqual([...bytes], [1, 0, 0, 0, 2, 0, 0, 0, 0xfe, 0xff, 0xff, 0xff]);
-  assert.deepEqual(Transfer.deserialize(new BinaryReader(bytes)), { from: 1, to: 2, amount: 0xfffffffe });
+test("a reducer is there if a call without arguments is refused for any other reason", () => {
+  const refused = (text: string) => () => transfer.requireServed({ refusal: "error", text, retries: 0 });
+  assert.doesNotThrow(refused("invalid arguments for reducer transfer"));
+  assert.throws(refused("no such reducer"), /reducer transfer: no such reducer; publish the module/);
+  assert.throws(() => transfer.requireServed({ refusal: null, text: "", retries: 0 }), /takes no arguments/);
+});
+
+test("the arguments are the fields in order, little-endian, in the types that are asked for", () => {
+  const [signed] = createCalls(reducers, operations, "i64") as [ReducerCall];
+  const amount = 0xfffffffe;
+  for (const [call, fields, bytes] of [
+    [transfer, { from: 1, to: 2, amount }, [1, 0, 0, 0, 2, 0, 0, 0, 0xfe, 0xff, 0xff, 0xff]],
+    [signed, { from: 1, to: 2, amount }, [1, 0, 0, 0, 2, 0, 0, 0, 0xfe, 0xff, 0xff, 0xff, 0, 0, 0, 0]],
+    [message, { connection: 1, index: 2 ** 33, body: "az" }, [1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 97, 122]],
+  ] as const) {
+    const type = argumentsType(call);
+    const given = call.argumentsOf({ kind: call.kind, fields });
+    const writer = new BinaryWriter(16);
+    type.serialize(writer, given);
+    assert.deepEqual([...writer.getBuffer()], bytes);
+    assert.deepEqual(type.deserialize(new BinaryReader(writer.getBuffer())), given);
+  }
 });
 
 /** What is found out at a server that answers every upgrade with the subprotocol, or refuses it where there is none. */
@@ -61,7 +97,7 @@ async function pickedOf(subprotocol: string | undefined, newest: "v1" | "v3"): P
   }
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const uri = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const login = { uri, database: "bank", token: "secret", confirmed: false, reducer: "transfer", amount: "u32" } as const;
+  const login = { uri, database: "bank", token: "secret", confirmed: false, calls: [] };
   try {
     return [await pickedVersion(login, newest), offered];
   } finally {

@@ -1,5 +1,7 @@
 import { createRequire } from "node:module";
+import { ACKNOWLEDGED, refusedAs } from "../../protocol.ts";
 import { Refused } from "../../refused.ts";
+import { INSUFFICIENT, transferOf } from "../../workloads/transfer.ts";
 import type { PostgresMode } from "../postgres.ts";
 
 // The CommonJS build takes 35 MB where the same modules as ECMAScript modules take 240.
@@ -18,8 +20,9 @@ export const drizzleTransfer: PostgresMode = async (client) => {
   const database = drizzle({ client });
   await database.select().from(accounts).limit(0);
 
-  return ({ source: from, destination: to, amount }) =>
-    database.transaction(async (tx) => {
+  return (operation) => {
+    const { from, to, amount } = transferOf(operation);
+    return database.transaction(async (tx) => {
       const rows = await tx
         .select()
         .from(accounts)
@@ -32,10 +35,11 @@ export const drizzleTransfer: PostgresMode = async (client) => {
       if (destination === undefined) throw new Refused(`account ${to} does not exist`);
 
       const moved = BigInt(amount);
-      if (source.balance < moved) return "insufficient";
+      if (source.balance < moved) return refusedAs(INSUFFICIENT);
 
       await tx.update(accounts).set({ balance: source.balance - moved }).where(eq(accounts.id, from));
       await tx.update(accounts).set({ balance: destination.balance + moved }).where(eq(accounts.id, to));
-      return "transferred";
+      return ACKNOWLEDGED;
     });
+  };
 };

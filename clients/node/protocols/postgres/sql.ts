@@ -1,5 +1,7 @@
 import type { Client } from "pg";
+import { ACKNOWLEDGED, refusedAs } from "../../protocol.ts";
 import { Refused } from "../../refused.ts";
+import { INSUFFICIENT, transferOf } from "../../workloads/transfer.ts";
 import type { PostgresMode } from "../postgres.ts";
 
 /** Beyond every account that a workload can name. */
@@ -14,19 +16,20 @@ export const sqlTransfer: PostgresMode = async (client) => {
     await lock(client, NO_ACCOUNT, NO_ACCOUNT);
     await setBalance(client, NO_ACCOUNT, 0n);
   });
-  return async ({ source, destination, amount }) => {
+  return async (operation) => {
+    const { from, to, amount } = transferOf(operation);
     await run(client, "BEGIN");
     try {
-      const rows = await lock(client, source, destination);
-      const sourceBalance = balanceOf(rows, source);
-      const destinationBalance = balanceOf(rows, destination);
+      const rows = await lock(client, from, to);
+      const sourceBalance = balanceOf(rows, from);
+      const destinationBalance = balanceOf(rows, to);
       const moved = BigInt(amount);
       if (sourceBalance >= moved) {
-        await setBalance(client, source, sourceBalance - moved);
-        await setBalance(client, destination, destinationBalance + moved);
+        await setBalance(client, from, sourceBalance - moved);
+        await setBalance(client, to, destinationBalance + moved);
       }
       await commit(client);
-      return sourceBalance >= moved ? "transferred" : "insufficient";
+      return sourceBalance >= moved ? ACKNOWLEDGED : refusedAs(INSUFFICIENT);
     } catch (error) {
       await run(client, "ROLLBACK");
       throw error;
@@ -34,11 +37,11 @@ export const sqlTransfer: PostgresMode = async (client) => {
   };
 };
 
-async function lock(client: Client, source: number, destination: number): Promise<[number, string][]> {
+async function lock(client: Client, from: number, to: number): Promise<[number, string][]> {
   const { rows } = await client.query<[number, string]>({
     name: "lock",
     text: "SELECT id, balance FROM accounts WHERE id IN ($1::int4, $2::int4) ORDER BY id FOR UPDATE",
-    values: [source, destination],
+    values: [from, to],
     rowMode: "array",
   });
   return rows;

@@ -1,23 +1,16 @@
 import { emit } from "../../progress.ts";
-import type { Outcome } from "../../protocol.ts";
-import type { Transfer } from "../../work.ts";
+import type { ReducerCall } from "./calls.ts";
 
 export interface Login {
   readonly uri: string;
   readonly database: string;
   readonly token: string;
   readonly confirmed: boolean;
-  readonly reducer: string;
-  readonly amount: "u32" | "i64";
+  readonly calls: readonly ReducerCall[];
 }
 
-/** What the reducer refuses, so that a connection can ask untimed whether it is there. */
-export const NOTHING: Transfer = { source: 0, destination: 0, amount: 0 };
-
-export function requireRefused({ verdict, text }: Outcome): void {
-  if (verdict !== "error") throw new Error(`a transfer of nothing is ${verdict}; publish the module`);
-  if (text.includes("no such reducer")) throw new Error(`${text}; publish the module`);
-}
+/** A call without them is refused before anything runs: a connection can ask untimed whether a reducer is there. */
+export const NO_ARGUMENTS = new Uint8Array(0);
 
 /** The SDK passes on what its WebSocket said: an error, or an event that may have no words. */
 export function asError(event: unknown): Error {

@@ -1,30 +1,32 @@
 import { InternalError, SenderError } from "spacetimedb";
-import { ACKNOWLEDGED, type Driver, errorOutcome, INSUFFICIENT, type Outcome } from "../../protocol.ts";
-import type { Transfer } from "../../work.ts";
-import { asError, type Login, NOTHING, requireRefused } from "./login.ts";
-import { connectionBuilder, type DbConnection, transferBy } from "./module_bindings_2/index.ts";
+import { ACKNOWLEDGED, type Driver, errorOutcome, type Outcome } from "../../protocol.ts";
+import type { Operation } from "../../workload.ts";
+import type { ReducerCall } from "./calls.ts";
+import { asError, type Login, NO_ARGUMENTS } from "./login.ts";
+import { callerOf, connectionBuilder, type DbConnection } from "./module_bindings_2/index.ts";
+
+const acknowledge = (): Outcome => ACKNOWLEDGED;
 
 /** A WebSocket of SpacetimeDB's own TypeScript SDK of 2.x: it matches answers to calls by their request id. */
 export class DriverOfV2 implements Driver {
   readonly #login: Login;
   readonly #onLost: (error: Error) => void;
+  readonly #senders = new Map<string, (operation: Operation) => Promise<Outcome>>();
   #connection: DbConnection | undefined;
-  #call: (transfer: Transfer) => Promise<void> = () => Promise.reject(new Error("the connection is not open"));
 
   constructor(login: Login, onLost: (error: Error) => void) {
     this.#login = login;
     this.#onLost = onLost;
   }
 
-  /** Calls the reducer for a transfer of nothing, which it refuses. */
   async open(): Promise<void> {
-    const { uri, database, token, confirmed, reducer, amount } = this.#login;
+    const { uri, database, token, confirmed, calls } = this.#login;
     await new Promise<void>((resolve, reject) => {
       const lose = (error: Error) => {
         reject(error);
         this.#onLost(error);
       };
-      this.#connection = connectionBuilder(reducer, amount)
+      this.#connection = connectionBuilder(calls)
         .withUri(uri)
         .withDatabaseName(database)
         .withToken(token)
@@ -35,12 +37,19 @@ export class DriverOfV2 implements Driver {
         .onDisconnect((_, error) => lose(asError(error)))
         .build();
     });
-    this.#call = transferBy(this.#connection!, amount);
-    requireRefused(await this.send(NOTHING));
+    for (const call of calls) await this.#bind(this.#connection!, call);
   }
 
-  send(transfer: Transfer): Promise<Outcome> {
-    return this.#call(transfer).then(acknowledge, judge);
+  /** Finds out whether a reducer is there, and makes it callable. */
+  async #bind(connection: DbConnection, call: ReducerCall): Promise<void> {
+    const refuse = (error: unknown) => judge(error, call);
+    call.requireServed(await connection.callReducer(call.reducer, NO_ARGUMENTS).then(acknowledge, refuse));
+    const callReducer = callerOf(connection, call);
+    this.#senders.set(call.kind, (operation) => callReducer(call.argumentsOf(operation)).then(acknowledge, refuse));
+  }
+
+  send(operation: Operation): Promise<Outcome> {
+    return this.#senders.get(operation.kind)!(operation);
   }
 
   close(): void {
@@ -48,13 +57,9 @@ export class DriverOfV2 implements Driver {
   }
 }
 
-const acknowledge = (): Outcome => ACKNOWLEDGED;
-
 /** The reducer's own refusal, or the server's; anything else is a defect. */
-function judge(error: unknown): Outcome {
-  if (error instanceof SenderError) {
-    return error.message === "insufficient" ? INSUFFICIENT : errorOutcome(error.message);
-  }
+function judge(error: unknown, call: ReducerCall): Outcome {
+  if (error instanceof SenderError) return call.refusal(error.message);
   if (error instanceof InternalError) return errorOutcome(error.message);
   throw error;
 }

@@ -1,5 +1,7 @@
 import { createRequire } from "node:module";
+import { ACKNOWLEDGED, refusedAs } from "../../protocol.ts";
 import { Refused } from "../../refused.ts";
+import { INSUFFICIENT, transferOf } from "../../workloads/transfer.ts";
 import type { SqliteMode } from "../sqlite.ts";
 
 // The CommonJS build takes 35 MB where the same modules as ECMAScript modules take 240.
@@ -18,8 +20,9 @@ export const drizzleTransfer: SqliteMode = (client) => {
   const database = drizzle({ client });
   database.select().from(accounts).limit(0).all();
 
-  return ({ source: from, destination: to, amount }) =>
-    database.transaction(
+  return (operation) => {
+    const { from, to, amount } = transferOf(operation);
+    return database.transaction(
       (tx) => {
         const rows = tx
           .select()
@@ -30,12 +33,13 @@ export const drizzleTransfer: SqliteMode = (client) => {
         const destination = rows.find((row) => row.id === to);
         if (source === undefined) throw new Refused(`account ${from} does not exist`);
         if (destination === undefined) throw new Refused(`account ${to} does not exist`);
-        if (source.balance < amount) return "insufficient";
+        if (source.balance < amount) return refusedAs(INSUFFICIENT);
 
         tx.update(accounts).set({ balance: source.balance - amount }).where(eq(accounts.id, from)).run();
         tx.update(accounts).set({ balance: destination.balance + amount }).where(eq(accounts.id, to)).run();
-        return "transferred";
+        return ACKNOWLEDGED;
       },
       { behavior: "immediate" },
     );
+  };
 };

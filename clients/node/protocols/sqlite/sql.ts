@@ -1,4 +1,6 @@
+import { ACKNOWLEDGED, refusedAs } from "../../protocol.ts";
 import { Refused } from "../../refused.ts";
+import { INSUFFICIENT, transferOf } from "../../workloads/transfer.ts";
 import type { SqliteMode } from "../sqlite.ts";
 
 /** The transaction as five prepared statements, its reads after it has taken the write lock. */
@@ -12,18 +14,19 @@ export const sqlTransfer: SqliteMode = (database) => {
   const rollback = database.prepare("ROLLBACK");
   read.raw();
 
-  return ({ source, destination, amount }) => {
+  return (operation) => {
+    const { from, to, amount } = transferOf(operation);
     begin.run();
     try {
-      const rows = read.all(source, destination);
-      const sourceBalance = balanceOf(rows, source);
-      const destinationBalance = balanceOf(rows, destination);
+      const rows = read.all(from, to);
+      const sourceBalance = balanceOf(rows, from);
+      const destinationBalance = balanceOf(rows, to);
       if (sourceBalance >= amount) {
-        setBalance.run(sourceBalance - amount, source);
-        setBalance.run(destinationBalance + amount, destination);
+        setBalance.run(sourceBalance - amount, from);
+        setBalance.run(destinationBalance + amount, to);
       }
       commit.run();
-      return sourceBalance >= amount ? "transferred" : "insufficient";
+      return sourceBalance >= amount ? ACKNOWLEDGED : refusedAs(INSUFFICIENT);
     } catch (error) {
       if (database.inTransaction) rollback.run();
       throw error;

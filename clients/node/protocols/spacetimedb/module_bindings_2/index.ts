@@ -1,5 +1,5 @@
-// What `spacetime generate --lang typescript` of 2.x writes for a reducer that transfers, put down by hand because that
-// program is not everywhere, and without the tables and reducers that a load does not touch.
+// What `spacetime generate --lang typescript` of 2.x writes for the reducers of a module, built from the kinds of a
+// workload because that program is not everywhere, and without the tables and reducers that a load does not touch.
 import {
   DbConnectionBuilder,
   type DbConnectionConfig,
@@ -10,41 +10,44 @@ import {
   schema,
   t,
 } from "spacetimedb";
-import type { Transfer } from "../../../work.ts";
+import type { Arguments, ArgumentType, ReducerCall } from "../calls.ts";
 
-type Amount = "u32" | "i64";
-
-interface TransferArguments {
-  readonly from: number;
-  readonly to: number;
-  readonly amount: number | bigint;
-}
+const TYPES = {
+  u32: () => t.u32(),
+  u64: () => t.u64(),
+  i64: () => t.i64(),
+  string: () => t.string(),
+} satisfies Record<ArgumentType, unknown>;
 
 const tablesSchema = schema({});
 const proceduresSchema = procedures();
 
-function remoteModule(reducer: string, amount: Amount) {
-  const schemaOf = { from: t.u32(), to: t.u32(), amount: amount === "u32" ? t.u32() : t.i64() };
+function schemaOf({ reducer, types }: ReducerCall) {
+  return reducerSchema(
+    reducer,
+    Object.fromEntries(Object.entries(types).map(([name, type]) => [name, TYPES[type]()])),
+  );
+}
+
+function remoteModule(calls: readonly ReducerCall[]) {
   return {
     versionInfo: { cliVersion: "2.8.3" as const },
     tables: tablesSchema.schemaType.tables,
-    reducers: reducers(reducerSchema(reducer, schemaOf)).reducersType.reducers,
+    reducers: reducers(...calls.map(schemaOf)).reducersType.reducers,
     ...proceduresSchema,
   };
 }
 
-type BankModule = ReturnType<typeof remoteModule>;
+type Module = ReturnType<typeof remoteModule>;
 
-export class DbConnection extends DbConnectionImpl<BankModule> {}
+export class DbConnection extends DbConnectionImpl<Module> {}
 
-export function connectionBuilder(reducer: string, amount: Amount): DbConnectionBuilder<DbConnection> {
-  const module = remoteModule(reducer, amount);
-  return new DbConnectionBuilder(module, (config: DbConnectionConfig<BankModule>) => new DbConnection(config));
+export function connectionBuilder(calls: readonly ReducerCall[]): DbConnectionBuilder<DbConnection> {
+  return new DbConnectionBuilder(remoteModule(calls), (config: DbConnectionConfig<Module>) => new DbConnection(config));
 }
 
-/** Calls the one reducer of the module, which takes the amount as it was bound. */
-export function transferBy({ reducers }: DbConnection, amount: Amount): (transfer: Transfer) => Promise<void> {
-  const [call] = Object.values<(transfer: TransferArguments) => Promise<void>>(reducers);
-  if (amount === "u32") return ({ source, destination, amount }) => call!({ from: source, to: destination, amount });
-  return ({ source, destination, amount }) => call!({ from: source, to: destination, amount: BigInt(amount) });
+/** Calls a reducer of the module; resolves when it has committed. */
+export function callerOf(connection: DbConnection, call: ReducerCall): (given: Arguments) => Promise<void> {
+  const callers = connection.reducers as unknown as Readonly<Record<string, (given: Arguments) => Promise<void>>>;
+  return callers[schemaOf(call).accessorName]!;
 }
