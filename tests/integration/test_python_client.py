@@ -1,4 +1,4 @@
-"""The Python client keeps clients/CONTRACT.md: its draws, its refusals, its load on real servers."""
+"""The Python client on real servers: loads that are audited, refusals, connections that are lost."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +18,10 @@ from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.module import load_module
 from gapbook.deploy.stack import Stack
 from gapbook.load.client import Client, configure_load, discover_clients
-from gapbook.paths import CHECKOUT
 from gapbook.record.histograms import decode_histogram
 from gapbook.trial.audit import Audit, reconcile
 from tests.bank import balances_of, bank_workload, seed_bank
 
-_GOLDEN = CHECKOUT / "workloads" / "transfer" / "golden"
 _ACCOUNTS = 1_000
 _ALPHA = 1.5
 _SEED = 3
@@ -115,114 +112,6 @@ def _assert_adds_up(report: dict[str, Any], most_out: int) -> None:
     assert decode_histogram(report["service_time_ns"]).total_count == window["acknowledged"]
     assert 0 < window["cpu_user_s"] <= report["cpu_user_s"]
     assert 10e6 < report["peak_memory_bytes"] < 500e6
-
-
-# --- work -------------------------------------------------------------------------------------
-@pytest.mark.parametrize("vector_path", sorted(_GOLDEN.glob("*.json")), ids=lambda path: path.stem)
-def test_golden_vectors_are_drawn(vector_path: Path) -> None:
-    vector = json.loads(vector_path.read_text())
-    table = vector["files"]["alias_table"]
-    workload = {
-        "name": "transfer",
-        "seed": vector["seed"],
-        **{key: vector["parameters"][key] for key in ("accounts", "alpha", "amount_max", "redraw")},
-        "alias_table": str(_GOLDEN / table["path"]),
-        "alias_table_sha256": table["sha256"],
-    }
-    draw = {"connection": vector["connection"], "first_index": vector["first_index"], "count": 1_000}
-    code, output, _ = _run({"contract": 1, "workload": workload, "draw": draw}, "--draw")
-    assert code == 0
-    drawn = [[int(word) for word in line.split()] for line in output.splitlines()]
-    first = vector["first_index"]
-    assert drawn == [[first + place, *fields] for place, (_, *fields) in enumerate(vector["operations"])]
-
-
-def test_describe_names_what_client_toml_declares() -> None:
-    code, output, _ = _run("", "--describe")
-    described = json.loads(output)
-    assert code == 0
-    assert described["contract"] == 1
-    assert described["language"] == _CLIENT.language
-    assert tuple(described["protocols"]) == _CLIENT.protocols
-
-
-# --- refusals ---------------------------------------------------------------------------------
-_POSTGRES = {
-    "protocol": "postgres",
-    "host": "127.0.0.1",
-    "port": 1,
-    "user": "u",
-    "password": "p",
-    "database": "d",
-}
-_HTTP = {"protocol": "http", "host": "127.0.0.1", "port": 1}
-_SPACETIMEDB = {"protocol": "spacetimedb", "host": "127.0.0.1", "port": 1, "database": "d", "token": "t"}
-
-
-@pytest.mark.parametrize(
-    ("changed", "words"),
-    [
-        ({"contract": 2}, "contract: 2 is refused"),
-        ({"connections": 0}, "connections: 0 is refused; allowed: an integer from 1"),
-        ({"connections": True}, "connections: true is refused"),
-        ({"conections": 5}, "conections: unknown key"),
-        ({"window_s": 0}, "window_s: 0 is refused"),
-        ({"warmup_s": "1"}, 'warmup_s: "1" is refused'),
-        ({"max_retries": -1}, "max_retries: -1 is refused"),
-        ({"threads": 2}, "threads: 2 is refused"),
-        ({"flaws": [{"name": "x"}]}, "flaws: unknown key"),
-        ({"loop": {"kind": "open"}}, "loop.rate_per_s: missing"),
-        ({"loop": {"kind": "closed", "rate_per_s": 5.0}}, "loop.rate_per_s: 5.0 is refused"),
-        ({"workload": {}}, "workload.name: missing"),
-        ({"endpoint": 5}, "endpoint: must be an object"),
-        ({"endpoint": {**_POSTGRES, "protocol": "sqlite"}}, 'endpoint.protocol: "sqlite" is refused'),
-        ({"endpoint": {**_POSTGRES, "mode": "drizzle"}}, 'endpoint.mode: "drizzle" is refused'),
-        ({"endpoint": {**_POSTGRES, "batch_size": 64}}, "endpoint.batch_size: unknown key"),
-        ({"endpoint": {**_POSTGRES, "function": "a; b"}}, 'endpoint.function: "a; b" is refused'),
-        ({"endpoint": {**_POSTGRES, "mode": "sql", "function": "transfer"}}, "endpoint.function: "),
-        ({"endpoint": {**_POSTGRES, "port": 0}}, "endpoint.port: 0 is refused"),
-        ({"endpoint": {**_POSTGRES, "mode": "sql"}, "in_flight": 2}, "in_flight: 2 is refused; allowed: 1"),
-        ({"endpoint": _HTTP, "in_flight": 2}, "in_flight: 2 is refused; allowed: 1 with the protocol http"),
-        ({"endpoint": {**_HTTP, "path": "transfer"}}, 'endpoint.path: "transfer" is refused'),
-        ({"endpoint": {**_SPACETIMEDB, "confirmed": 1}}, "endpoint.confirmed: 1 is refused"),
-        ({"endpoint": {**_SPACETIMEDB, "newest": "v4"}}, 'endpoint.newest: "v4" is refused; allowed: "v3"'),
-        ({"endpoint": {**_SPACETIMEDB, "coalesce": 1}}, "endpoint.coalesce: 1 is refused"),
-        ({"endpoint": {**_SPACETIMEDB, "reducer": "f()"}}, 'endpoint.reducer: "f()" is refused'),
-        ({"endpoint": {**_SPACETIMEDB, "token": "a b"}}, 'endpoint.token: "a b" is refused'),
-    ],
-)
-def test_wrong_configuration_is_refused_by_name(
-    configure: Callable[..., dict[str, Any]], changed: dict[str, Any], words: str
-) -> None:
-    code, output, events = _run(configure(_POSTGRES) | changed)
-    assert (code, output) == (2, "")
-    assert events[-1]["event"] == "error"
-    assert events[-1]["message"].startswith(words)
-
-
-def test_unknown_arguments_and_no_json_are_refused() -> None:
-    assert _run("", "--help")[0] == 2
-    code, _, events = _run("{")
-    assert code == 2
-    assert "not JSON" in events[-1]["message"]
-
-
-def test_alias_table_that_was_changed_is_not_believed(configure: Callable[..., dict[str, Any]]) -> None:
-    configuration = configure(_POSTGRES)
-    path = Path(configuration["workload"]["alias_table"])
-    path.write_bytes(path.read_bytes()[:-1] + b"x")
-    code, output, events = _run(configuration)
-    assert (code, output) == (4, "")
-    assert "sha256" in events[-1]["message"]
-
-
-@pytest.mark.parametrize("endpoint", [_POSTGRES, _HTTP, _SPACETIMEDB], ids=lambda end: str(end["protocol"]))
-def test_endpoint_without_a_server_ends_with_code_3(
-    configure: Callable[..., dict[str, Any]], endpoint: dict[str, Any]
-) -> None:
-    code, output, events = _run(configure(endpoint))
-    assert (code, output) == (3, "")
-    assert "127.0.0.1" in events[-1]["message"]
 
 
 def test_unknown_function_and_wrong_password_end_with_code_3(
@@ -391,94 +280,6 @@ def _connect(stack: Stack) -> psycopg.Connection[Any]:
         dbname=address["database"],
         autocommit=True,
     )
-
-
-# --- answers of an HTTP server that misbehaves --------------------------------------------------
-@contextlib.contextmanager
-def _serving(answers: list[tuple[int, bytes] | None]) -> Iterator[tuple[int, list[str]]]:
-    """A server that gives these answers in turn, the last for ever; None closes the connection unanswered."""
-    asked: list[str] = []
-    left = list(answers)
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["content-length"])).decode()
-            if body == "{}":
-                answer: tuple[int, bytes] | None = (400, b"{}")
-            else:
-                asked.append(body)
-                answer = left.pop(0) if len(left) > 1 else left[0]
-            if answer is None:
-                self.close_connection = True
-                return
-            self.send_response(answer[0])
-            self.send_header("content-length", str(len(answer[1])))
-            self.end_headers()
-            self.wfile.write(answer[1])
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield server.server_port, asked
-    server.shutdown()
-    server.server_close()
-    thread.join()
-
-
-def test_http_status_and_body_decide(configure: Callable[..., dict[str, Any]]) -> None:
-    answers: list[tuple[int, bytes] | None] = [
-        (200, b'{"ok":true}'),
-        (200, b'{"ok":false,"error":"insufficient"}'),
-        (200, b'{"ok":false,"error":"deadlock"}'),
-        (500, b'{"ok":true}'),
-        (200, b"no JSON"),
-        (200, b'{"ok":true,"retries":3}'),
-        (500, b'{"ok":false,"error":"could not serialize","retries":2}'),
-        (200, b' {"ok": true}\n'),
-    ]
-    with _serving(answers) as (port, asked):
-        report, _ = _report(configure({**_HTTP, "port": port}, connections=1))
-    failed = [[1, "insufficient"], [2, "error"], [3, "error"], [4, "error"], [6, "error"]]
-    assert report["connections"][0]["failed"] == failed
-    assert report["connections"][0]["retried"] == [5, 6]
-    assert report["retried"] == 5
-    assert "deadlock" in report["first_error"]
-    assert len(asked) == report["attempted"]
-
-
-def test_http_connection_that_closes_is_lost_and_never_opened_again(
-    configure: Callable[..., dict[str, Any]],
-) -> None:
-    with _serving([(200, b'{"ok":true}'), (200, b'{"ok":true}'), None]) as (port, asked):
-        report, events = _report(configure({**_HTTP, "port": port}, connections=1))
-    assert len(asked) == 3
-    assert (report["acknowledged"], report["in_doubt"], report["lost_connections"]) == (2, 1, 1)
-    assert report["connections"][0]["in_doubt"] == [2]
-    assert any(event["event"] == "connection_lost" for event in events)
-
-
-def test_unserved_path_ends_with_code_3(configure: Callable[..., dict[str, Any]]) -> None:
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            self.send_error(404)
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        code, _, events = _run(configure({**_HTTP, "port": server.server_port}))
-        server.shutdown()
-        thread.join()
-    assert code == 3
-    assert "POST /transfer is not served" in events[-1]["message"]
 
 
 @pytest.mark.parametrize("in_flight", [1, 4])

@@ -5,9 +5,16 @@ from __future__ import annotations
 import struct
 
 import pytest
-from gap_python.answer import ACKNOWLEDGED, INSUFFICIENT, Answer
+from gap_python.answer import ACKNOWLEDGED, Answer
 from gap_python.failure import ClientError
-from gap_python.protocols.spacetimedb_messages import Calls, read
+from gap_python.protocols.spacetimedb import calls_of_payload
+from gap_python.protocols.spacetimedb.messages import AmountType, Calls, read
+from gap_python.workload import Kind
+
+_TRANSFER: Kind = {"from": "u32", "to": "u32", "amount": "u32"}
+_MESSAGE: Kind = {"connection": "u32", "index": "u64", "body": "text"}
+_REFUSALS = ("insufficient",)
+_INSUFFICIENT = Answer("insufficient")
 
 _GREETING = b"\x00" + bytes(48) + b"\x05\x00\x00\x00token"
 
@@ -63,11 +70,27 @@ def _update(status: bytes, request_id: int) -> bytes:
         ),
     ],
 )
-def test_a_call_is_these_bytes(version: str, reducer: str, amount: str, call: bytes, probe: bytes) -> None:
-    calls = Calls(version, reducer, amount)
+def test_a_call_is_these_bytes(
+    version: str, reducer: str, amount: AmountType, call: bytes, probe: bytes
+) -> None:
+    calls = Calls(version, reducer, _TRANSFER, amount)
     assert calls.encode(0x01020304, (5, 6, 7)) == call
     assert calls.encode_probe() == probe
-    assert calls.call_bytes == len(call)
+
+
+def test_a_text_has_its_length_before_it() -> None:
+    arguments = b"\x05\0\0\0\0\0\0\0\x02\0\0\0\x02\0\0\0az"
+    head = b"\x03\x04\0\0\0\0\x04\0\0\0send"
+    calls = Calls("v3", "send", _MESSAGE)
+    assert calls.encode(4, (5, 2**33, "az")) == head + struct.pack("<I", len(arguments)) + arguments
+
+
+def test_a_payload_takes_all_calls_within_its_limit_and_one_at_least() -> None:
+    short, long = b"x" * 1000, b"x" * 70_000
+    assert calls_of_payload([short] * 70) == [short] * 65
+    assert calls_of_payload([short] * 3) == [short] * 3
+    assert calls_of_payload([long, short]) == [long]
+    assert calls_of_payload([short, long]) == [short]
 
 
 @pytest.mark.parametrize(
@@ -75,32 +98,32 @@ def test_a_call_is_these_bytes(version: str, reducer: str, amount: str, call: by
     [
         (b"\x01", ACKNOWLEDGED),
         (b"\x00" + bytes(8), ACKNOWLEDGED),
-        (_refused("insufficient"), INSUFFICIENT),
+        (_refused("insufficient"), _INSUFFICIENT),
         (_refused("no account 9"), Answer("error", "no account 9")),
         (b"\x03" + _text("insufficient"), Answer("error", "insufficient")),
     ],
 )
 def test_the_outcome_decides_in_v2_and_v3(outcome: bytes, answer: Answer) -> None:
     for version in ("v2", "v3"):
-        assert list(read(version, b"\0" + _result(5, outcome))) == [(5, answer)]
+        assert list(read(version, b"\0" + _result(5, outcome), _REFUSALS)) == [(5, answer)]
 
 
 @pytest.mark.parametrize(
     ("status", "request_id", "answer"),
     [
         (b"\x00" + bytes(4), 5, ACKNOWLEDGED),
-        (b"\x01" + _text("insufficient"), 0, INSUFFICIENT),
+        (b"\x01" + _text("insufficient"), 0, _INSUFFICIENT),
         (b"\x01" + _text("no account 9"), 5, Answer("error", "no account 9")),
         (b"\x02", 5, Answer("error", "out of energy")),
     ],
 )
 def test_the_status_decides_in_v1(status: bytes, request_id: int, answer: Answer) -> None:
-    assert list(read("v1", _update(status, request_id))) == [(request_id, answer)]
+    assert list(read("v1", _update(status, request_id), _REFUSALS)) == [(request_id, answer)]
 
 
 def test_only_v3_puts_several_messages_into_a_payload() -> None:
     payload = b"\0" + _GREETING + _result(1, _refused("insufficient")) + _result(2, b"\x01")
-    assert list(read("v3", payload)) == [(1, INSUFFICIENT), (2, ACKNOWLEDGED)]
+    assert list(read("v3", payload, _REFUSALS)) == [(1, _INSUFFICIENT), (2, ACKNOWLEDGED)]
     with pytest.raises(ClientError, match="more than one message in a payload of v2"):
         list(read("v2", payload))
 

@@ -1,5 +1,5 @@
 """A load generator in Python that keeps ``clients/CONTRACT.md``."""
 
 NAME = "gap-python"
-VERSION = "0.1.0"
-CONTRACT_VERSION = 1
+VERSION = "0.2.0"
+CONTRACT_VERSION = 2

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from gap_python.work import Transfer
+from gap_python.workload import Operation
+
+ERROR = "error"
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """The server's verdict on one request."""
 
-    verdict: str
-    """``acknowledged``, ``insufficient`` or ``error``."""
+    refusal: str | None = None
+    """By its name (``error``, where the workload knows none for it); None of what is acknowledged."""
     text: str = ""
     """The server's words, of an error."""
     refused_for_now: bool = False
@@ -22,8 +25,16 @@ class Answer:
     """How often a server in between has sent it again already."""
 
 
-ACKNOWLEDGED = Answer("acknowledged")
-INSUFFICIENT = Answer("insufficient")
+ACKNOWLEDGED = Answer()
+
+
+def error_answer(text: str) -> Answer:
+    return Answer(ERROR, text)
+
+
+def refusal_answer(words: str, refusals: Sequence[str]) -> Answer:
+    """What a server's words mean: a refusal, if they are its name and nothing else."""
+    return Answer(words) if words in refusals else error_answer(words)
 
 
 class ConnectionLostError(Exception):
@@ -34,9 +45,9 @@ class Connection(Protocol):
     """One connection of the load: opened once, never again."""
 
     async def open(self) -> None:
-        """Connect, log in, find out whether a transfer is served; raises ClientError with exit code 3."""
+        """Connect, log in, find out whether the operations are served; raises ClientError with exit code 3."""
 
-    async def call(self, index: int, transfer: Transfer) -> Answer:
+    async def call(self, index: int, operation: Operation) -> Answer:
         """Send one request and wait for its answer; raises ConnectionLostError."""
         ...
 

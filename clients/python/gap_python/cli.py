@@ -10,13 +10,14 @@ import signal
 import sys
 
 from gap_python import CONTRACT_VERSION
-from gap_python.config import PROTOCOLS, parse_config, parse_draw_config
+from gap_python.config import parse_config, parse_draw_config
 from gap_python.failure import EXIT_CONFIGURATION, EXIT_INTEGRITY, ClientError, message_of
 from gap_python.identity import DESCRIPTION
 from gap_python.load import Load
 from gap_python.progress import EventHandler, emit
+from gap_python.protocols import protocol_names
 from gap_python.report import create_report
-from gap_python.work import Work
+from gap_python.workload import workload_names
 
 _DRAWN_AT_A_TIME = 10_000
 
@@ -43,8 +44,8 @@ def _run(options: list[str]) -> None:
         case []:
             asyncio.run(_load(sys.stdin.read()))
         case ["--describe"]:
-            line = {"contract": CONTRACT_VERSION, **DESCRIPTION, "protocols": list(PROTOCOLS)}
-            sys.stdout.write(json.dumps(line) + "\n")
+            able = {"protocols": protocol_names(), "workloads": workload_names(), "reports": "indices"}
+            sys.stdout.write(json.dumps({"contract": CONTRACT_VERSION, **DESCRIPTION, **able}) + "\n")
         case ["--draw"]:
             _draw(sys.stdin.read())
         case _:
@@ -62,9 +63,11 @@ async def _load(text: str) -> None:
 
 def _draw(text: str) -> None:
     draw = parse_draw_config(text)
-    work = Work(draw.workload)
     end = draw.first_index + draw.count
     for first in range(draw.first_index, end, _DRAWN_AT_A_TIME):
-        transfers = work.draw(draw.connection, first, min(_DRAWN_AT_A_TIME, end - first))
-        rows = (" ".join(map(str, (first + place, *row))) for place, row in enumerate(transfers))
+        operations = draw.workload.draw(draw.connection, first, min(_DRAWN_AT_A_TIME, end - first))
+        rows = (
+            " ".join(map(str, (index, kind, *fields)))
+            for index, (kind, fields) in enumerate(operations, first)
+        )
         sys.stdout.write("\n".join(rows) + "\n")

@@ -10,7 +10,16 @@ from pathlib import Path
 from gap_python import NAME, VERSION
 
 DESCRIPTION = {"name": NAME, "language": "python", "version": VERSION}
-_LIBRARIES = ("psycopg", "psycopg-binary", "httpx", "httpcore", "websockets", "numpy", "hdrhistogram")
+_LIBRARIES = (
+    "psycopg",
+    "psycopg-binary",
+    "httpx",
+    "httpcore",
+    "websockets",
+    "msgspec",
+    "numpy",
+    "hdrhistogram",
+)
 
 
 def identity() -> dict[str, str]:

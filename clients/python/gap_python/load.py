@@ -8,30 +8,31 @@ import math
 import time
 from collections.abc import Iterator
 
-from gap_python.answer import Connection, ConnectionLostError
+from gap_python.answer import ERROR, Connection, ConnectionLostError
 from gap_python.config import Config
 from gap_python.failure import EXIT_INTEGRITY, ClientError
 from gap_python.progress import emit
-from gap_python.protocols import connect
 from gap_python.schedule import NANOSECONDS_PER_SECOND, Phases, Schedule, to_nanoseconds
-from gap_python.tally import Tally
+from gap_python.tally import Tally, Times
 from gap_python.usage import Cpu, cpu
-from gap_python.work import Transfer, Work
+from gap_python.workload import Operation, stream
 
 
 class ConnectionLoad:
     """One connection's part of the load."""
 
-    def __init__(self, number: int, slot: int, connection: Connection, transfers: Iterator[Transfer]) -> None:
+    def __init__(
+        self, number: int, slot: int, connection: Connection, operations: Iterator[Operation]
+    ) -> None:
         self.number = number
         self.slot = slot
         self.connection = connection
-        self.transfers = transfers
+        self.operations = operations
         self.reserved = 0
         self.issued = 0
         self.lost = False
-        self.out: dict[int, int] = {}
-        """Start of each request that is out."""
+        self.out: dict[int, tuple[str, int]] = {}
+        """Kind and start of each request that is out."""
         self.waiting: dict[int, int] = {}
         """When each of them was sent last, the longest wait first."""
         self.failed: list[tuple[int, str]] = []
@@ -45,11 +46,10 @@ class Load:
     """The load of one configuration. Each connection has ``in_flight`` lanes; a lane has one request out."""
 
     def __init__(self, config: Config) -> None:
-        work = Work(config.workload)
         self.config = config
         self.phases = Phases.of(config)
         self.schedule = Schedule(config.connections, config.rate_per_s)
-        self.tally = Tally(self.phases)
+        self.tally = Tally(self.phases, config.workload)
         self.started_unix_s = 0.0
         self.drained_s = 0.0
         self.window_cpu = Cpu(0.0, 0.0)
@@ -58,7 +58,7 @@ class Load:
         self._failure: BaseException | None = None
         self._all_answered = asyncio.Event()
         self.connections = [
-            ConnectionLoad(number, slot, connect(config.endpoint, config.in_flight), work.stream(number))
+            ConnectionLoad(number, slot, config.connect(), stream(config.workload, number))
             for slot, number in enumerate(
                 range(config.first_connection, config.first_connection + config.connections)
             )
@@ -115,7 +115,7 @@ class Load:
         """False once no further request may start."""
         index = load.reserved
         load.reserved += 1
-        transfer = next(load.transfers)
+        operation = next(load.operations)
         intended = self.schedule.intended(load.slot, index)
         start = self._now()
         while start < intended:
@@ -130,23 +130,25 @@ class Load:
                 EXIT_INTEGRITY, f"connection {load.number}: operation {index} is not the next one"
             )
         load.issued += 1
-        load.out[index] = load.waiting[index] = start
-        answer = await load.connection.call(index, transfer)
+        load.out[index] = operation.kind, start
+        load.waiting[index] = start
+        answer = await load.connection.call(index, operation)
         retries = 0
         while answer.refused_for_now and retries < self.config.max_retries:
             retries += 1
             self._count_retries(load, index, 1)
             del load.waiting[index]
             load.waiting[index] = self._now()
-            answer = await load.connection.call(index, transfer)
+            answer = await load.connection.call(index, operation)
         end = self._now()
         del load.out[index], load.waiting[index]
         self._count_retries(load, index, answer.retries)
-        if answer.verdict != "acknowledged":
-            load.failed.append((index, answer.verdict))
-            if answer.verdict == "error" and self.tally.first_error is None:
+        if answer.refusal is not None:
+            load.failed.append((index, answer.refusal))
+            if answer.refusal == ERROR and self.tally.first_error is None:
                 self.tally.first_error = answer.text
-        self.tally.answered(answer.verdict, intended if self.config.rate_per_s else start, start, end)
+        times = Times(intended if self.config.rate_per_s else start, start, end)
+        self.tally.answered(operation.kind, answer.refusal, times)
         return True
 
     def _count_retries(self, load: ConnectionLoad, index: int, retries: int) -> None:
@@ -164,8 +166,8 @@ class Load:
     def _give_up(self, load: ConnectionLoad, now: int) -> None:
         """What is out on the connection is in doubt from now on."""
         load.lost = True
-        for index, start in load.out.items():
-            self.tally.unanswered(start, now)
+        for index, (kind, start) in load.out.items():
+            self.tally.unanswered(kind, start, now)
             load.in_doubt.append(index)
         load.out.clear()
         load.waiting.clear()

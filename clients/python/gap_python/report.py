@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from gap_python import CONTRACT_VERSION
 from gap_python.identity import identity
 from gap_python.load import Load
 from gap_python.schedule import NANOSECONDS_PER_SECOND
-from gap_python.tally import encode_histogram
+from gap_python.tally import Counts, encode_histogram
 from gap_python.usage import cpu, peak_memory_bytes
 
 
 def create_report(load: Load) -> dict[str, Any]:
     config, tally = load.config, load.tally
-    goodput = len(tally.service_ns)
+    is_open = config.rate_per_s is not None
+    total = tally.total()
+    goodput = total.window_acknowledged
+    kinds = {kind: _kind_report(counts, is_open) for kind, counts in tally.kinds.items()}
+    times = _histograms(tally.kinds.values(), is_open)
     whole = cpu()
-    service_time_ns = encode_histogram(tally.service_ns)
     agreed = load.connections[0].connection.agreed()
     return {
         "contract": CONTRACT_VERSION,
@@ -25,21 +29,21 @@ def create_report(load: Load) -> dict[str, Any]:
         "warmup_s": config.warmup_s,
         "window_s": config.window_s,
         "drained_s": load.drained_s,
-        "attempted": tally.acknowledged + tally.failed + tally.in_doubt,
-        "acknowledged": tally.acknowledged,
+        "attempted": total.attempted,
+        "acknowledged": total.acknowledged,
         "retried": tally.retried,
-        "in_doubt": tally.in_doubt,
-        "failed": {"insufficient": tally.insufficient, "error": tally.error, "timeout": 0},
+        "in_doubt": total.in_doubt,
+        "failed": total.failed,
         "first_error": tally.first_error,
         "lost_connections": tally.lost_connections,
         "window": {
             "acknowledged": goodput,
             "goodput_per_s": goodput / config.window_s,
-            "completed": tally.window_completed,
+            "completed": total.window_completed,
             "mean_in_flight": tally.window_out_ns / NANOSECONDS_PER_SECOND / config.window_s,
             "mean_service_time_s": (
-                tally.window_service_ns / NANOSECONDS_PER_SECOND / tally.window_completed
-                if tally.window_completed
+                tally.window_service_ns / NANOSECONDS_PER_SECOND / total.window_completed
+                if total.window_completed
                 else None
             ),
             "cpu_user_s": load.window_cpu.user_s,
@@ -57,12 +61,28 @@ def create_report(load: Load) -> dict[str, Any]:
         ],
         "per_second": tally.per_second,
         "per_100ms": tally.per_100ms,
-        "service_time_ns": service_time_ns,
-        "response_time_ns": service_time_ns
-        if config.rate_per_s is None
-        else encode_histogram(tally.response_ns),
+        **times,
+        "kinds": kinds,
         "cpu_user_s": whole.user_s,
         "cpu_system_s": whole.system_s,
         "peak_memory_bytes": peak_memory_bytes(),
         **({"agreed": agreed} if agreed else {}),
     }
+
+
+def _kind_report(counts: Counts, is_open: bool) -> dict[str, Any]:
+    return {
+        "attempted": counts.attempted,
+        "acknowledged": counts.acknowledged,
+        "failed": counts.failed,
+        "in_doubt": counts.in_doubt,
+        "window": {"acknowledged": counts.window_acknowledged, "completed": counts.window_completed},
+        **_histograms([counts], is_open),
+    }
+
+
+def _histograms(kinds: Collection[Counts], is_open: bool) -> dict[str, str]:
+    """In the closed loop service time and response time are the same."""
+    service = encode_histogram(counts.service_ns for counts in kinds)
+    response = encode_histogram(counts.response_ns for counts in kinds) if is_open else service
+    return {"service_time_ns": service, "response_time_ns": response}

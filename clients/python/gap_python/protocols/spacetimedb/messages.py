@@ -7,17 +7,25 @@ failed call comes back without its request id.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Literal
 
-from gap_python.answer import ACKNOWLEDGED, INSUFFICIENT, Answer
+from gap_python.answer import ACKNOWLEDGED, Answer, error_answer, refusal_answer
 from gap_python.failure import EXIT_INTEGRITY, ClientError
-from gap_python.work import Transfer
+from gap_python.workload import Fields, Kind
 
+ArgumentType = Literal["u32", "u64", "i64", "text"]
+AmountType = Literal["u32", "i64"]
+"""Of every field named ``amount``."""
+
+_FORMATS: Mapping[ArgumentType, str] = {"u32": "I", "u64": "Q", "i64": "q"}
 _UNCOMPRESSED = 0
 _U32 = struct.Struct("<I")
 _FLAGS = 0
 
 _V1_CALL_REDUCER = 0
+# request id, flags
+_V1_TAIL = struct.Struct("<IB")
 _V1_TRANSACTION_UPDATE = 1
 _V1_IDENTITY_TOKEN = 3
 _V1_COMMITTED, _V1_FAILED, _V1_OUT_OF_ENERGY = range(3)
@@ -27,6 +35,8 @@ _V1_BEFORE_REDUCER_BYTES = 8 + 32 + 16
 _V1_AFTER_REQUEST_ID_BYTES = 16 + 8
 
 _V2_CALL_REDUCER = 3
+# tag, request id, flags
+_V2_HEAD = struct.Struct("<BIB")
 _V2_INITIAL_CONNECTION = 0
 _V2_REDUCER_RESULT = 6
 _V2_OK, _V2_OK_EMPTY, _V2_ERROR, _V2_INTERNAL_ERROR = range(4)
@@ -39,42 +49,51 @@ _V2_BEFORE_TOKEN_BYTES = 32 + 16
 class Calls:
     """The calls of one reducer in one version of the protocol."""
 
-    def __init__(self, version: str, reducer: str, amount: str) -> None:
-        name = reducer.encode()
-        named = f"I{len(name)}sI"
-        self._version, self._name = version, name
-        self._arguments = struct.Struct("<II" + {"u32": "I", "i64": "q"}[amount])
-        self._call = struct.Struct(
-            f"<B{named}{self._arguments.size}sIB"
-            if version == "v1"
-            else f"<BIB{named}{self._arguments.size}s"
+    def __init__(self, version: str, reducer: str, kind: Kind, amount: AmountType = "u32") -> None:
+        self._version, self._name = version, _sized(reducer.encode())
+        self._encode_arguments = _encoder(
+            [amount if field == "amount" else type_ for field, type_ in kind.items()]
         )
-        self._probe = struct.Struct(f"<B{named}IB" if version == "v1" else f"<BIB{named}")
-        self.call_bytes = self._call.size
 
-    def encode(self, request_id: int, transfer: Transfer) -> bytes:
-        arguments, name = self._arguments.pack(*transfer), self._name
-        if self._version == "v1":
-            return self._call.pack(
-                _V1_CALL_REDUCER, len(name), name, len(arguments), arguments, request_id, _FLAGS
-            )
-        return self._call.pack(
-            _V2_CALL_REDUCER, request_id, _FLAGS, len(name), name, len(arguments), arguments
-        )
+    def encode(self, request_id: int, fields: Fields) -> bytes:
+        return self._call(request_id, self._encode_arguments(fields))
 
     def encode_probe(self) -> bytes:
         """A call without arguments: the server refuses it before it runs anything, and says so if there is no
         such reducer."""
-        name = self._name
+        return self._call(0, b"")
+
+    def _call(self, request_id: int, arguments: bytes) -> bytes:
         if self._version == "v1":
-            return self._probe.pack(_V1_CALL_REDUCER, len(name), name, 0, 0, _FLAGS)
-        return self._probe.pack(_V2_CALL_REDUCER, 0, _FLAGS, len(name), name, 0)
+            head, tail = bytes([_V1_CALL_REDUCER]), _V1_TAIL.pack(request_id, _FLAGS)
+            return b"".join((head, self._name, _U32.pack(len(arguments)), arguments, tail))
+        head = _V2_HEAD.pack(_V2_CALL_REDUCER, request_id, _FLAGS)
+        return b"".join((head, self._name, _U32.pack(len(arguments)), arguments))
 
 
-def read(version: str, payload: str | bytes) -> Iterator[tuple[int, Answer]]:
+def _encoder(types: Sequence[ArgumentType]) -> Callable[[Fields], bytes]:
+    """What writes the arguments, in one step where their length is fixed."""
+    if "text" not in types:
+        fixed = struct.Struct("<" + "".join(_FORMATS[type_] for type_ in types))
+        return lambda fields: fixed.pack(*fields)
+    writers: list[Callable[..., bytes]] = [
+        _write_text if type_ == "text" else struct.Struct(f"<{_FORMATS[type_]}").pack for type_ in types
+    ]
+    return lambda fields: b"".join([write(value) for write, value in zip(writers, fields, strict=True)])
+
+
+def _write_text(text: str) -> bytes:
+    return _sized(text.encode())
+
+
+def _sized(content: bytes) -> bytes:
+    return _U32.pack(len(content)) + content
+
+
+def read(version: str, payload: str | bytes, refusals: Sequence[str] = ()) -> Iterator[tuple[int, Answer]]:
     """The answers in a payload, each with its request id (0 where the server gives none); none in a greeting.
 
-    Raises ClientError for what does not belong here.
+    ``refusals`` are the texts of a reducer that are refusals by name. Raises ClientError for what does not belong here.
     """
     if not isinstance(payload, bytes):
         raise broken("a text message")
@@ -82,7 +101,7 @@ def read(version: str, payload: str | bytes) -> Iterator[tuple[int, Answer]]:
         raise broken("an empty or compressed message, where no compression was asked for")
     try:
         if version == "v1":
-            yield from _read_v1(payload)
+            yield from _read_v1(payload, refusals)
             return
         at = 1
         while at < len(payload):
@@ -91,13 +110,13 @@ def read(version: str, payload: str | bytes) -> Iterator[tuple[int, Answer]]:
             if payload[at] == _V2_INITIAL_CONNECTION:
                 at = _skip(payload, at + 1 + _V2_BEFORE_TOKEN_BYTES)
                 continue
-            at, request_id, answer = _read_result(payload, at)
+            at, request_id, answer = _read_result(payload, at, refusals)
             yield request_id, answer
     except struct.error as error:
         raise broken("an answer shorter than its parts") from error
 
 
-def _read_result(payload: bytes, at: int) -> tuple[int, int, Answer]:
+def _read_result(payload: bytes, at: int, refusals: Sequence[str]) -> tuple[int, int, Answer]:
     """Where the result ends that stands at ``at``, its request id and what it says."""
     tag, request_id, _timestamp, outcome = _V2_RESULT.unpack_from(payload, at)
     if tag != _V2_REDUCER_RESULT:
@@ -115,14 +134,14 @@ def _read_result(payload: bytes, at: int) -> tuple[int, int, Answer]:
         raise broken(f"a reducer's result with outcome {outcome}")
     end = _skip(payload, at)
     if outcome == _V2_INTERNAL_ERROR:
-        return end, request_id, Answer("error", payload[at + 4 : end].decode(errors="replace"))
+        return end, request_id, error_answer(payload[at + 4 : end].decode(errors="replace"))
     # The reducer's error value, in BSATN: of `Result<(), String>` a text with its own length.
     if _skip(payload, at + 4) != end:
         raise broken("a refusal that is not a text")
-    return end, request_id, _judge(payload[at + 8 : end])
+    return end, request_id, _judge(payload[at + 8 : end], refusals)
 
 
-def _read_v1(message: bytes) -> Iterator[tuple[int, Answer]]:
+def _read_v1(message: bytes, refusals: Sequence[str]) -> Iterator[tuple[int, Answer]]:
     if message[1] == _V1_IDENTITY_TOKEN:
         return
     if message[1] != _V1_TRANSACTION_UPDATE:
@@ -135,9 +154,9 @@ def _read_v1(message: bytes) -> Iterator[tuple[int, Answer]]:
         answer, at = ACKNOWLEDGED, at + 4
     elif status == bytes([_V1_FAILED]):
         end = _skip(message, at)
-        answer, at = _judge(message[at + 4 : end]), end
+        answer, at = _judge(message[at + 4 : end], refusals), end
     elif status == bytes([_V1_OUT_OF_ENERGY]):
-        answer = Answer("error", "out of energy")
+        answer = error_answer("out of energy")
     else:
         raise broken(f"a transaction update with status {status.hex()}")
     # The reducer's name, its id, its arguments, the request id; nothing may be left over.
@@ -150,10 +169,9 @@ def _read_v1(message: bytes) -> Iterator[tuple[int, Answer]]:
     yield request_id, answer
 
 
-def _judge(refusal: bytes) -> Answer:
+def _judge(refusal: bytes, refusals: Sequence[str]) -> Answer:
     """What a reducer's own refusal means."""
-    text = refusal.decode(errors="replace")
-    return INSUFFICIENT if text == "insufficient" else Answer("error", text)
+    return refusal_answer(refusal.decode(errors="replace"), refusals)
 
 
 def _skip(message: bytes, at: int) -> int:

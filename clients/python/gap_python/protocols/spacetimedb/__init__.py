@@ -8,29 +8,55 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal
 
 import websockets
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
-from gap_python.answer import Answer, ConnectionLostError
-from gap_python.config import SPACETIMEDB_VERSIONS, SpacetimeDbEndpoint
+from gap_python.answer import ERROR, Answer, Connection, ConnectionLostError
+from gap_python.decode import Decoded, decode
 from gap_python.failure import EXIT_ENDPOINT, ClientError, message_of
-from gap_python.protocols.spacetimedb_messages import Calls, broken, read
-from gap_python.work import Transfer
+from gap_python.protocols import Demand, names_by_kind
+from gap_python.protocols.spacetimedb.messages import AmountType, Calls, broken, read
+from gap_python.workload import Operation
 
-_SUBPROTOCOLS = {version: Subprotocol(f"{version}.bsatn.spacetimedb") for version in SPACETIMEDB_VERSIONS}
+_SUBPROTOCOLS = {version: Subprotocol(f"{version}.bsatn.spacetimedb") for version in ("v3", "v2", "v1")}
 _HANDSHAKE_TIMEOUT_S = 10.0
 _UNKNOWN_REDUCER = "no such reducer"
 _REQUEST_IDS = 2**32 - 1
 _PAYLOAD_BYTES_MAX = 65_535
 
 
+class _Endpoint(Decoded):
+    host: str
+    port: int
+    database: str
+    token: str
+    newest: Literal["v1", "v2", "v3"] = "v3"
+    """The newest version of the protocol that is offered."""
+    coalesce: bool = True
+    confirmed: bool = False
+    reducer: str | None = None
+    reducers: dict[str, str] | None = None
+    amount: AmountType = "u32"
+
+
+def connector(endpoint: Mapping[str, Any], demand: Demand) -> Callable[[], Connection]:
+    """See :func:`gap_python.protocols.connector`."""
+    at = decode(endpoint, _Endpoint, "endpoint")
+    reducers = names_by_kind(demand, ("reducer", at.reducer), ("reducers", at.reducers))
+    return lambda: SpacetimeDbConnection(at, reducers, demand)
+
+
 class SpacetimeDbConnection:
     """Any number of calls out at a time."""
 
-    def __init__(self, endpoint: SpacetimeDbEndpoint) -> None:
+    def __init__(self, endpoint: _Endpoint, reducers: Mapping[str, str], demand: Demand) -> None:
         self._endpoint = endpoint
+        self._reducers = reducers
+        self._demand = demand
         self._pending: deque[tuple[int, asyncio.Future[Answer]]] = deque()
         self._lost: BaseException | None = None
         self._unsent: list[bytes] = []
@@ -59,8 +85,12 @@ class SpacetimeDbConnection:
                         EXIT_ENDPOINT, f"{where}: it picked no subprotocol; offered: {', '.join(offered)}"
                     )
                 self._version = offered[picked]
-                self._calls = Calls(self._version, endpoint.reducer, endpoint.amount)
-                await self._check_reducer(where)
+                self._calls = {
+                    kind: Calls(self._version, reducer, self._demand.kinds[kind], endpoint.amount)
+                    for kind, reducer in self._reducers.items()
+                }
+                for kind in self._calls:
+                    await self._check_reducer(kind, where)
         except (OSError, TimeoutError, websockets.WebSocketException) as error:
             raise ClientError(EXIT_ENDPOINT, f"{where}: {message_of(error)}") from error
         self._coalesce = endpoint.coalesce and self._version == "v3"
@@ -75,24 +105,28 @@ class SpacetimeDbConnection:
             "confirmed": str(self._endpoint.confirmed).lower(),
         }
 
-    async def _check_reducer(self, where: str) -> None:
-        await self._socket.send(self._calls.encode_probe())
-        while not (answers := list(read(self._version, await self._socket.recv()))):
+    async def _check_reducer(self, kind: str, where: str) -> None:
+        await self._socket.send(self._calls[kind].encode_probe())
+        while not (answers := list(self._answers(await self._socket.recv()))):
             pass
         _, answer = answers[0]
-        if answer.verdict != "error" or _UNKNOWN_REDUCER in answer.text:
-            reducer = self._endpoint.reducer
+        if answer.refusal != ERROR or _UNKNOWN_REDUCER in answer.text:
+            parameters = ", ".join(self._demand.kinds[kind])
             raise ClientError(
-                EXIT_ENDPOINT, f"{where}: no reducer {reducer}(from, to, amount); publish the module"
+                EXIT_ENDPOINT,
+                f"{where}: no reducer {self._reducers[kind]}({parameters}); publish the module",
             )
 
-    async def call(self, index: int, transfer: Transfer) -> Answer:
+    def _answers(self, payload: str | bytes) -> Iterator[tuple[int, Answer]]:
+        return read(self._version, payload, self._demand.refusals)
+
+    async def call(self, index: int, operation: Operation) -> Answer:
         if self._lost is not None:
             raise self._lost
         request_id = index % _REQUEST_IDS + 1
         answered: asyncio.Future[Answer] = self._loop.create_future()
         self._pending.append((request_id, answered))
-        call = self._calls.encode(request_id, transfer)
+        call = self._calls[operation.kind].encode(request_id, operation.fields)
         if self._coalesce:
             self._unsent.append(call)
             if self._sender is None:
@@ -106,10 +140,10 @@ class SpacetimeDbConnection:
 
     async def _send(self) -> None:
         """Sends what is ready, as many calls in a payload as it takes."""
-        calls_max = _PAYLOAD_BYTES_MAX // self._calls.call_bytes
         try:
             while self._unsent:
-                ready, self._unsent = self._unsent[:calls_max], self._unsent[calls_max:]
+                ready = calls_of_payload(self._unsent)
+                del self._unsent[: len(ready)]
                 await self._socket.send(b"".join(ready))
         except (OSError, websockets.WebSocketException) as error:
             self._break(ConnectionLostError(message_of(error)))
@@ -126,7 +160,7 @@ class SpacetimeDbConnection:
     async def _read(self) -> None:
         try:
             while True:
-                for request_id, answer in read(self._version, await self._socket.recv()):
+                for request_id, answer in self._answers(await self._socket.recv()):
                     self._settle(request_id, answer)
         except (OSError, websockets.WebSocketException) as error:
             self._break(ConnectionLostError(message_of(error)))
@@ -147,3 +181,13 @@ class SpacetimeDbConnection:
         for _, answered in self._pending:
             if not answered.done():
                 answered.set_exception(error)
+
+
+def calls_of_payload(calls: Sequence[bytes]) -> Sequence[bytes]:
+    """As many of the first calls as a payload takes: all, or those within its limit, and one at least."""
+    size = 0
+    for place, call in enumerate(calls):
+        size += len(call)
+        if size > _PAYLOAD_BYTES_MAX:
+            return calls[: max(place, 1)]
+    return calls[:]
