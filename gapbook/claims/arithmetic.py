@@ -10,13 +10,15 @@ import ast
 import math
 import operator
 import re
-from collections.abc import Callable, Mapping
+import statistics
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gapbook.claims import closed_loop
 from gapbook.errors import ParameterError
 from gapbook.model.work import REDRAW_DESTINATION, share_touching
 
@@ -40,11 +42,24 @@ def picks_in_use(under_way: float, alpha: float, accounts: float) -> float:
     return float(100 * (picks * (1 - (1 - picks) ** under_way)).sum())
 
 
+def _of_several(function: Callable[[Sequence[float]], float]) -> Callable[..., float]:
+    """Called with its numbers one by one, as a formula writes them."""
+    return lambda *numbers: function(numbers)
+
+
 FUNCTIONS: Mapping[str, Callable[..., float]] = {
     "sqrt": math.sqrt,
     "ln": math.log,
     "ceil": math.ceil,
     "as_double": float,
+    "greatest": _of_several(max),
+    "least": _of_several(min),
+    "mean": _of_several(statistics.fmean),
+    "geometric_mean": _of_several(statistics.geometric_mean),
+    "in_flight": closed_loop.in_flight,
+    "in_flight_with_tail": closed_loop.in_flight_with_tail,
+    "most_per_s": closed_loop.most_per_s,
+    "outside_ms": closed_loop.outside_ms,
     # Formulas are about the published benchmark, which draws the destination again and keeps the source.
     "transfers_touching": partial(transfers_touching, redraw=REDRAW_DESTINATION),
     "picks_in_use": picks_in_use,
