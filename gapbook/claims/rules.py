@@ -1,11 +1,13 @@
-"""The rules of ``book/verdicts.toml``, each with the hour at which it was fixed."""
+"""The rules of ``book/verdicts*.toml``, a file for each published document, each rule with the hour at which it
+was fixed."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from gapbook.errors import ParameterError
@@ -35,23 +37,26 @@ def tests_fixed(chapter: str) -> list[datetime]:
 
 
 def fixed_at(test: Mapping[str, Any]) -> datetime:
-    """The hour at which a test was fixed: its own, or that of the file."""
-    when: datetime = test.get("fixed", _file()["fixed"])
+    """The hour at which a test was fixed: its own, or that of its file."""
+    when: datetime = test["fixed"]
     return when
 
 
-@cache
-def _file() -> Mapping[str, Any]:
-    return tomllib.loads((CHECKOUT / "book" / "verdicts.toml").read_text())
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    """The rules of one file, each of whose tests has its hour."""
+    file = tomllib.loads(path.read_text())
+    for row in file["verdict"]:
+        tests = [{"fixed": file["fixed"], **test} for test in row.get("test", [])]
+        yield {**row, "test": tests} if tests else row
 
 
 @cache
 def rules_by_claim() -> Mapping[str, Mapping[str, Any]]:
     """Every rule by its claim; raises ParameterError for a claim with two, and for one without a test."""
-    rows = _file()["verdict"]
+    rows = [row for path in sorted((CHECKOUT / "book").glob("verdicts*.toml")) for row in _rows(path)]
     found = {row["claim"]: row for row in rows}
     if len(found) != len(rows):
-        raise ParameterError("book/verdicts.toml: a claim has two rules")
+        raise ParameterError("book/verdicts*.toml: a claim has two rules")
     for name, row in found.items():
         if row["rule"] in _TESTED and not row.get("test"):
             raise ParameterError(f"verdict {name}: rule {row['rule']} without a test")

@@ -1,4 +1,4 @@
-"""Verdicts on published claims, by the rules of ``book/verdicts.toml``, each with the hour at which it was fixed.
+"""Verdicts on published claims, by the rules of ``book/verdicts*.toml``, each with the hour at which it was fixed.
 
 A rule names what is measured and what it must be; nothing here knows a result beforehand. A claim is
 tested in one or several places:
@@ -96,7 +96,7 @@ def judge_all(prefix: str, measured: Measured | None = None) -> list[Judgement]:
     known = claims(prefix)
     unruled = [one.identifier for one in known if one.identifier not in rules]
     if unruled:
-        raise ParameterError(f"book/verdicts.toml: no rule for {', '.join(unruled)}")
+        raise ParameterError(f"book/verdicts*.toml: no rule for {', '.join(unruled)}")
     return [judge(one, rules[one.identifier], measured) for one in known]
 
 
@@ -105,7 +105,7 @@ def judge_with(identifier: str, found: Findings) -> Judgement:
     rules = rules_by_claim()
     known = next((one for one in claims(identifier.partition("-")[0]) if one.identifier == identifier), None)
     if known is None or identifier not in rules:
-        raise ParameterError(f"verdict {identifier}: no such claim, or no rule for it in book/verdicts.toml")
+        raise ParameterError(f"verdict {identifier}: no such claim, or no rule for it in book/verdicts*.toml")
     return judge(
         known,
         rules[identifier],
@@ -166,7 +166,8 @@ def _count(claim: Claim, test: Mapping[str, Any]) -> Evidence:
     counted = test["counted"]
     low, high, expected = _expected(claim, test, {}, exact=True)
     outcome: Outcome = "holds" if low <= len(counted) <= high else "fails"
-    return Evidence(test["of"], f"{len(counted)}: {'; '.join(counted)}", outcome, expected)
+    shown = f"{len(counted)}: {'; '.join(counted)}" if counted else "0"
+    return Evidence(test["of"], shown, outcome, expected)
 
 
 def _measure(claim: Claim, test: Mapping[str, Any], measured: Measured) -> Evidence:

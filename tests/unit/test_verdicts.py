@@ -8,6 +8,7 @@ import math
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 import polars as pl
@@ -28,7 +29,12 @@ from gapbook.record.run import latest_published
 
 _CHAPTER = "both-optimized"
 _OVER, _UNDER = "procedure-rpc", "drizzle-rpc"
-_RULES: list[dict[str, Any]] = tomllib.loads((CHECKOUT / "book" / "verdicts.toml").read_text())["verdict"]
+_DOCUMENTS = ("keynote", "convex")
+_RULES: list[dict[str, Any]] = [
+    rule
+    for path in (CHECKOUT / "book").glob("verdicts*.toml")
+    for rule in tomllib.loads(path.read_text())["verdict"]
+]
 _BY_CLAIM = {rule["claim"]: rule for rule in _RULES}
 _TWO = dataclasses.replace(claim("keynote-factor-orm"), printed=2.0)
 
@@ -50,19 +56,22 @@ def _contestants(test: Mapping[str, Any]) -> Iterator[str]:
 
 def test_every_claim_has_one_rule_and_every_rule_a_claim() -> None:
     assert len(_RULES) == len(_BY_CLAIM)
-    assert _BY_CLAIM.keys() == {one.identifier for one in claims("keynote")}
+    assert _BY_CLAIM.keys() == {one.identifier for name in _DOCUMENTS for one in claims(name)}
     assert {rule["rule"] for rule in _RULES} <= RULES.keys()
 
 
 def test_claims_of_a_chapter_that_is_not_here_are_not_judged() -> None:
     elsewhere = {name for name, rule in _BY_CLAIM.items() if rule["rule"] == "elsewhere"}
-    assert elsewhere == {one.identifier for one in claims("keynote") if one.chapter == "price-of-speed"}
+    assert elsewhere == {
+        one.identifier for name in _DOCUMENTS for one in claims(name) if one.chapter == "price-of-speed"
+    }
 
 
 def test_no_absolute_rate_of_another_machine_is_judged_by_ours() -> None:
-    for one in claims("keynote"):
+    for one in (one for name in _DOCUMENTS for one in claims(name)):
         if one.unit == "transactions/s" and one.kind != NOTE:
-            assert _BY_CLAIM[one.identifier]["rule"] in {"not-measurable", "version"}, one.identifier
+            rule = _BY_CLAIM[one.identifier]["rule"]
+            assert rule in {"not-measurable", "version", "arithmetic"}, one.identifier
 
 
 def test_what_has_spacetimedb_in_it_is_neither_confirmed_nor_refuted() -> None:
@@ -121,6 +130,7 @@ def planted() -> Any:
 
 def _rule(kind: str = "band", **test: Any) -> dict[str, Any]:
     given = {"chapter": _CHAPTER, "quantity": "ratio", "over": _OVER, "under": _UNDER, "alpha": 0.5}
+    given |= {"fixed": datetime(2026, 11, 21, tzinfo=UTC)}
     return {"rule": kind, "why": "w", "test": [given | test]}
 
 
@@ -292,6 +302,37 @@ def test_counts_are_held_against_the_published_number() -> None:
     rule = {"rule": "count", "why": "w", "test": [{"of": "things", "counted": ["a", "b"]}]}
     assert _judged(rule, "unused").verdict == "confirmed"
     assert _judged(rule, "unused", dataclasses.replace(_TWO, printed=3.0, qualifier="")).verdict == "refuted"
+
+
+def test_nothing_counted_is_a_count_too() -> None:
+    rule = {"rule": "count", "why": "w", "test": [{"of": "things", "equals": 0, "counted": []}]}
+    judged = _judged(rule, "unused")
+    assert judged.verdict == "confirmed"
+    assert judged.evidence[0].ours == "0"
+
+
+@pytest.mark.parametrize(
+    ("identifier", "verdict"),
+    [
+        ("convex-throughput-ratio-20vu", "confirmed"),
+        ("convex-headline-47x", "conditions"),  # in one row of five
+        ("convex-readme-peak-ratio", "refuted"),
+        ("convex-linear-scaling", "refuted"),
+        ("convex-ten-times-connections", "refuted"),
+        ("convex-note-littles-law", "confirmed"),
+        ("convex-note-500vu-impossible", "confirmed"),
+        ("convex-throughput-convex-20vu", "unmeasurable"),
+    ],
+)
+def test_what_published_figures_say_of_their_own_document(identifier: str, verdict: str) -> None:
+    judged = {one.claim.identifier: one for one in judge_all("convex", lambda chapter: "No run")}
+    assert judged[identifier].verdict == verdict
+
+
+def test_our_notes_on_a_document_hold() -> None:
+    for one in judge_all("convex", lambda chapter: "No run"):
+        if one.claim.kind == NOTE:
+            assert one.verdict == "confirmed", one.claim.identifier
 
 
 # --- the page ---------------------------------------------------------------------------------
