@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 from gap_k6 import CONTRACT_VERSION
-from gap_k6.config import read_configuration, read_draw_configuration
+from gap_k6.config import read_configuration, read_draw_configuration, told_work
 from gap_k6.failure import EXIT_CONFIGURATION, EXIT_INTEGRITY, ClientError, message_of
 from gap_k6.load import run_load
 from gap_k6.program import MARK, free_port, started
@@ -69,15 +69,10 @@ def _describe() -> None:
 def _draw(text: str) -> None:
     """Drawn by k6 itself, so that golden vectors hold in the engine that runs the load."""
     configuration, workload = read_draw_configuration(text)
-    work, draw = configuration.workload, configuration.draw
+    draw = configuration.draw
     told = {
         "mark": MARK,
-        "workload": {
-            "name": work.name,
-            "seed": work.seed,
-            "parameters": work.parameters,
-            "files": {name: file.path for name, file in work.files.items()},
-        },
+        "workload": told_work(configuration.workload),
         "fields": workload.fields,
         "draw": {"connection": draw.connection, "first_index": draw.first_index, "count": draw.count},
     }

@@ -14,11 +14,11 @@ from gap_k6.config import Configuration
 from gap_k6.program import Cpu, cpu_of
 from gap_k6.progress import emit
 
-_ANSWER_TIMEOUT_S = 0.5
+_ANSWER_TIMEOUT_S = 0.2
 
 
 class Clock:
-    """Runs in a thread of its own from the moment at which the users begin until :meth:`stop`."""
+    """Keeps time in threads of its own from the moment at which the users begin until :meth:`stop`."""
 
     def __init__(
         self,
@@ -36,12 +36,16 @@ class Clock:
         self._starts = time.monotonic() + (starts_unix_s - time.time())
         self._stopped = threading.Event()
         self._at_edges: list[Cpu] = []
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
+        # Asking k6 for its counts may take a while, for which an edge must not wait.
+        self._threads = [threading.Thread(target=of, daemon=True) for of in (self._edges, self._progress)]
+        for thread in self._threads:
+            thread.start()
 
     def stop(self) -> None:
+        """Called when k6 has ended, and before it is forgotten: an edge that is due is still told."""
         self._stopped.set()
-        self._thread.join()
+        for thread in self._threads:
+            thread.join()
 
     @property
     def window_cpu(self) -> Cpu | None:
@@ -51,35 +55,45 @@ class Clock:
         start, end = self._at_edges
         return end.since(start)
 
-    def _run(self) -> None:
-        self._sleep_until(0.0)
-        emit("ready")
-        edges = [(self._window_start_s, "window_start"), (self._window_end_s, "window_end")]
-        tick_s = 1.0
-        while not self._stopped.is_set():
-            due_s = min([tick_s, *(at_s for at_s, _ in edges)])
-            if not self._sleep_until(due_s):
+    def _edges(self) -> None:
+        for at_s, event in (
+            (0.0, "ready"),
+            (self._window_start_s, "window_start"),
+            (self._window_end_s, "window_end"),
+        ):
+            if not self._wait_until(at_s) and self._elapsed_s() < at_s:
                 return
-            if edges and edges[0][0] <= due_s:
-                self._at_edges.append(self._cpu())
-                emit(edges.pop(0)[1])
-            if tick_s <= due_s:
-                self._progress(tick_s)
-                tick_s += 1.0
+            if event != "ready":
+                self._at_edges.append((cpu_of(self._pid) or Cpu(0.0, 0.0)).plus(own_cpu()))
+            emit(event)
 
-    def _sleep_until(self, elapsed_s: float) -> bool:
+    def _progress(self) -> None:
+        elapsed_s = 1.0
+        while self._wait_until(elapsed_s):
+            acknowledged, failed = self._counts()
+            emit(
+                "progress",
+                phase=self._phase(elapsed_s),
+                elapsed_s=round(self._elapsed_s(), 3),
+                acknowledged=acknowledged,
+                failed=failed,
+            )
+            elapsed_s = float(int(self._elapsed_s()) + 1)
+
+    def _phase(self, elapsed_s: float) -> str:
+        if elapsed_s < self._window_start_s:
+            return "warmup"
+        return "window" if elapsed_s < self._window_end_s else "drain"
+
+    def _elapsed_s(self) -> float:
+        return time.monotonic() - self._starts
+
+    def _wait_until(self, elapsed_s: float) -> bool:
         """False once the load has ended."""
-        return not self._stopped.wait(max(0.0, self._starts + elapsed_s - time.monotonic()))
-
-    def _progress(self, elapsed_s: float) -> None:
-        acknowledged, failed = self._counts()
-        inside = self._window_start_s <= elapsed_s < self._window_end_s
-        phase = "window" if inside else "warmup" if elapsed_s < self._window_start_s else "drain"
-        emit("progress", phase=phase, elapsed_s=elapsed_s, acknowledged=acknowledged, failed=failed)
-
-    def _cpu(self) -> Cpu:
-        of_k6 = cpu_of(self._pid) or Cpu(0.0, 0.0)
-        return of_k6.plus(own_cpu())
+        while (left_s := elapsed_s - self._elapsed_s()) > 0:
+            if self._stopped.wait(left_s):
+                return False
+        return True
 
 
 def own_cpu() -> Cpu:

@@ -77,7 +77,7 @@ class Configuration(Strict):
     window_s: Annotated[float, msgspec.Meta(ge=0.001, le=86_400)]
     drain_s: Duration
     request_timeout_s: Annotated[float, msgspec.Meta(ge=0.001, le=86_400)]
-    first_connection: Whole = 0
+    first_connection: Annotated[int, msgspec.Meta(ge=0, le=2**31 - 65_537)] = 0
     threads: int = 1
     max_retries: int = 0
     flaws: list[Any] = []
@@ -184,6 +184,16 @@ def compiled(request: Request, fields: Any, where: str) -> dict[str, Any]:
         "success": msgspec.to_builtins(request.success),
         "refusals": msgspec.to_builtins(request.refusals),
         "retries": request.retries,
+    }
+
+
+def told_work(work: Work) -> dict[str, Any]:
+    """The work as the script takes it; where it reads a file, a path has no folder to be relative to."""
+    return {
+        "name": work.name,
+        "seed": work.seed,
+        "parameters": work.parameters,
+        "files": {name: str(Path(file.path).resolve()) for name, file in work.files.items()},
     }
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from gap_k6.clock import Clock, RunningCounts
-from gap_k6.config import Configuration, Endpoint, compiled
+from gap_k6.config import Configuration, Endpoint, compiled, told_work
 from gap_k6.failure import EXIT_ENDPOINT, EXIT_INTEGRITY, ClientError, message_of
 from gap_k6.program import MARK, Cpu, free_port, started
 from gap_k6.progress import emit
@@ -89,7 +89,7 @@ def require_served(endpoint: Endpoint) -> None:
 
 def _told(configuration: Configuration, workload: Workload, summary: Path) -> dict[str, Any]:
     """The configuration as the script takes it: all times in ms since the clock's start."""
-    endpoint, work = configuration.endpoint, configuration.workload
+    endpoint = configuration.endpoint
     host = f"[{endpoint.host}]" if ":" in endpoint.host else endpoint.host
     window_end_ms = (configuration.warmup_s + configuration.window_s) * _MS
     return {
@@ -99,12 +99,7 @@ def _told(configuration: Configuration, workload: Workload, summary: Path) -> di
         "requests": {
             kind: compiled(endpoint.requests[kind], fields, kind) for kind, fields in workload.fields.items()
         },
-        "workload": {
-            "name": work.name,
-            "seed": work.seed,
-            "parameters": work.parameters,
-            "files": {name: str(Path(file.path).resolve()) for name, file in work.files.items()},
-        },
+        "workload": told_work(configuration.workload),
         "connections": configuration.connections,
         "first_connection": configuration.first_connection,
         "rate_per_s": configuration.loop.rate_per_s,
