@@ -23,12 +23,12 @@ from typing import Any
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.rust import rust_binary
 from gapbook.deploy.toolchain import node_path
-from gapbook.errors import ClientError, ParameterError
+from gapbook.errors import ClientError, ParameterError, SetupError
 from gapbook.load.contract import CONTRACT_VERSION, schema_problem
 from gapbook.load.event import checked_event
 from gapbook.load.report import checked_report
 from gapbook.model.workload import Workload
-from gapbook.paths import CHECKOUT
+from gapbook.paths import CHECKOUT, tool_path
 from gapbook.record.schema import one_line
 
 __all__ = [
@@ -60,6 +60,8 @@ class Client:
     """Protocols in which its library has one request out on each connection."""
     reports: str = "indices"
     """``indices`` of the operations that were not acknowledged, or ``counts`` alone."""
+    programs: tuple[str, ...] = ()
+    """What else must be installed for it to run."""
 
     def draws(self, workload: str) -> bool:
         return self.workloads == ("*",) or workload in self.workloads
@@ -73,7 +75,10 @@ class Client:
             )
 
     def resolved_command(self) -> list[str]:
-        """The command with its runtime found; raises SetupError naming what builds it."""
+        """The command with its runtime found; raises SetupError naming what builds it or is missing."""
+        for needed in self.programs:
+            if tool_path(needed) is None:
+                raise SetupError(f"{self.language} client: {needed} is not installed; run: make setup")
         program, *arguments = self.command
         if program == "node":
             return [str(node_path()), *(str(self.folder / argument) for argument in arguments)]
@@ -99,6 +104,7 @@ def discover_clients() -> tuple[Client, ...]:
                 facts.get("access", {}),
                 tuple(facts.get("sequential", ())),
                 facts.get("reports", "indices"),
+                tuple(facts.get("programs", ())),
             )
         )
     return tuple(found)

@@ -1,5 +1,7 @@
 import http from "k6/http";
 
+const MOST_RETRIES = 65_535;
+
 /**
  * A function that sends an operation as its module declares it and returns k6's response.
  * A template arrives as its parts: literal text, then the name of a field, and so on in turn.
@@ -38,11 +40,14 @@ export function judge({ success, refusals, retries }) {
   const readsBody = Boolean(success.json || retries || Object.values(refusals).some((answer) => answer.json));
   return (status, text) => {
     const body = readsBody ? parsed(text) : undefined;
-    const sentAgain = retries && body ? body[retries] : 0;
-    const verdict = refused.find(([, isThis]) => isThis(status, body))?.[0];
+    const sentAgain = retries ? (body?.[retries] ?? 0) : 0;
+    if (!Number.isInteger(sentAgain) || sentAgain < 0 || sentAgain > MOST_RETRIES) {
+      return { verdict: "error", retries: 0 };
+    }
+    const refusal = refused.find(([, isThis]) => isThis(status, body))?.[0];
     return {
-      verdict: verdict ?? (acknowledged(status, body) ? "acknowledged" : "error"),
-      retries: Number.isInteger(sentAgain) && sentAgain > 0 ? sentAgain : 0,
+      verdict: refusal ?? (acknowledged(status, body) ? "acknowledged" : "error"),
+      retries: sentAgain,
     };
   };
 }
@@ -58,7 +63,7 @@ function fits({ status, json }) {
 function parsed(text) {
   try {
     const value = JSON.parse(text);
-    return typeof value === "object" && value !== null ? value : undefined;
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined;
   } catch {
     return undefined;
   }
