@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import os
 import signal
+import socket
 import subprocess
 import tempfile
 from collections.abc import Mapping
@@ -50,7 +50,7 @@ class _Run:
 
 def run_load(configuration: Configuration, workload: Workload) -> Observed:
     """Raises ClientError when the endpoint cannot be used, or when k6 cannot be believed."""
-    require_served(configuration.endpoint)
+    require_listening(configuration.endpoint)
     signal.signal(signal.SIGTERM, _end)
     port = free_port()
     with tempfile.TemporaryDirectory(prefix="gap-k6-") as folder:
@@ -67,24 +67,13 @@ def run_load(configuration: Configuration, workload: Workload) -> Observed:
         return _observed(run, configuration, summary, process.returncode, used)
 
 
-def require_served(endpoint: Endpoint) -> None:
-    """Ask for every declared path once, with a body that names no operation; raises ClientError.
-
-    A path with fields in it leads nowhere without an operation, and is left to the load.
-    """
-    where = f"http at {endpoint.host}:{endpoint.port}"
-    declared = {(request.method, request.path) for request in endpoint.requests.values()}
-    for method, path in sorted(one for one in declared if "{" not in one[1]):
-        connection = http.client.HTTPConnection(endpoint.host, endpoint.port, timeout=_HANDSHAKE_TIMEOUT_S)
-        try:
-            connection.request(method, path, b"{}", {"Content-Type": "application/json"})
-            status = connection.getresponse().status
-        except (OSError, http.client.HTTPException, ValueError) as error:
-            raise ClientError(EXIT_ENDPOINT, f"{where}: {message_of(error)}") from error
-        finally:
-            connection.close()
-        if status in {404, 405}:
-            raise ClientError(EXIT_ENDPOINT, f"{where}: {method} {path} is not served (status {status})")
+def require_listening(endpoint: Endpoint) -> None:
+    """Connect once; raises ClientError where nobody answers."""
+    try:
+        socket.create_connection((endpoint.host, endpoint.port), _HANDSHAKE_TIMEOUT_S).close()
+    except OSError as error:
+        where = f"http at {endpoint.host}:{endpoint.port}"
+        raise ClientError(EXIT_ENDPOINT, f"{where}: {message_of(error)}") from error
 
 
 def _told(configuration: Configuration, workload: Workload, summary: Path) -> dict[str, Any]:
