@@ -10,7 +10,7 @@ import subprocess
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -39,33 +39,23 @@ def _checked(kind: str, value: Any) -> None:
     jsonschema.Draft202012Validator(schema).validate(value)
 
 
-def _run(
-    configuration: Any, *options: str, meanwhile: Callable[[], object] = lambda: None
-) -> tuple[int, str, list[dict[str, Any]]]:
-    """Exit code, standard output and events of one run of the client; ``meanwhile`` is called inside the window."""
-    client = subprocess.Popen(
+def _run(configuration: Any, *options: str) -> tuple[int, str, list[dict[str, Any]]]:
+    """Exit code, standard output and events of one run of the client."""
+    with subprocess.Popen(
         [*_CLIENT.resolved_command(), *options],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-    )
-    assert client.stdin is not None
-    assert client.stdout is not None
-    assert client.stderr is not None
-    output: list[str] = []
-    reader = threading.Thread(target=lambda: output.append(client.stdout.read()))  # type: ignore[union-attr]
-    reader.start()
-    with contextlib.suppress(BrokenPipeError):
-        client.stdin.write(configuration if isinstance(configuration, str) else json.dumps(configuration))
-        client.stdin.close()
-    events = []
-    for line in client.stderr:
-        events.append(json.loads(line))
-        if events[-1]["event"] == "window_start":
-            threading.Timer(0.3 * _WINDOW_S, meanwhile).start()
-    reader.join(60)
-    return client.wait(60), "".join(output), events
+    ) as client:
+        assert client.stdin is not None
+        assert client.stderr is not None
+        with contextlib.suppress(BrokenPipeError):
+            client.stdin.write(configuration if isinstance(configuration, str) else json.dumps(configuration))
+            client.stdin.close()
+        client.stdin = None
+        output, errors = client.communicate(timeout=60)
+        return client.returncode, output, [json.loads(line) for line in errors.splitlines()]
 
 
 # --- a server that keeps what it was sent -------------------------------------------------------
@@ -82,7 +72,6 @@ class _Store:
     connections: int = 0
     asked: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
-    stop: Callable[[], None] = lambda: None
 
     def take(self, path: str, body: bytes) -> tuple[int, bytes] | None:
         """The answer to one request; None closes the connection without one."""
@@ -136,7 +125,6 @@ def _store() -> Iterator[_Store]:
 
     server = _Server(("127.0.0.1", 0), Handler)
     store.port = server.server_port
-    store.stop = server.shutdown
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     yield store
@@ -177,9 +165,9 @@ def _configuration(port: int = 1, **changed: Any) -> dict[str, Any]:
     }
 
 
-def _report(configuration: dict[str, Any], **options: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def _report(configuration: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     _checked("configuration", configuration)
-    code, output, events = _run(configuration, **options)
+    code, output, events = _run(configuration)
     assert code == 0, events
     report = json.loads(output)
     _checked("report", report)
@@ -421,23 +409,23 @@ def test_an_endpoint_without_a_server_ends_with_code_3() -> None:
 
 # --- k6 -----------------------------------------------------------------------------------------
 def test_k6_ends_with_the_client(store: _Store) -> None:
-    client = subprocess.Popen(
+    with subprocess.Popen(
         _CLIENT.resolved_command(),
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
-    )
-    assert client.stdin is not None
-    assert client.stderr is not None
-    client.stdin.write(json.dumps(_configuration(store.port, window_s=30.0)))
-    client.stdin.close()
-    for line in client.stderr:
-        if json.loads(line)["event"] == "ready":
-            break
-    (k6,) = psutil.Process(client.pid).children()
-    os.kill(client.pid, signal.SIGTERM)
-    client.wait(10)
+    ) as client:
+        assert client.stdin is not None
+        assert client.stderr is not None
+        client.stdin.write(json.dumps(_configuration(store.port, window_s=30.0)))
+        client.stdin.close()
+        for line in client.stderr:
+            if json.loads(line)["event"] == "ready":
+                break
+        (k6,) = psutil.Process(client.pid).children()
+        os.kill(client.pid, signal.SIGTERM)
+        client.wait(10)
     deadline = time.monotonic() + 5
     while k6.is_running() and time.monotonic() < deadline:
         time.sleep(0.05)

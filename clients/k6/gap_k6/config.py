@@ -19,18 +19,18 @@ Whole = Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)]
 Duration = Annotated[float, msgspec.Meta(ge=0, le=86_400)]
 
 
-class Strict(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+class Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A name that is not declared is refused."""
 
 
-class Answer(Strict):
+class Answer(Strict, frozen=True):
     """What an answer looks like; without ``json`` its body is not read."""
 
     status: tuple[int, ...] = (200,)
     json: dict[str, Any] | None = None
 
 
-class Request(Strict):
+class Request(Strict, frozen=True):
     """How operations of one kind are sent, as their module declares it."""
 
     method: str
@@ -42,31 +42,31 @@ class Request(Strict):
     retries: str | None = None
 
 
-class Endpoint(Strict):
+class Endpoint(Strict, frozen=True):
     protocol: Literal["http"]
     host: str
     port: Port
     requests: dict[str, Request]
 
 
-class NamedFile(Strict):
+class NamedFile(Strict, frozen=True):
     path: str
     sha256: str
 
 
-class Work(Strict):
+class Work(Strict, frozen=True):
     name: str
     seed: Whole
     parameters: dict[str, Any]
     files: dict[str, NamedFile]
 
 
-class Loop(Strict):
+class Loop(Strict, frozen=True):
     kind: Literal["closed", "open"]
     rate_per_s: float | None = None
 
 
-class Configuration(Strict):
+class Configuration(Strict, frozen=True):
     contract: int
     endpoint: Endpoint
     workload: Work
@@ -83,7 +83,7 @@ class Configuration(Strict):
     flaws: list[Any] = []
 
 
-class Draw(Strict):
+class Draw(Strict, frozen=True):
     connection: Whole
     first_index: Whole
     count: Whole
