@@ -140,7 +140,7 @@ def _observed(run: _Run, configuration: Configuration, summary: Path, code: int,
     )
     if missing := [number for number in numbers if number not in run.tallies]:
         raise ClientError(
-            EXIT_INTEGRITY, f"k6 lost the counts of {len(missing)} users, first of {missing[0]}"
+            EXIT_INTEGRITY, f"k6 never ran, or cut off, {len(missing)} users, first number {missing[0]}"
         )
     tallies = [run.tallies[number] for number in numbers]
     issued = sum(tally["issued"] for tally in tallies)

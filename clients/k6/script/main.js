@@ -6,10 +6,9 @@ const draw = require(`./workloads/${told.workload.name}.js`).create({
   ...told.workload,
   files: Object.fromEntries(Object.entries(told.workload.files).map(([name, path]) => [name, open(path, "b")])),
 });
-const metrics = metricsOf(Object.keys(told.requests));
-// Users begin together: the last one is started within this time.
-const START_DELAY_MS = 250;
-let user = null;
+const user = new User(told, draw, metricsOf(Object.keys(told.requests)));
+// Users begin together: the last one of many is started within this time.
+const START_DELAY_MS = 250 + told.connections;
 
 export const options = {
   scenarios: {
@@ -31,7 +30,7 @@ export function setup() {
 }
 
 export default function ({ startMs }) {
-  user = user ?? new User(told, draw, metrics, startMs);
+  if (user.clock === null) user.begin(startMs);
   user.step();
 }
 

@@ -18,15 +18,11 @@ export function metricsOf(kinds) {
 
 /** One virtual user, which is one connection of the load; all times in ms since the clock's start. */
 export class User {
-  constructor(told, draw, metrics, startMs) {
-    const id = exec.vu.idInTest;
+  /** Everything that takes time is made while k6 prepares its users, before the clock starts. */
+  constructor(told, draw, metrics) {
     this.told = told;
     this.draw = draw;
     this.metrics = metrics;
-    this.clock = exec.instance;
-    this.startMs = startMs;
-    this.slot = id - 1;
-    this.connection = told.first_connection + this.slot;
     this.kinds = Object.fromEntries(
       Object.entries(told.requests).map(([kind, request]) => [
         kind,
@@ -34,7 +30,16 @@ export class User {
       ]),
     );
     this.tally = new Tally(Object.keys(told.requests), told.window_ms, told.rate_per_s === null);
+    this.clock = null;
     this.ended = false;
+  }
+
+  /** What k6 tells a user that runs: its number, and the clock. */
+  begin(startMs) {
+    this.clock = exec.instance;
+    this.startMs = startMs;
+    this.slot = exec.vu.idInTest - 1;
+    this.connection = this.told.first_connection + this.slot;
   }
 
   now() {
