@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 
 from gapbook.errors import ClientError
-from gapbook.record.schema import Amount, Count, one_line
+from gapbook.record.fields import Amount, Count
+from gapbook.record.schema import one_line
 
 __all__ = ["checked_event"]
 
