@@ -9,16 +9,19 @@ from typing import Any, TypeAlias
 
 from gapbook.deploy.stack import ServerChoice
 from gapbook.errors import GapbookError, ParameterError, SetupError
+from gapbook.model.declaration import declaration_of
 from gapbook.model.plan import make_plan
+from gapbook.model.work import EXPONENT
 from gapbook.pages.results import Results
-from gapbook.parameters import PARAMETERS, check_parameters
+from gapbook.parameters import chapter_parameters, check_parameters
 from gapbook.record.durability import Durability
 from gapbook.record.run import Run, stored_run
 from gapbook.record.scenario import RecordedContestant
 from gapbook.trial.campaign import obtain_run
 from gapbook.trial.contestant import Contestant
-from gapbook.trial.scenario import Scenario, Workload
+from gapbook.trial.scenario import Scenario, WorkloadSettings
 from gapbook.trial.servers import absent_versions, parse_choices
+from gapbook.trial.treatment import Treatment
 
 __all__ = ["Chapter"]
 
@@ -30,20 +33,31 @@ class Chapter:
 
     ``namespace`` is the notebook's ``globals()``: the names of the parameters cell, and whatever a
     caller injected after it. A name that is neither a parameter nor part of the notebook is refused.
+    ``workload`` is the folder of what its contestants do, ``treatment`` the parameter that may have several
+    values: one that the workload declares as such, or ``connections``.
     Raises ParameterError before any server starts.
     """
 
-    def __init__(self, name: str, namespace: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        name: str,
+        namespace: Mapping[str, Any],
+        *,
+        workload: str = "transfer",
+        treatment: str = EXPONENT,
+    ) -> None:
         _explain_errors_in_one_line(namespace)
-        self.name = name
+        self.name, self.workload, self.treatment = name, workload, treatment
         visible = {
             key: value
             for key, value in namespace.items()
             if not key.startswith("_") and key not in _SHELL_NAMES and _could_be_parameter(value)
         }
-        self.parameters = check_parameters(visible)
+        self.parameters = check_parameters(visible, workload=workload, treatment=treatment)
         missing = [
-            key for key, known in PARAMETERS.items() if known.everywhere and key not in self.parameters
+            key
+            for key, known in chapter_parameters(workload).items()
+            if (known.everywhere or key == treatment) and key not in self.parameters
         ]
         if missing:
             raise ParameterError(f"chapter {name}: its parameters cell does not set {', '.join(missing)}")
@@ -65,7 +79,9 @@ class Chapter:
         What nobody can run here any more may stand in a stored run, which tells of it by itself.
         """
         try:
-            return Contestant(name, system, access, tier, client, in_flight, **settings)
+            return Contestant(
+                name, system, access, tier, client, in_flight, workload=self.workload, **settings
+            )
         except ParameterError:
             recorded = self._stored.scenario.find(name) if self._stored else None
             if recorded is None:
@@ -116,13 +132,14 @@ class Chapter:
         return Results(run, self.name, given, [*whole.recorded().contestants, *gone])
 
     def _scenario(self, contestants: Sequence[Contestant], varies: Sequence[str]) -> Scenario:
-        given = self.parameters
+        given, declared = self.parameters, declaration_of(self.workload).parameters
+        own = {name: given[name] for name in declared if name in given and name != self.treatment}
         return Scenario(
             chapter=self.name,
             contestants=tuple(contestants),
-            workload=Workload(given["accounts"]),
-            alphas=tuple(sorted(float(a) for a in _as_list(given["alpha"]))),
-            connections=given["connections"],
+            workload=WorkloadSettings(self.workload, own),
+            treatment=Treatment.of(self.treatment, self.workload, _as_list(given[self.treatment])),
+            connections=max(_as_list(given["connections"])),
             window_s=float(given["window_s"]),
             warmup_s=float(given["warmup_s"]),
             durability=Durability.parse(given["durability"]),

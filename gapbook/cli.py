@@ -24,7 +24,7 @@ from gapbook.book.execute import chapters, execute_chapter  # noqa: E402
 from gapbook.deploy import setup  # noqa: E402
 from gapbook.errors import GapbookError  # noqa: E402
 from gapbook.pages.refused import mostly_refused  # noqa: E402
-from gapbook.parameters import PARAMETERS, parse_assignment  # noqa: E402
+from gapbook.parameters import chapter_parameters, parse_assignment  # noqa: E402
 
 __all__ = ["main"]
 
@@ -126,7 +126,7 @@ def _parser() -> argparse.ArgumentParser:
 
     run = commands.add_parser("run", help="execute a chapter live and render its page")
     run.add_argument("chapter", help=f"one of: {', '.join(chapters())}")
-    parameters = "; ".join(f"{p.name}: {p.help}" for p in PARAMETERS.values())
+    parameters = "; ".join(f"{p.name}: {p.help}" for p in chapter_parameters().values())
     run.add_argument(
         "-p", dest="assignments", metavar="NAME=VALUE", action="append", default=[], help=parameters
     )

@@ -1,27 +1,27 @@
 """The parameters of chapters: one table of names, types and ranges; strict before any server starts.
 
 papermill checks no types and only logs an unknown name. Every chapter therefore hands its names to
-:func:`check_parameters`, and so does the command line before it starts a kernel.
+:func:`check_parameters`, and so does the command line before it starts a kernel. The parameters of a workload
+are those that its folder declares.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from gapbook.errors import ParameterError, cut
+from gapbook.model import declaration
 from gapbook.record.durability import Durability
 
-__all__ = ["PARAMETERS", "Parameter", "check_parameters", "parse_assignment"]
+__all__ = ["Parameter", "chapter_parameters", "check_parameters", "parse_assignment"]
 
 
 _WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]*")
 _NUMBER = re.compile(r"(?!-0$)-?(0|[1-9][0-9]*)(\.[0-9]+)?(e-?[0-9]+)?")
-# A transfer draws its two accounts anew up to 64 times while they are the same; see clients/CONTRACT.md. At an
-# alpha of 5 that fails once in a hundred, at 6 once in nine: nearly all transfers then have one payer, who drains.
-_MOST_ALPHA = 5
 # What is out when the window ends must be answered in the drain, which lasts 30 s and so does the patience for
 # one request. Systems that pipeline answer at least 30,000 a second, or little of what was asked is ever timed.
 _MOST_OUT_AT_ONCE = 30 * 30_000
@@ -31,7 +31,7 @@ _MOST_OUT_AT_ONCE = 30 * 30_000
 class Parameter:
     """One parameter: how its value is checked, and what is said to be allowed.
 
-    ``everywhere``: every chapter has it.
+    ``everywhere``: every chapter has it. ``varies``: a chapter may take several values of it, as its treatment.
     """
 
     name: str
@@ -39,6 +39,7 @@ class Parameter:
     check: Callable[[Any], bool]
     help: str
     everywhere: bool = True
+    varies: bool = False
 
 
 def _is_integer(low: int, high: int) -> Callable[[Any], bool]:
@@ -58,13 +59,14 @@ def _is_seconds(low: float, high: float) -> Callable[[Any], bool]:
     return lambda value: _is_number(value, low, high)
 
 
-def _is_alphas(value: Any) -> bool:
-    values = value if isinstance(value, list | tuple) else [value]
-    return (
-        bool(values)
-        and all(_is_number(v, 0, _MOST_ALPHA) for v in values)
-        and len(set(values)) == len(values)
-    )
+def _one_or_several(accepts: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    """One value, or a list of different ones."""
+
+    def check(value: Any) -> bool:
+        values = value if isinstance(value, list | tuple) else [value]
+        return bool(values) and all(map(accepts, values)) and len(set(values)) == len(values)
+
+    return check
 
 
 def _is_names(value: Any) -> bool:
@@ -87,97 +89,153 @@ def _is_durability(value: Any) -> bool:
         return False
 
 
-PARAMETERS: Mapping[str, Parameter] = {
-    parameter.name: parameter
-    for parameter in (
-        Parameter("source", "live, resume, published or a run id", _is_text, "where the trials come from"),
-        Parameter(
-            "alpha",
-            f"a number from 0 to {_MOST_ALPHA}, or a list of different ones",
-            _is_alphas,
-            "Zipf exponent",
-        ),
-        Parameter(
-            "connections", "a whole number from 1 to 200", _is_integer(1, 200), "connections of the load"
-        ),
-        Parameter(
-            "in_flight",
-            "a whole number from 1 to 16384",
-            _is_integer(1, 16384),
-            "requests in flight a connection, where deep",
-        ),
-        Parameter("window_s", "seconds from 0.5 to 3600", _is_seconds(0.5, 3600), "measured window"),
-        Parameter("warmup_s", "seconds from 0 to 600", _is_seconds(0, 600), "warm-up before the window"),
-        Parameter("blocks", "a whole number from 1 to 1000", _is_integer(1, 1000), "randomised blocks"),
-        Parameter(
-            "sessions",
-            "a whole number from 1 to 100",
-            _is_integer(1, 100),
-            "fresh deployments over which the blocks are spread",
-            everywhere=False,
-        ),
-        Parameter(
-            "end_trials",
-            "a whole number from 1 to 100",
-            _is_integer(1, 100),
-            "trials of both ends of the gap in each block",
-            everywhere=False,
-        ),
-        Parameter(
-            "attempts", "a whole number from 1 to 5", _is_integer(1, 5), "times that a refused trial is tried"
-        ),
-        Parameter("accounts", "a whole number from 2 to 2097152", _is_integer(2, 2**21), "bank accounts"),
-        Parameter(
-            "seed",
-            "a whole number from 0 to 9007199254740991",
-            _is_integer(0, 2**53 - 1),
-            "seed of plan and work",
-        ),
-        Parameter(
-            "durability",
-            "none, fsync-per-commit, delayed or delayed(N ms)",
-            _is_durability,
-            "durability class of all contestants",
-        ),
-        Parameter(
-            "kills",
-            "a whole number from 0 to 100",
-            _is_integer(0, 100),
-            "kill -9 of each contestant's server",
-        ),
-        Parameter("contestants", "names separated by commas, or all", _is_names, "who is measured"),
-        Parameter(
-            "servers",
-            "STACK=BINARY, STACK=URL or STACK@VERSION=BINARY, separated by commas, or nothing",
-            _are_servers,
-            "servers that you name yourself",
-        ),
+_SOURCE = Parameter("source", "live, resume, published or a run id", _is_text, "where the trials come from")
+_OF_LOAD = (
+    Parameter(
+        "connections",
+        "a whole number from 1 to 1000, or a list of different ones",
+        _one_or_several(_is_integer(1, 1000)),
+        "connections of the load",
+        varies=True,
+    ),
+    Parameter(
+        "in_flight",
+        "a whole number from 1 to 16384",
+        _is_integer(1, 16384),
+        "requests in flight a connection, where deep",
+    ),
+    Parameter("window_s", "seconds from 0.5 to 3600", _is_seconds(0.5, 3600), "measured window"),
+    Parameter("warmup_s", "seconds from 0 to 600", _is_seconds(0, 600), "warm-up before the window"),
+    Parameter("blocks", "a whole number from 1 to 1000", _is_integer(1, 1000), "randomised blocks"),
+    Parameter(
+        "sessions",
+        "a whole number from 1 to 100",
+        _is_integer(1, 100),
+        "fresh deployments over which the blocks are spread",
+        everywhere=False,
+    ),
+    Parameter(
+        "end_trials",
+        "a whole number from 1 to 100",
+        _is_integer(1, 100),
+        "trials of both ends of the gap in each block",
+        everywhere=False,
+    ),
+    Parameter(
+        "attempts", "a whole number from 1 to 5", _is_integer(1, 5), "times that a refused trial is tried"
+    ),
+)
+_OF_RUN = (
+    Parameter(
+        "seed",
+        "a whole number from 0 to 9007199254740991",
+        _is_integer(0, 2**53 - 1),
+        "seed of plan and work",
+    ),
+    Parameter(
+        "durability",
+        "none, fsync-per-commit, delayed or delayed(N ms)",
+        _is_durability,
+        "durability class of all contestants",
+    ),
+    Parameter(
+        "kills",
+        "a whole number from 0 to 100",
+        _is_integer(0, 100),
+        "kill -9 of each contestant's server",
+    ),
+    Parameter("contestants", "names separated by commas, or all", _is_names, "who is measured"),
+    Parameter(
+        "servers",
+        "STACK=BINARY, STACK=URL or STACK@VERSION=BINARY, separated by commas, or nothing",
+        _are_servers,
+        "servers that you name yourself",
+    ),
+)
+
+
+@cache
+def chapter_parameters(workload: str | None = None) -> Mapping[str, Parameter]:
+    """What a chapter of that workload may be told, by name; without one, what any chapter may."""
+    names = declaration.workload_names() if workload is None else (workload,)
+    own = _of_workloads(names)
+    varied = [parameter for parameter in own if parameter.varies]
+    fixed = [parameter for parameter in own if not parameter.varies]
+    return {each.name: each for each in (_SOURCE, *varied, *_OF_LOAD, *fixed, *_OF_RUN)}
+
+
+def _of_workloads(names: Iterable[str]) -> list[Parameter]:
+    """What the workloads declare. Of a name that two of them have, a value is allowed that one of them allows;
+    the chapter, which has one workload, is stricter."""
+    declared: dict[str, list[declaration.Parameter]] = {}
+    for workload in names:
+        for name, parameter in declaration.declaration_of(workload).parameters.items():
+            declared.setdefault(name, []).append(parameter)
+    return [_declared(name, several) for name, several in declared.items()]
+
+
+def _declared(name: str, several: list[declaration.Parameter]) -> Parameter:
+    varies = any(parameter.treatment for parameter in several)
+    allowed = " or ".join(dict.fromkeys(parameter.allowed() for parameter in several))
+
+    def accepts(value: Any) -> bool:
+        return any(parameter.accepts(value) for parameter in several)
+
+    return Parameter(
+        name,
+        f"{allowed}, or a list of different ones" if varies else allowed,
+        _one_or_several(accepts) if varies else accepts,
+        several[0].words,
+        everywhere=False,
+        varies=varies,
     )
-}
 
 
-def check_parameters(given: Mapping[str, Any], declared: frozenset[str] | None = None) -> dict[str, Any]:
+def check_parameters(
+    given: Mapping[str, Any],
+    declared: frozenset[str] | None = None,
+    *,
+    workload: str | None = None,
+    treatment: str | None = None,
+) -> dict[str, Any]:
     """The given parameters, checked by name, type and range, and those two whose product is bounded.
 
-    ``declared`` narrows the names to those of one chapter. Raises ParameterError naming the
+    ``declared`` narrows the names to those of one chapter, ``workload`` to those of one workload;
+    ``treatment`` is the one parameter that may then have several values. Raises ParameterError naming the
     parameter, what was given and what is allowed.
     """
-    known = [name for name in PARAMETERS if declared is None or name in declared]
+    table = chapter_parameters(workload)
+    known = [name for name in table if declared is None or name in declared]
     for name, value in given.items():
         if name not in known:
             raise ParameterError(f"parameter {cut(name)}: unknown; allowed: {', '.join(known)}")
-        if not PARAMETERS[name].check(value):
+        if not table[name].check(value):
             raise ParameterError(
-                f"parameter {name}: {cut(repr(value))} is not allowed; allowed: {PARAMETERS[name].allowed}"
+                f"parameter {name}: {cut(repr(value))} is not allowed; allowed: {table[name].allowed}"
             )
-    out = given.get("connections", 1) * given.get("in_flight", 1)
+        if treatment is not None and table[name].varies and name != treatment and _is_several(value):
+            raise ParameterError(
+                f"parameter {name}: {cut(repr(value))} are several; allowed: one, for this chapter varies {treatment}"
+            )
+    _require_answerable(given)
+    return dict(given)
+
+
+def _is_several(value: Any) -> bool:
+    return isinstance(value, list | tuple)
+
+
+def _require_answerable(given: Mapping[str, Any]) -> None:
+    """Raises ParameterError where more requests are out at once than the drain can answer."""
+    connections = given.get("connections", 1)
+    most = max(connections) if _is_several(connections) else connections
+    out = most * given.get("in_flight", 1)
     if out > _MOST_OUT_AT_ONCE:
         raise ParameterError(
-            f"parameter in_flight: {given['in_flight']:,} on each of {given['connections']:,} connections are "
+            f"parameter in_flight: {given['in_flight']:,} on each of {most:,} connections are "
             f"{out:,} requests out at once, more than the drain of 30 s can answer; allowed: at most "
-            f"{_MOST_OUT_AT_ONCE:,} in all, here {_MOST_OUT_AT_ONCE // given['connections']:,} on each"
+            f"{_MOST_OUT_AT_ONCE:,} in all, here {_MOST_OUT_AT_ONCE // most:,} on each"
         )
-    return dict(given)
 
 
 def parse_assignment(text: str) -> tuple[str, Any]:
@@ -185,9 +243,10 @@ def parse_assignment(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise ParameterError(f"parameter {cut(repr(text))}: not of the form name=value")
-    if name in PARAMETERS and PARAMETERS[name].check(value):
+    known = chapter_parameters().get(name)
+    if known is not None and known.check(value):
         return name, value  # a parameter that is text stays text, also where it looks like a number
-    if name == "alpha" and "," in value:
+    if known is not None and known.varies and "," in value:
         return name, [_parse_value(part.strip(" ")) for part in value.split(",")]
     return name, _parse_value(value)
 

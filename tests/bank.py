@@ -9,9 +9,21 @@ from numpy.typing import NDArray
 
 from gapbook.deploy.stack import Stack
 from gapbook.model.workload import Workload
+from gapbook.trial.scenario import WorkloadSettings
+from gapbook.trial.treatment import Treatment
 from gapbook.trial.workloads import find_workload
 
-__all__ = ["balances_of", "bank_workload", "seed_bank"]
+__all__ = ["alphas", "balances_of", "bank", "bank_workload", "seed_bank"]
+
+
+def bank(accounts: int = 1000) -> WorkloadSettings:
+    """What a scenario says of transfers among so many accounts."""
+    return WorkloadSettings("transfer", {"accounts": accounts})
+
+
+def alphas(*values: float) -> Treatment:
+    """Zipf exponents as the treatment of a scenario."""
+    return Treatment.of("alpha", "transfer", values)
 
 
 def bank_workload(accounts: int, initial_balance: int, **parameters: Any) -> Workload:

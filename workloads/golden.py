@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from gapbook.model.declaration import workload_names
 from gapbook.model.workload import Workload
-from gapbook.trial.workloads import find_workload, workload_names
+from gapbook.trial.workloads import find_workload
 
 __all__ = ["operation_rows", "vector_of"]
 

@@ -7,23 +7,45 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
 from gapbook.errors import ParameterError, SetupError, cut
+from gapbook.paths import CHECKOUT
 
-__all__ = ["Declaration", "Field", "Kind", "Parameter", "StateTable", "read_declaration"]
+__all__ = [
+    "WORKLOADS",
+    "AsTreatment",
+    "Declaration",
+    "Field",
+    "Kind",
+    "Parameter",
+    "StateTable",
+    "declaration_of",
+    "read_declaration",
+    "workload_names",
+]
 
+WORKLOADS = CHECKOUT / "workloads"
 _TAKEN_REFUSALS = {"error", "timeout"}
 """Failures that every client knows, whatever the workload (clients/CONTRACT.md)."""
+
+
+class AsTreatment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How a parameter is printed where it varies: ``label`` before a value, ``words`` on an axis."""
+
+    label: str
+    words: str
 
 
 class Parameter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One parameter: type, unit, range, default and what it means.
 
-    ``treatment``: it may be varied within one scenario.
+    ``treatment``: it may be varied within one scenario. ``short`` names a value that one contestant has of
+    its own, with ``{value}`` in it.
     """
 
     type: Literal["integer", "number", "choice"]
@@ -33,7 +55,8 @@ class Parameter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     minimum: int | float | None = None
     maximum: int | float | None = None
     choices: tuple[str, ...] = ()
-    treatment: bool = False
+    treatment: AsTreatment | None = None
+    short: str = ""
 
     def accepts(self, value: object) -> bool:
         """Whether the value has the type and lies in the range; NaN and infinities lie in none."""
@@ -131,6 +154,15 @@ class Declaration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 )
         return {name: given.get(name, parameter.default) for name, parameter in self.parameters.items()}
 
+    def told(self, parameters: Mapping[str, Any]) -> str:
+        """``500 in each account``: parameters in words, as a label has them; empty without any."""
+        return ", ".join(
+            (self.parameters[name].short or f"{name.replace('_', ' ')} {{value}}").format(
+                value=f"{value:,}" if isinstance(value, int) else value
+            )
+            for name, value in parameters.items()
+        )
+
     def problem(self) -> str | None:
         """What keeps this from being a workload, or None."""
         for name, parameter in self.parameters.items():
@@ -145,6 +177,23 @@ class Declaration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if taken := _TAKEN_REFUSALS & self.refusals.keys():
             return f"refusals: {', '.join(sorted(taken))} is a failure of every workload; name another"
         return None if self.kinds and self.state else "kinds and state: name at least one of each"
+
+
+def workload_names() -> tuple[str, ...]:
+    """The workloads there are: every folder under ``workloads/``, whole or broken."""
+    return tuple(
+        sorted(path.name for path in WORKLOADS.iterdir() if path.is_dir() and path.name[0] not in "._")
+    )
+
+
+@cache
+def declaration_of(name: str) -> Declaration:
+    """What a workload declares. Raises ParameterError for one that is not there, SetupError for a broken one."""
+    if name not in workload_names():
+        raise ParameterError(
+            f"workload: {cut(repr(name))} has no folder under workloads/; there are: {', '.join(workload_names())}"
+        )
+    return read_declaration(WORKLOADS / name)
 
 
 def read_declaration(folder: Path) -> Declaration:

@@ -8,7 +8,7 @@ from typing import Any
 from gapbook.markup import Html
 from gapbook.pages import page
 from gapbook.pages.provenance import FindingsWithProvenance
-from gapbook.parameters import PARAMETERS
+from gapbook.parameters import chapter_parameters
 from gapbook.record.run import Run
 from gapbook.record.scenario import RecordedContestant
 
@@ -43,7 +43,7 @@ class RerunResults(FindingsWithProvenance):
         """
         kept = self.run.manifest.get("parameters")
         if kept is not None:
-            return {name: kept[name] for name in PARAMETERS if name in kept}, []
+            return {name: kept[name] for name in chapter_parameters() if name in kept}, []
         scenario, manifest = self.scenario, self.run.manifest
         known = {
             scenario.treatment.name: list(scenario.treatment.values),
@@ -62,7 +62,7 @@ class RerunResults(FindingsWithProvenance):
         }
         rates = {self.trials_per_block(contestant.name) for contestant in scenario.contestants}
         needed = ["in_flight", *(["end_trials"] if rates != {1.0} else [])]
-        return {name: known[name] for name in PARAMETERS if name in known}, [
+        return {name: known[name] for name in chapter_parameters() if name in known}, [
             name for name in needed if name not in known
         ]
 

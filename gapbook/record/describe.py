@@ -19,8 +19,9 @@ class Said(msgspec.Struct, frozen=True):
     """What a stack and its module say of themselves, where a contestant has this access level and tier.
 
     ``access`` is a label, ``level`` the words that all systems share for such an access level; ``tier`` is
-    empty where nothing stands between client and system. ``protocol`` is what the client speaks. ``program`` is what the server runs in place of the
-    module's own program. ``defect``: the module is wrong on purpose.
+    empty where nothing stands between client and system. ``protocol`` is what the client speaks. ``program``
+    is what the server runs in place of the module's own program. ``defect``: the module is wrong on purpose.
+    ``parameters`` says in words what the contestant has of the workload that others have not.
     """
 
     system: str
@@ -35,6 +36,7 @@ class Said(msgspec.Struct, frozen=True):
     defect: bool = False
     program: str | None = None
     planted: str | None = None
+    parameters: str = ""
 
 
 def described(
@@ -93,7 +95,8 @@ def levels_of(given: ContestantSettings, access_level: str) -> dict[str, str]:
         "isolation": given.isolation or "the server's own",
         "server cores": "all" if given.server_cores is None else str(given.server_cores),
         "round trip": "none added" if given.round_trip_ms is None else f"{given.round_trip_ms:g} ms",
-        "initial balance": "the workload's" if given.initial_balance is None else str(given.initial_balance),
+        "workload": ", ".join(f"{name} {value}" for name, value in given.parameters.items())
+        or "the scenario's",
         "server": "killed" if given.server_killed else "left alone",
         "loop": "closed" if given.rate_per_s is None else f"open, {given.rate_per_s:g}/s",
         "window": "the scenario's" if given.window_s is None else f"{given.window_s:g} s",
@@ -113,7 +116,7 @@ def detail_of(given: ContestantSettings, said: Said) -> str:
         "" if given.server_cores is None else f"server on {given.server_cores} of all cores",
         "" if given.rate_per_s is None else f"open loop, {given.rate_per_s:,.0f}/s",
         "" if given.round_trip_ms is None else f"round trip + {given.round_trip_ms:g} ms",
-        "" if given.initial_balance is None else f"{given.initial_balance:,} in each account",
+        said.parameters,
         "server killed" if given.server_killed else "",
         "" if given.window_s is None else f"{given.window_s:g} s window",
         *given.flaw_names,

@@ -32,6 +32,7 @@ __all__ = ["LAST_OLDER_FORMAT", "upgraded_manifest", "upgraded_trials"]
 LAST_OLDER_FORMAT = 2
 _Alpha = Annotated[float, msgspec.Meta(ge=0, le=100)]
 _WORKLOAD_LABELS = {"transfer": "Bank transfers"}
+_BALANCE = "initial_balance"
 
 
 class _Workload(msgspec.Struct, forbid_unknown_fields=True):
@@ -66,8 +67,25 @@ class _Manifest(msgspec.Struct):
 
 def upgraded_manifest(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """A manifest of format 1 or 2 with its scenario as format 3 has it; raises msgspec.ValidationError."""
-    scenario = msgspec.convert(manifest, _Manifest).scenario
+    scenario = msgspec.convert(_with_parameters(manifest), _Manifest).scenario
     return {**manifest, "scenario": _recorded(scenario).as_dict()}
+
+
+def _with_parameters(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The manifest with the balance that a contestant had of its own among its parameters, as any other."""
+    scenario = manifest.get("scenario")
+    if not isinstance(scenario, Mapping):
+        return manifest
+    rows = scenario.get("contestants")
+    if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
+        return manifest
+    return {**manifest, "scenario": {**scenario, "contestants": list(map(_with_own_parameters, rows))}}
+
+
+def _with_own_parameters(row: Mapping[str, Any]) -> dict[str, Any]:
+    kept = dict(row)
+    balance = kept.pop(_BALANCE, None)
+    return kept if balance is None else {**kept, "parameters": {_BALANCE: balance}}
 
 
 def upgraded_trials(table: pl.DataFrame) -> pl.DataFrame:
@@ -116,6 +134,7 @@ def _said(given: ContestantSettings) -> Said:
         defect=access.get("defect", False),
         program=access.get("program"),
         planted=access.get("planted"),
+        parameters=", ".join(f"{balance:,} in each account" for balance in given.parameters.values()),
     )
 
 

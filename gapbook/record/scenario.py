@@ -31,8 +31,9 @@ _Plain: TypeAlias = str | int | float | bool | None
 class ContestantSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a contestant was asked to be, as its chapter stated it.
 
-    None is what the scenario has (``durability``, ``window_s``), the workload (``initial_balance``) or the
-    server by itself (``isolation``, ``server_cores``: all, ``version``). ``rate_per_s`` None is a closed loop.
+    None is what the scenario has (``durability``, ``window_s``) or the server by itself (``isolation``,
+    ``server_cores``: all, ``version``). ``rate_per_s`` None is a closed loop. ``parameters`` are those of the
+    workload that are not as the scenario has them.
     """
 
     name: Name
@@ -48,7 +49,7 @@ class ContestantSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     max_retries: Count = 0
     flaws: list[dict[str, _Plain]] = msgspec.field(default_factory=list)
     server_killed: bool = False
-    initial_balance: Count | None = None
+    parameters: dict[Name, _Plain] = msgspec.field(default_factory=dict)
     rate_per_s: Amount | None = None
     window_s: Window | None = None
     version: str | None = None

@@ -62,7 +62,7 @@ def obtain_run(
         raise ParameterError(f"sessions: {sessions} of {blocks} blocks; allowed: at most one for each block")
     plan = make_plan(
         [contestant.name for contestant in scenario.contestants],
-        scenario.alphas,
+        scenario.treatment.values,
         blocks=blocks,
         seed=scenario.seed,
         trials_per_block=trials_per_block,
@@ -264,7 +264,7 @@ class _Campaign:
                     stack,
                     deployment=deployment,
                     tables=deployment.directory,
-                    ceiling_per_s=ceilings.of(contestant, stack, block),
+                    ceiling_per_s=ceilings.of(contestant, stack, block, planned.treatment),
                 )
                 row["session"] = session
                 self.journal.add(row)
@@ -274,7 +274,7 @@ class _Campaign:
                 left_s = elapsed_s / ran * sum(p.number not in done for p in self.plan)
                 self.say(
                     f"trial {planned.number % len(self.plan) + 1}/{len(self.plan)}{' again' * attempt}, "
-                    f"block {block + 1}, {planned.contestant}, alpha {planned.treatment:g}: {_outcome(row)} "
+                    f"block {block + 1}, {planned.contestant}, {self.scenario.treatment.name} {planned.treatment:g}: {_outcome(row)} "
                     f"({elapsed_s:.0f} s, about {left_s:.0f} s left)"
                 )
 

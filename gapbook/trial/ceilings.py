@@ -18,6 +18,7 @@ from gapbook.errors import ClientError
 from gapbook.load.null_server import measure_ceiling
 from gapbook.trial.contestant import Contestant
 from gapbook.trial.scenario import Scenario
+from gapbook.trial.treatment import CONNECTIONS
 
 __all__ = ["Ceilings", "ceiling_key", "median_ceilings"]
 
@@ -45,30 +46,33 @@ class Ceilings:
         self.keep = keep
         self.say = say
 
-    def of(self, contestant: Contestant, stack: Stack, block: int) -> float | None:
-        """The ceiling of a contestant's client in one block, measured now unless it is kept already.
+    def of(self, contestant: Contestant, stack: Stack, block: int, value: float) -> float | None:
+        """The ceiling of a contestant's client in one block at a value of the treatment, measured now unless
+        it is kept already.
 
         ``stack`` is the server that the contestant calls: its protocol is the null server's.
         """
         options = _client_options(contestant, stack)
-        key = ceiling_key(contestant, options)
+        key = ceiling_key(contestant, options, self.scenario, value)
         for row in self.kept:
             if (row["block"], row["key"]) == (block, key):
                 return None if row["rate_per_s"] is None else float(row["rate_per_s"])
-        rate_per_s = self._measured(contestant, options, key)
+        rate_per_s = self._measured(contestant, options, key, value)
         self.kept.append({"block": block, "key": key, "rate_per_s": rate_per_s})
         self.keep()
         return rate_per_s
 
-    def _measured(self, contestant: Contestant, options: Mapping[str, Any], key: str) -> float | None:
+    def _measured(
+        self, contestant: Contestant, options: Mapping[str, Any], key: str, value: float
+    ) -> float | None:
         try:
             return measure_ceiling(
                 self.deployment,
                 contestant.load_client,
                 contestant.protocol,
                 endpoint=options,
-                workload=self.scenario.workload.at(self.scenario.alphas[0]),
-                connections=self.scenario.connections,
+                workload=self.scenario.workload_of(contestant, self.scenario.treatment.values[0]),
+                connections=self.scenario.connections_at(value),
                 in_flight=contestant.in_flight,
                 warmup_s=self.scenario.warmup_s,
             )
@@ -85,10 +89,12 @@ def median_ceilings(kept: Sequence[Mapping[str, Any]]) -> dict[str, float | None
     return {key: statistics.median(found) if found else None for key, found in rates.items()}
 
 
-def ceiling_key(contestant: Contestant, options: Mapping[str, Any]) -> str:
-    """``rust/postgres/mode=procedure/64``: contestants of one key have one ceiling."""
-    words = "".join(f"/{key}={_short(value)}" for key, value in sorted(options.items()))
-    return f"{contestant.client}/{contestant.protocol}{words}/{contestant.in_flight}"
+def ceiling_key(contestant: Contestant, options: Mapping[str, Any], scenario: Scenario, value: float) -> str:
+    """``rust/postgres/mode=procedure/64``: contestants of one key have one ceiling; one for each number of
+    connections where it varies."""
+    words = "".join(f"/{key}={_short(told)}" for key, told in sorted(options.items()))
+    varied = f"/{value:g} connections" if scenario.treatment.name == CONNECTIONS else ""
+    return f"{contestant.client}/{contestant.protocol}{words}/{contestant.in_flight}{varied}"
 
 
 def _short(value: Any) -> Any:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from gapbook.deploy.module import Module, load_module
 from gapbook.deploy.stack import Stack, stack_class
 from gapbook.errors import ParameterError
 from gapbook.load.client import Client, find_client
+from gapbook.model.declaration import declaration_of
 from gapbook.record.describe import Said, detail_of, levels_of, server_of, versioned
 from gapbook.record.durability import Durability
 from gapbook.record.scenario import ContestantSettings
@@ -60,7 +61,7 @@ class Contestant:
     None is no proxy. ``max_retries`` is how often a transfer refused for a serialization failure or a
     deadlock is sent again. ``flaws`` are defects of a published benchmark, switched on in the client
     (clients/CONTRACT.md). ``server_killed`` ends the server in the middle of the window.
-    ``initial_balance`` None is that of the workload; a poor bank must refuse many transfers.
+    ``parameters`` are those of the workload that are not as the scenario has them.
     ``rate_per_s`` is the offered load of an open loop, None is a closed loop. ``window_s`` None is the
     window of the scenario. ``version`` is the server's; None is the one that the stack has by itself, or
     that the reader named in its place. ``workload`` is that of the scenario.
@@ -79,7 +80,7 @@ class Contestant:
     max_retries: int = 0
     flaws: tuple[Mapping[str, Any], ...] = ()
     server_killed: bool = False
-    initial_balance: int | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
     rate_per_s: float | None = None
     window_s: float | None = None
     version: str | None = None
@@ -166,7 +167,9 @@ class Contestant:
     def settings(self) -> ContestantSettings:
         """What it was asked to be, as a record holds it."""
         own = {name: value for name, value in vars(self).items() if name != "workload"}
-        return ContestantSettings(**{**own, "flaws": [dict(flaw) for flaw in self.flaws]})
+        return ContestantSettings(
+            **{**own, "flaws": [dict(flaw) for flaw in self.flaws], "parameters": dict(self.parameters)}
+        )
 
     @property
     def said(self) -> Said:
@@ -185,6 +188,7 @@ class Contestant:
             counts_commits=stack.counts_commits,
             defect=bool(access.get("defect", False)),
             program=self.module.program(self.access),
+            parameters=declaration_of(self.workload).told(self.parameters),
             planted=access.get("endpoint", {}).get("database") if simulated else None,
         )
 

@@ -23,7 +23,6 @@ from gapbook.errors import ClientError, StackError
 from gapbook.load.client import ClientRun, configure_load
 from gapbook.model.reported import issued_work
 from gapbook.model.workload import State, Workload
-from gapbook.record.losses import KILL_ALPHA
 from gapbook.trial.contestant import Contestant
 from gapbook.trial.kill_outcome import KillOutcome, oldest_age_s
 from gapbook.trial.kill_timer import KillTimer
@@ -54,7 +53,7 @@ def kill_check(
     """Kill the contestant's engine ``rounds`` times under load; one row for the record for each.
 
     The window is that of this check (``load_s`` until the kill and up to a second more), the load that of
-    the contestant without added round trip and without flaws. A check that broke is a row that is not
+    the contestant without added round trip and without flaws, at the middle value of the treatment. A check that broke is a row that is not
     resolved. For a server that the reader named there is one row, without a kill.
     Raises StackError only when the stack cannot be brought back.
     """
@@ -88,11 +87,15 @@ class _Check:
     seed: int
     kill_after_s: float
     workload: Workload = field(init=False)
+    connections: int = field(init=False)
     progress: list[tuple[float, int]] = field(default_factory=list)
     """Seconds since the load began and acknowledgements so far, as the client said once a second."""
 
     def __post_init__(self) -> None:
-        self.workload = self.scenario.workload.at(KILL_ALPHA).told_apart()
+        values = self.scenario.treatment.values
+        value = values[len(values) // 2]
+        self.workload = self.scenario.workload.at(**self.scenario.treatment.parameters(value)).told_apart()
+        self.connections = self.scenario.connections_at(value)
 
     def run(self) -> KillOutcome:
         self.stack.seed(self.workload)
@@ -111,7 +114,7 @@ class _Check:
     def _load_until_killed(self) -> dict[str, Any] | None:
         """The client's report; None when it was the client that had to be killed."""
         with target_of(
-            self.contestant, self.stack.endpoint(), self.deployment, pool_size=self.scenario.connections
+            self.contestant, self.stack.endpoint(), self.deployment, pool_size=self.connections
         ) as target:
             configuration = self._configuration(target.endpoint)
             if self.stack.processes():
@@ -127,7 +130,7 @@ class _Check:
             self.workload,
             self.deployment.directory,
             seed=self.seed,
-            connections=self.scenario.connections,
+            connections=self.connections,
             in_flight=self.contestant.in_flight,
             warmup_s=_WARMUP_S,
             window_s=self.kill_after_s + _AFTER_KILL_S,
@@ -216,7 +219,7 @@ class _Check:
             "the engine ran inside the client: acknowledged is the client's last word before both were "
             "killed, and a loss of what came after it does not show"
         )
-        survived = self.workload.committed(self.seed, self.scenario.connections, acknowledged, state)
+        survived = self.workload.committed(self.seed, self.connections, acknowledged, state)
         if survived is None:
             outcome.note = _UNEXPLAINED
             return outcome

@@ -2,74 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from gapbook.errors import ParameterError, cut
-from gapbook.model import workload
-from gapbook.model.work import EXPONENT, REDRAW_BOTH, REDRAWS
+from gapbook.model.declaration import declaration_of
+from gapbook.model.workload import Workload
 from gapbook.record.describe import described
 from gapbook.record.durability import Durability
 from gapbook.record.scenario import (
     RecordedContestant,
     RecordedScenario,
-    RecordedTreatment,
     RecordedWorkload,
 )
 from gapbook.trial.contestant import Contestant
-from gapbook.trial.workloads import declaration_of, find_workload
+from gapbook.trial.treatment import CONNECTIONS, Treatment
+from gapbook.trial.workloads import find_workload
 
-__all__ = ["PROMISES", "Scenario", "Workload"]
+__all__ = ["PROMISES", "Scenario", "WorkloadSettings"]
 
 PROMISES = ("durability", "isolation")
 
 
 @dataclass(frozen=True)
-class Workload:
-    """The bank transfer: one transfer moves an amount between two accounts drawn from Zipf(alpha).
+class WorkloadSettings:
+    """A workload by name and the parameters that are not its defaults. Raises ParameterError."""
 
-    ``amount_max`` 1 moves always one unit. ``redraw`` says what is drawn again when both accounts are the
-    same: ``both``, or the ``destination`` alone, as the published benchmark does. Raises ParameterError.
-    """
-
-    accounts: int
-    initial_balance: int = 10_000_000
-    amount_max: int = 1000
-    name: str = "transfer"
-    redraw: str = REDRAW_BOTH
+    name: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.redraw not in REDRAWS:
-            raise ParameterError(f"redraw: {self.redraw!r} is unknown; allowed: {', '.join(REDRAWS)}")
+        declaration_of(self.name).checked(self.parameters)
 
-    def at(self, alpha: float, initial_balance: int | None = None) -> workload.Workload:
-        """The workload itself, for one exponent and, where a contestant has its own, another balance.
-
-        Raises ParameterError for what it does not allow.
-        """
-        parameters = {
-            "accounts": self.accounts,
-            "alpha": alpha,
-            "amount_max": self.amount_max,
-            "redraw": self.redraw,
-            "initial_balance": self.initial_balance if initial_balance is None else initial_balance,
-        }
-        return find_workload(self.name, parameters)
+    def at(self, **own: Any) -> Workload:
+        """The workload itself, with what a trial or a contestant has of its own."""
+        return find_workload(self.name, {**self.parameters, **own})
 
 
 @dataclass(frozen=True)
 class Scenario:
     """What a chapter compares, and how each of its trials is loaded.
 
+    ``connections`` is the most of any trial: where the treatment is the connections, each of its values is that
+    of some.
     ``varies`` names the promises (``durability``, ``isolation``) that are a factor of the chapter. What
     is not named must be equal in all contestants. Raises ParameterError.
     """
 
     chapter: str
     contestants: tuple[Contestant, ...]
-    workload: Workload
-    alphas: tuple[float, ...]
+    workload: WorkloadSettings
+    treatment: Treatment
     connections: int
     window_s: float
     warmup_s: float
@@ -91,6 +75,11 @@ class Scenario:
                     f"workload: {contestant.name} has {contestant.workload}, the scenario {self.workload.name}; "
                     "name one for all"
                 )
+            self.workload_of(contestant, self.treatment.values[0])
+        if self.treatment.name == CONNECTIONS and self.connections != max(self.treatment.values):
+            raise ParameterError(
+                f"connections: {self.connections} are not the most of {CONNECTIONS} that vary; leave it out"
+            )
         for promise in PROMISES:
             self._require_equal(promise)
         self._require_versions()
@@ -125,10 +114,13 @@ class Scenario:
                 f"make it equal, or declare it with varies=[{promise!r}]"
             )
 
-    def initial_balance_of(self, contestant: Contestant) -> int:
-        """What each account of this contestant's bank starts with."""
-        own = contestant.initial_balance
-        return self.workload.initial_balance if own is None else own
+    def workload_of(self, contestant: Contestant, value: float) -> Workload:
+        """The workload of a contestant's trial at one value of the treatment."""
+        return self.workload.at(**self.treatment.parameters(value), **contestant.parameters)
+
+    def connections_at(self, value: float) -> int:
+        """How many connections a trial has at one value of the treatment."""
+        return int(value) if self.treatment.name == CONNECTIONS else self.connections
 
     def window_of(self, contestant: Contestant) -> float:
         """For how many seconds this contestant is measured in each of its trials."""
@@ -153,25 +145,19 @@ class Scenario:
         return next(contestant for contestant in self.contestants if contestant.name == name)
 
     def as_dict(self) -> dict[str, Any]:
-        planned = asdict(self)
-        planned["durability"] = str(self.durability)
-        # Left out where it is what it always was, so that a plan of then and one of now are the same.
-        if self.workload.redraw == REDRAW_BOTH:
-            del planned["workload"]["redraw"]
-        for contestant in planned["contestants"]:
-            # Said once, of the scenario.
-            del contestant["workload"]
-        return planned
+        """All that tells this scenario from another."""
+        return {**asdict(self), "durability": str(self.durability)}
 
     def recorded(self) -> RecordedScenario:
         """The scenario as a run records it: complete, so that no reader asks a stack or a module again."""
-        parameters = asdict(self.workload)
-        name = parameters.pop("name")
+        declaration = declaration_of(self.workload.name)
+        parameters = declaration.checked(self.workload.parameters)
+        parameters.pop(self.treatment.name, None)
         return RecordedScenario(
             chapter=self.chapter,
             contestants=[self.recorded_of(contestant) for contestant in self.contestants],
-            workload=RecordedWorkload(name, declaration_of(name).label, parameters),
-            treatment=RecordedTreatment(EXPONENT, "α", "", list(self.alphas), words="Zipf exponent α"),
+            workload=RecordedWorkload(self.workload.name, declaration.label, parameters),
+            treatment=self.treatment.recorded(),
             connections=self.connections,
             window_s=self.window_s,
             warmup_s=self.warmup_s,

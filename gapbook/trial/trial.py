@@ -60,7 +60,7 @@ def run_trial(
     reported: dict[str, Any] = {}
     try:
         loaded = _load(planned, scenario, contestant, stack, deployment, tables, reported.update)
-        row |= _judge(loaded, scenario, contestant, stack, ceiling_per_s) | as_measured(loaded)
+        row |= _judge(loaded, scenario, planned, stack, ceiling_per_s) | as_measured(loaded)
         row["labels"] = labels_of(row, loaded.report["warmup_s"], loaded.report["window_s"])
     except (StackError, ClientError, OSError) as error:
         row |= {"valid": False, "refused_because": str(error), "labels": [], "gates": []}
@@ -85,14 +85,15 @@ def _load(
     ``on_report`` gets the client's report as soon as it is there: it is told in the record also when
     the server cannot be read any more.
     """
-    workload = scenario.workload.at(planned.treatment, scenario.initial_balance_of(contestant))
+    workload = scenario.workload_of(contestant, planned.treatment)
+    connections = scenario.connections_at(planned.treatment)
     stack.seed(workload)
     settings, proven = stack.settings(), stack.durability()
     committed_before, log_before = stack.committed_operations(), stack.log_bytes()
     metric_before = stack.metric_transactions()
     with (
         _delayed(contestant, stack, deployment) as (stack_endpoint, proxies),
-        target_of(contestant, stack_endpoint, deployment, pool_size=scenario.connections) as target,
+        target_of(contestant, stack_endpoint, deployment, pool_size=connections) as target,
     ):
         between = [process.pid for process in (*proxies, *target.processes)]
         server_roots = [process.pid for process in stack.processes()]
@@ -137,7 +138,7 @@ def _configuration(
         workload,
         tables,
         seed=planned.work_seed,
-        connections=scenario.connections,
+        connections=scenario.connections_at(planned.treatment),
         in_flight=contestant.in_flight,
         warmup_s=scenario.warmup_s,
         window_s=scenario.window_of(contestant),
@@ -182,16 +183,24 @@ def _report(
 
 
 def _judge(
-    loaded: Loaded, scenario: Scenario, contestant: Contestant, stack: Stack, ceiling_per_s: float | None
+    loaded: Loaded,
+    scenario: Scenario,
+    planned: PlannedTrial,
+    stack: Stack,
+    ceiling_per_s: float | None,
 ) -> dict[str, Any]:
     """The gates, in the words of the record."""
     report, proven = loaded.report, loaded.proven
+    contestant, connections = (
+        scenario.contestant(planned.contestant),
+        scenario.connections_at(planned.treatment),
+    )
     declared = scenario.durability_of(contestant)
     processors = os.cpu_count() or 1
     window = report["window"]
     judged = [
         gates.reconciled(loaded.audit),
-        gates.depth(window["mean_in_flight"], _expected_depth(report, scenario, contestant)),
+        gates.depth(window["mean_in_flight"], _expected_depth(report, connections, contestant)),
         gates.settings_as_declared(
             stack.declared_settings(),
             loaded.settings,
@@ -212,8 +221,8 @@ def _judge(
     }
 
 
-def _expected_depth(report: dict[str, Any], scenario: Scenario, contestant: Contestant) -> float | None:
+def _expected_depth(report: dict[str, Any], connections: int, contestant: Contestant) -> float | None:
     """How many requests should be out: connections × in flight, one where the engine is inside the client."""
     if contestant.rate_per_s is not None:
         return None
-    return 1.0 if "engine" in report else float(scenario.connections * contestant.in_flight)
+    return 1.0 if "engine" in report else float(connections * contestant.in_flight)

@@ -10,31 +10,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from gapbook.errors import ParameterError, SetupError, cut
-from gapbook.model.declaration import Declaration, read_declaration
+from gapbook.errors import SetupError
+from gapbook.model.declaration import WORKLOADS, declaration_of
 from gapbook.model.workload import Workload
-from gapbook.paths import CHECKOUT
 
-__all__ = ["declaration_of", "find_workload", "load_workload_class", "workload_names"]
-
-_FOLDER = CHECKOUT / "workloads"
-
-
-def workload_names() -> tuple[str, ...]:
-    """The workloads there are: every folder under ``workloads/``, whole or broken."""
-    return tuple(
-        sorted(path.name for path in _FOLDER.iterdir() if path.is_dir() and path.name[0] not in "._")
-    )
-
-
-@cache
-def declaration_of(name: str) -> Declaration:
-    """What a workload declares. Raises ParameterError for one that is not there, SetupError for a broken one."""
-    if name not in workload_names():
-        raise ParameterError(
-            f"workload: {cut(repr(name))} has no folder under workloads/; there are: {', '.join(workload_names())}"
-        )
-    return read_declaration(_FOLDER / name)
+__all__ = ["find_workload", "load_workload_class"]
 
 
 def find_workload(name: str, parameters: Mapping[str, Any]) -> Workload:
@@ -49,7 +29,7 @@ def find_workload(name: str, parameters: Mapping[str, Any]) -> Workload:
 
 @cache
 def _class_of(name: str) -> type[Workload]:
-    return load_workload_class(_FOLDER / name)
+    return load_workload_class(WORKLOADS / name)
 
 
 def load_workload_class(folder: Path) -> type[Workload]:

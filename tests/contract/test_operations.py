@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from gapbook.deploy.stack import Stack
+from gapbook.model.declaration import declaration_of, workload_names
 from gapbook.model.reported import Reported, reported_of
 from gapbook.model.workload import RowDifferences, State, Workload
-from gapbook.trial.workloads import declaration_of, find_workload, workload_names
+from gapbook.trial.workloads import find_workload
 from tests.contract.callers import CALLERS, Caller, spoken_by_hand
 from tests.contract.cases import CASES, CROWDED, PARAMETERS, Case
 from tests.contract.ways import Way, discovered_ways

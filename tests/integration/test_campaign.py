@@ -19,7 +19,8 @@ from gapbook.record.journal import Journal
 from gapbook.record.run import Run
 from gapbook.trial.campaign import obtain_run
 from gapbook.trial.contestant import Contestant
-from gapbook.trial.scenario import Scenario, Workload
+from gapbook.trial.scenario import Scenario
+from tests.bank import alphas, bank
 
 _IN_FLIGHT = 16
 _ROUND_TRIP_MS = 5.0
@@ -50,8 +51,8 @@ _SERIALIZABLE, _ONE_CORE = "postgres (serializable)", "postgres (1 core)"
 _SCENARIO = Scenario(
     chapter="campaign",
     contestants=_CONTESTANTS,
-    workload=Workload(1000),
-    alphas=(_ALPHA,),
+    workload=bank(1000),
+    treatment=alphas(_ALPHA),
     connections=8,
     window_s=0.5,
     warmup_s=0.2,

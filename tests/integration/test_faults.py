@@ -31,8 +31,9 @@ from gapbook.record.durability import Durability
 from gapbook.record.run import find_run
 from gapbook.trial.campaign import obtain_run
 from gapbook.trial.contestant import Contestant
-from gapbook.trial.scenario import Scenario, Workload
+from gapbook.trial.scenario import Scenario
 from gapbook.trial.trial import run_trial
+from tests.bank import alphas, bank
 from tests.integration.running import (
     BIN,
     CHAPTER,
@@ -272,8 +273,8 @@ def _scenario(*contestants: Contestant, **changed: Any) -> Scenario:
         **{
             "chapter": "faults",
             "contestants": contestants,
-            "workload": Workload(1000),
-            "alphas": (0.5,),
+            "workload": bank(1000),
+            "treatment": alphas(0.5),
             "connections": 4,
             "window_s": 0.5,
             "warmup_s": 0.2,

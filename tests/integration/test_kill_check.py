@@ -21,8 +21,8 @@ from gapbook.record.losses import verdict_of
 from gapbook.trial.contestant import Contestant
 from gapbook.trial.kill_check import kill_check
 from gapbook.trial.kill_outcome import oldest_age_s
-from gapbook.trial.scenario import Scenario, Workload
-from tests.bank import balances_of, seed_bank
+from gapbook.trial.scenario import Scenario
+from tests.bank import alphas, balances_of, bank, seed_bank
 
 _FSYNC = Durability("fsync-per-commit")
 _DELAYED = Durability("delayed", 500.0)
@@ -54,8 +54,8 @@ def _scenario(contestant: Contestant, durability: Durability) -> Scenario:
     return Scenario(
         chapter="kill",
         contestants=(contestant,),
-        workload=Workload(20_000),
-        alphas=(1.5,),
+        workload=bank(20_000),
+        treatment=alphas(1.5),
         connections=8,
         window_s=1.0,
         warmup_s=0.2,

@@ -27,15 +27,16 @@ _RUN = """
 import json, sys
 from gapbook.trial.campaign import obtain_run
 from gapbook.trial.servers import parse_choices
-from gapbook.trial.scenario import Scenario, Workload
+from gapbook.trial.scenario import Scenario
 from gapbook.trial.contestant import Contestant
 from gapbook.record.durability import Durability
+from tests.bank import alphas, bank
 
 if __name__ == "__main__":
     servers, window_s = sys.argv[1:]
     scenario = Scenario(
         chapter="test", contestants=(Contestant("bank", "spacetimedb", "reducer", "direct", "rust", 1),),
-        workload=Workload(1000), alphas=(0.5,), connections=4, window_s=float(window_s), warmup_s=0.2,
+        workload=bank(1000), treatment=alphas(0.5), connections=4, window_s=float(window_s), warmup_s=0.2,
         durability=Durability.parse("delayed"), seed=1,
     )
     run = obtain_run(scenario, source="live", blocks=2, choices=parse_choices(servers))

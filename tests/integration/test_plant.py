@@ -28,9 +28,9 @@ from gapbook.record.describe import described
 from gapbook.record.durability import Durability
 from gapbook.record.scenario import RecordedContestant
 from gapbook.trial.contestant import Contestant
-from gapbook.trial.scenario import Scenario, Workload
+from gapbook.trial.scenario import Scenario
 from gapbook.trial.trial import run_trial
-from tests.bank import balances_of, bank_workload, seed_bank
+from tests.bank import alphas, balances_of, bank, bank_workload, seed_bank
 
 _MODULE = load_module("plant", "transfer")
 _DURABILITY = Durability("delayed", 500.0)
@@ -184,8 +184,8 @@ def _measure(deployment: Deployment, plant: Stack) -> Measure:
         scenario = Scenario(
             chapter="plant",
             contestants=(contestant,),
-            workload=Workload(1000),
-            alphas=(1.5,),
+            workload=bank(1000),
+            treatment=alphas(1.5),
             connections=connections,
             window_s=window_s,
             warmup_s=0.3,

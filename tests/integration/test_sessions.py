@@ -12,14 +12,15 @@ from gapbook.record.run import Run
 from gapbook.trial.campaign import obtain_run
 from gapbook.trial.ceilings import median_ceilings
 from gapbook.trial.contestant import Contestant
-from gapbook.trial.scenario import Scenario, Workload
+from gapbook.trial.scenario import Scenario
+from tests.bank import alphas, bank
 
 _BLOCKS, _SESSIONS = 3, 2
 _SCENARIO = Scenario(
     chapter="sessions",
     contestants=(Contestant("postgres-rust", "postgres", "procedure", "direct", "rust", 1),),
-    workload=Workload(1000),
-    alphas=(0.5,),
+    workload=bank(1000),
+    treatment=alphas(0.5),
     connections=4,
     window_s=0.5,
     warmup_s=0.2,

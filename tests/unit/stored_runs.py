@@ -13,7 +13,8 @@ from gapbook.record.durability import Durability
 from gapbook.record.journal import Journal
 from gapbook.record.run import Run
 from gapbook.trial.contestant import Contestant
-from gapbook.trial.scenario import Scenario, Workload
+from gapbook.trial.scenario import Scenario
+from tests.bank import alphas, bank
 
 CHAPTER = "synthetic"
 DRIZZLE = Contestant("drizzle", "postgres", "drizzle", "direct", "typescript", 1)
@@ -38,8 +39,8 @@ GOODPUT_PER_S = dict(
 SCENARIO = Scenario(
     chapter=CHAPTER,
     contestants=CONTESTANTS,
-    workload=Workload(100),
-    alphas=(0.0, 1.5),
+    workload=bank(100),
+    treatment=alphas(0.0, 1.5),
     connections=8,
     window_s=2.0,
     warmup_s=0.5,
@@ -124,7 +125,7 @@ def _head(planned: PlannedTrial) -> dict[str, Any]:
 
 def planned_trials(blocks: int, scenario: Scenario = SCENARIO) -> list[PlannedTrial]:
     names = [contestant.name for contestant in scenario.contestants]
-    return list(make_plan(names, scenario.alphas, blocks=blocks, seed=scenario.seed))
+    return list(make_plan(names, scenario.treatment.values, blocks=blocks, seed=scenario.seed))
 
 
 def whole(blocks: int = 3) -> list[dict[str, Any]]:

@@ -18,6 +18,7 @@ from bench.spacetimedb import ratios
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.stack import Stack
 from gapbook.errors import ClientError, SetupError
+from gapbook.model.workload import Workload
 
 CASE = Case(50, 1)
 
@@ -94,13 +95,13 @@ def test_a_program_is_given_its_text_and_its_lines_are_told_as_they_come(deploym
 class _Counting:
     name = "counting"
 
-    def seed(self, accounts: int, initial_balance: int) -> None:
+    def seed(self, workload: Workload) -> None:
         """A fresh server has nothing to do."""
 
     def endpoint(self) -> dict[str, Any]:
         return {}
 
-    def committed_transfers(self) -> int:
+    def committed_operations(self) -> int:
         return 100
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import html
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -149,6 +150,7 @@ def test_a_verdict_can_be_on_another_metric(shown: Results) -> None:
         "under": "drizzle",
         "alpha": 0.0,
         "below": 0.1,
+        "fixed": datetime(2020, 1, 1, tzinfo=UTC),
     }
     rule = {"rule": "bound", "why": "w", "test": [test]}
     judged = judge(claim("keynote-factor-orm"), rule, lambda chapter: shown)

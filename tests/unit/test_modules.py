@@ -13,7 +13,7 @@ from gapbook.deploy import module
 from gapbook.deploy.module import Module, load_module, module_workloads
 from gapbook.deploy.stack import discover_stacks
 from gapbook.errors import ParameterError, SetupError
-from gapbook.trial.workloads import declaration_of, workload_names
+from gapbook.model.declaration import declaration_of, workload_names
 
 _ALL = [(system, workload) for system in discover_stacks() for workload in module_workloads(system)]
 _FIELD = re.compile(r"\{\{|\{(\w+)\}")

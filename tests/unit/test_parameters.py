@@ -12,7 +12,7 @@ from gapbook.book.execute import chapters, declared_parameters
 from gapbook.book.notebook import read_text_notebook
 from gapbook.chapter import Chapter
 from gapbook.errors import ParameterError, cut
-from gapbook.parameters import PARAMETERS, check_parameters, parse_assignment
+from gapbook.parameters import chapter_parameters, check_parameters, parse_assignment
 from gapbook.paths import CHECKOUT
 
 NAN, INFINITY = float("nan"), float("inf")
@@ -39,7 +39,7 @@ GOOD: dict[str, Any] = {
     [
         ("source", ["live", "published", "123456789012"]),
         ("alpha", [0, 5, 0.99, [0.0], [0.5, 1, 5]]),
-        ("connections", [1, 200]),
+        ("connections", [1, 1000, [1, 50, 1000]]),
         ("in_flight", [1, 16384]),
         ("window_s", [0.5, 1, 3600]),
         ("warmup_s", [0, 600.0]),
@@ -64,7 +64,7 @@ def test_ends_of_each_range_are_allowed(name: str, values: list[Any]) -> None:
         ("source", ["", "  ", 5, None]),
         ("alpha", [-1, -0.001, 5.001, 20, NAN, INFINITY, 10**400, "much", True, None, []]),
         ("alpha", [[0.5, 0.5], [0.5, NAN], [0.5, "x"], [[0.5]], [{}]]),
-        ("connections", [0, -1, 201, 1.5, 10.0, "50", True, NAN, None]),
+        ("connections", [0, -1, 1001, [1, 1], 1.5, 10.0, "50", True, NAN, None]),
         ("in_flight", [0, -1, 16385, 1.0]),
         ("window_s", [0, 0.49, -1, 3601, NAN, INFINITY, "10", True]),
         ("warmup_s", [-0.1, 601, NAN]),
@@ -85,7 +85,7 @@ def test_other_values_are_refused_with_what_is_allowed(name: str, values: list[A
         message = str(caught.value)
         assert (
             message
-            == f"parameter {name}: {cut(repr(value))} is not allowed; allowed: {PARAMETERS[name].allowed}"
+            == f"parameter {name}: {cut(repr(value))} is not allowed; allowed: {chapter_parameters()[name].allowed}"
         )
         assert "\n" not in message
 
@@ -161,6 +161,12 @@ def test_more_requests_than_a_drain_can_answer_are_refused() -> None:
 
 def test_chapter_takes_its_names_only_and_all_of_them() -> None:
     assert Chapter("both-optimized", GOOD).parameters == GOOD
+    with pytest.raises(ParameterError, match="parameter counters: unknown"):
+        Chapter("both-optimized", {**GOOD, "counters": 1})
+    with pytest.raises(
+        ParameterError, match=r"connections: \[1, 50\] are several; allowed: one, .* varies alpha$"
+    ):
+        Chapter("both-optimized", {**GOOD, "connections": [1, 50]})
     with pytest.raises(ParameterError, match="parameter typo: unknown"):
         Chapter("both-optimized", {**GOOD, "typo": 1})
     without = {name: value for name, value in GOOD.items() if name != "seed"}

@@ -51,7 +51,7 @@ def _nobody_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("a stored run asked for what is deployed today")
 
     monkeypatch.setattr(stack, "discover_stacks", ask)
-    monkeypatch.setattr(live, "load_module_facts", ask)
+    monkeypatch.setattr(live, "load_module", ask)
 
 
 def _shown(run: Run) -> list[str]:

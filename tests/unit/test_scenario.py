@@ -14,7 +14,8 @@ from gapbook.errors import ParameterError
 from gapbook.record.durability import Durability
 from gapbook.record.scenario import RecordedScenario
 from gapbook.trial.contestant import Contestant, Variant
-from gapbook.trial.scenario import Scenario, Workload
+from gapbook.trial.scenario import Scenario
+from tests.bank import alphas, bank
 from tests.unit.test_parameters import GOOD
 
 DELAYED = Durability("delayed", 500.0)
@@ -43,8 +44,8 @@ def scenario(*contestants: Contestant, **changed: Any) -> Scenario:
         **{
             "chapter": "test",
             "contestants": contestants,
-            "workload": Workload(1000),
-            "alphas": (0.0, 1.5),
+            "workload": bank(1000),
+            "treatment": alphas(0.0, 1.5),
             "connections": 4,
             "window_s": 0.5,
             "warmup_s": 0.2,
@@ -126,7 +127,7 @@ def test_a_recorded_scenario_reads_back_from_json_as_it_was() -> None:
             server_cores=1,
             round_trip_ms=2.5,
             max_retries=7,
-            initial_balance=10,
+            parameters={"initial_balance": 10},
         ),
         spacetimedb(),
         varies=("durability", "isolation"),
@@ -161,10 +162,14 @@ def test_what_is_recorded_is_resolved() -> None:
 
 
 def test_what_a_contestant_does_not_say_is_that_of_the_scenario() -> None:
-    own = postgres("own", durability="none", initial_balance=3)
+    own = postgres("own", durability="none", parameters={"initial_balance": 3})
     both = scenario(postgres(), own, varies=("durability",))
-    assert (both.durability_of(postgres()), both.initial_balance_of(postgres())) == (DELAYED, 10_000_000)
-    assert (both.durability_of(own), both.initial_balance_of(own)) == (Durability("none"), 3)
+    assert (both.durability_of(postgres()), _balance(both, postgres())) == (DELAYED, 10_000_000)
+    assert (both.durability_of(own), _balance(both, own)) == (Durability("none"), 3)
+
+
+def _balance(both: Scenario, contestant: Contestant) -> Any:
+    return both.workload_of(contestant, 0.0).parameters["initial_balance"]
 
 
 def test_a_level_that_no_client_can_do_names_those_of_the_system_alone() -> None:
@@ -247,7 +252,7 @@ def test_a_contestant_is_told_apart_by_its_detail() -> None:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"initial_balance": 1000}, "1,000 in each account"),
+        ({"parameters": {"initial_balance": 1000}}, "1,000 in each account"),
         ({"server_killed": True}, "server killed"),
         ({"flaws": ({"name": "replayed-pairs", "batch": 64},)}, "replayed-pairs"),
     ],

@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 
 from gapbook.errors import ParameterError
+from gapbook.model.declaration import workload_names
 from gapbook.model.work import AliasTable, hot_share, philox4x32
 from gapbook.paths import CHECKOUT
-from gapbook.trial.scenario import Workload
-from gapbook.trial.workloads import find_workload, workload_names
+from gapbook.trial.workloads import find_workload
 
 GOLDEN = sorted((CHECKOUT / "workloads").glob("*/golden/*.json"))
 
@@ -101,5 +101,7 @@ def transfers(**parameters: Any) -> pl.DataFrame:
 
 
 def test_a_redraw_that_is_none_is_refused() -> None:
-    with pytest.raises(ParameterError, match="redraw: 'source' is unknown; allowed: both, destination"):
-        Workload(100, redraw="source")
+    with pytest.raises(
+        ParameterError, match="redraw: 'source' is not allowed by workload transfer; allowed: both"
+    ):
+        find_workload("transfer", {"redraw": "source"})

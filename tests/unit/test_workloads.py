@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 
 from gapbook.errors import GapbookError, ParameterError, SetupError
-from gapbook.model.declaration import Parameter, read_declaration
+from gapbook.model.declaration import Parameter, declaration_of, read_declaration, workload_names
 from gapbook.model.workload import RowDifferences, Workload, frame_schema
-from gapbook.trial.workloads import declaration_of, find_workload, load_workload_class, workload_names
+from gapbook.trial.workloads import find_workload, load_workload_class
 
 _TOML = """
 name = "letters"
