@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from itertools import product
 from typing import Any, TypeAlias
@@ -113,13 +113,16 @@ class Chapter:
         *contestants: _Stated,
         varies: Sequence[str] = (),
         trials_per_block: Mapping[str, float] | None = None,
+        only_at: Mapping[str, Collection[float]] | None = None,
     ) -> Results:
         """Obtain the run of these contestants (those that the parameters select), live or stored.
 
         A contestant of a server version that is not on this machine is left out, and the run says so.
         ``varies`` names the promises (``durability``, ``isolation``) that are a factor of the chapter;
-        ``trials_per_block`` the contestants that have not one trial in each (:func:`gapbook.model.plan.make_plan`).
+        ``trials_per_block`` the contestants that have not one trial in each, ``only_at`` those that run at some
+        values of the treatment (:func:`gapbook.model.plan.make_plan`).
         """
+        planned = {"trials_per_block": trials_per_block, "only_at": only_at}
         here = [one for one in contestants if isinstance(one, Contestant)]
         gone = [one for one in contestants if isinstance(one, RecordedContestant)]
         if self._stored and not here:
@@ -127,8 +130,8 @@ class Chapter:
         whole = self._scenario(here, varies)
         scenario = whole.select(_names(self.parameters["contestants"]))
         choices = parse_choices(self.parameters["servers"])
-        run = self._stored or self._measured(scenario, choices, trials_per_block)
-        given = {} if gone else _given(run, scenario, self.parameters, trials_per_block)
+        run = self._stored or self._measured(scenario, choices, planned)
+        given = {} if gone else _given(run, scenario, self.parameters, planned)
         return Results(run, self.name, given, [*whole.recorded().contestants, *gone])
 
     def _scenario(self, contestants: Sequence[Contestant], varies: Sequence[str]) -> Scenario:
@@ -151,7 +154,7 @@ class Chapter:
         self,
         scenario: Scenario,
         choices: Mapping[str, ServerChoice],
-        trials_per_block: Mapping[str, float] | None,
+        planned: Mapping[str, Any],
     ) -> Run:
         """A run that is measured now, or was begun before and is finished now."""
         given = self.parameters
@@ -165,7 +168,7 @@ class Chapter:
             absent=absent,
             kills=given["kills"],
             sessions=given.get("sessions", 1),
-            trials_per_block=trials_per_block,
+            **planned,
             parameters=_recorded(given),
         )
 
@@ -212,7 +215,7 @@ def _recorded(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _given(
-    run: Run, scenario: Scenario, given: Mapping[str, Any], trials_per_block: Mapping[str, float] | None
+    run: Run, scenario: Scenario, given: Mapping[str, Any], planned: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The chapter's own parameters that say who is measured and how often, where they make just the
     contestants and trials of this run: what did not record its parameters can then be repeated all the same."""
@@ -224,7 +227,7 @@ def _given(
         stored.treatment.values,
         blocks=run.manifest["blocks"],
         seed=stored.seed,
-        trials_per_block=trials_per_block,
+        **planned,
     )
     if [list(vars(planned).values()) for planned in plan] != run.manifest["trials"]:
         return {}

@@ -90,9 +90,9 @@ class Cells:
         return observed_loss(self.run.manifest.get("kill_checks", []), contestant)
 
     def trials_per_block(self, contestant: str) -> float:
-        """How many trials of each value of the treatment the plan has for a contestant, in the mean block."""
-        planned = [name for _, _, name, *_ in self.run.manifest["trials"]].count(contestant)
-        return planned / (self.blocks * len(self.treatments))
+        """How many trials of each value at which it runs the plan has for a contestant, in the mean block."""
+        values = [value for _, _, name, value, *_ in self.run.manifest["trials"] if name == contestant]
+        return len(values) / (self.blocks * len(set(values))) if values else 0.0
 
     def metric(self, name: str) -> Metric:
         """A metric by its name: one that every run can tell, or one of this run's own; raises ParameterError."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import math
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 __all__ = ["PlannedTrial", "make_plan"]
@@ -37,13 +37,17 @@ def make_plan(
     blocks: int,
     seed: int,
     trials_per_block: Mapping[str, float] | None = None,
+    only_at: Mapping[str, Collection[float]] | None = None,
 ) -> tuple[PlannedTrial, ...]:
     """All trials in the order in which they run.
 
-    ``trials_per_block`` names contestants that do not have one trial of each value of the treatment in every block: 3 is
-    three in each, 0.5 is one in every other block, from the first on. Raises ValueError when not above 0.
+    ``trials_per_block`` names contestants that do not have one trial of each value of the treatment in every
+    block: 3 is three in each, 0.5 is one in every other block, from the first on. Raises ValueError when not
+    above 0. ``only_at`` names contestants that run at some values of the treatment: at those of them that the
+    plan has, or at all where it has none.
     """
     rates = trials_per_block or {}
+    values = {name: [at for at in treatments if at in wanted] for name, wanted in (only_at or {}).items()}
     if wrong := [name for name, rate in rates.items() if not 0 < rate < math.inf]:
         raise ValueError(f"trials_per_block: {', '.join(wrong)} must be a number above 0")
     order = random.Random(seed)
@@ -55,7 +59,7 @@ def make_plan(
                 (contestant, treatment)
                 for contestant in contestants
                 for _ in range(_trials_in(block, rates.get(contestant, 1)))
-                for treatment in treatments
+                for treatment in values.get(contestant) or treatments
             ]
             order.shuffle(cells)
             for contestant, treatment in cells:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import product
@@ -40,6 +40,7 @@ def obtain_run(
     kills: int = 0,
     sessions: int = 1,
     trials_per_block: Mapping[str, float] | None = None,
+    only_at: Mapping[str, Collection[float]] | None = None,
     parameters: Mapping[str, Any] | None = None,
     absent: Mapping[str, str] | None = None,
     say: Callable[[str], None] = print,
@@ -52,7 +53,7 @@ def obtain_run(
     ``attempts`` times, whatever refused it; every attempt is kept. The blocks are spread evenly over
     ``sessions``, each with servers deployed anew. After the trials the server of each contestant is
     killed ``kills`` times, to see which acknowledged transfers are gone.
-    ``trials_per_block`` is that of :func:`gapbook.model.plan.make_plan`. ``parameters`` are those of the chapter
+    ``trials_per_block`` and ``only_at`` are those of :func:`gapbook.model.plan.make_plan`. ``parameters`` are those of the chapter
     as they were given, kept in the manifest so that a page can print the command that repeats its run.
     ``absent`` are the contestants that were left out, each with the reason.
     """
@@ -66,6 +67,7 @@ def obtain_run(
         blocks=blocks,
         seed=scenario.seed,
         trials_per_block=trials_per_block,
+        only_at=only_at,
     )
     require_used(choices, scenario.contestants, scenario.durability)
     require_servers(choices, scenario.contestants, scenario.durability)

@@ -40,6 +40,13 @@ def test_contestants_of_a_block_draw_the_same_work_and_blocks_different_work() -
     assert len(set.union(*seeds.values())) == 3
 
 
+def test_a_contestant_runs_only_at_the_values_that_the_plan_has_of_its_own() -> None:
+    plan = make_plan(["a", "b", "c"], [1, 20, 50], blocks=4, seed=1, only_at={"b": (50, 200), "c": (7,)})
+    planned = {name: {trial.treatment for trial in plan if trial.contestant == name} for name in "abc"}
+    assert planned == {"a": {1, 20, 50}, "b": {50}, "c": {1, 20, 50}}
+    assert len(plan) == 4 * (3 + 1 + 3)
+
+
 def test_what_much_hangs_on_has_more_trials_in_each_block_and_what_is_screened_less() -> None:
     plan = make_plan(["a", "b", "c"], [0.5, 1.5], blocks=8, seed=1, trials_per_block={"a": 3, "c": 5 / 8})
     by_block = [Counter((t.contestant, t.treatment) for t in plan if t.block == block) for block in range(8)]
