@@ -23,6 +23,7 @@ from types import TracebackType
 from typing import Self
 
 from gapbook.deploy import warden
+from gapbook.deploy.backend import Running
 from gapbook.deploy.process import Process, log_tail
 from gapbook.errors import SetupError, StackError, cut
 from gapbook.paths import deployments_directory
@@ -224,6 +225,11 @@ class Deployment:
             orphans.pop(pid, None)
         warden.end_processes(orphans, signal.SIGKILL)
         warden.remove_shared_memory(self.directory)
+
+    def release(self, ended: Sequence[Running]) -> None:
+        """Let go of what has been ended, and of what it left behind."""
+        for process in [own for own in self._processes if own in ended]:
+            self.stop(process)
 
     def forget(self, process: Process) -> None:
         with contextlib.suppress(ValueError):

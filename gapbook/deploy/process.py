@@ -11,6 +11,7 @@ import threading
 from pathlib import Path
 from typing import IO, Any
 
+from gapbook.deploy import usage, warden
 from gapbook.errors import StackError
 
 __all__ = ["Process", "free_port", "log_tail", "require_port_free"]
@@ -98,6 +99,20 @@ class Process:
             return {**said, "port": int(said["port"])}
         except (ValueError, KeyError, TypeError) as error:
             raise StackError(f"{what}: not ready: {log_tail(self.log_path)}") from error
+
+    def cpu_s(self) -> float:
+        """CPU seconds of its tree of processes, ended children included; in steps of 10 ms."""
+        return usage.cpu_s([self.pid])
+
+    def memory_bytes(self) -> int:
+        """Proportional set size of its tree of processes."""
+        return usage.proportional_memory_bytes([self.pid])
+
+    def kill(self) -> None:
+        """End every process of its tree at once with SIGKILL."""
+        ticks = warden.process_start_ticks(self.pid)
+        alive = {} if ticks is None else {self.pid: ticks}
+        warden.end_processes(alive | warden.descendants(alive), signal.SIGKILL)
 
     def require_running(self) -> None:
         """Raise StackError, with the end of its log, when the process has ended."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import re
-import signal
 import sys
 import tomllib
 from abc import ABC, abstractmethod
@@ -23,10 +22,9 @@ from urllib.parse import urlsplit
 
 import polars as pl
 
-from gapbook.deploy import warden
+from gapbook.deploy.backend import Running
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.module import load_module
-from gapbook.deploy.process import Process
 from gapbook.errors import ParameterError, SetupError, StackError, cut
 from gapbook.model.declaration import StateTable
 from gapbook.model.workload import State, Workload
@@ -177,8 +175,8 @@ class Stack(ABC):
         """End the server and remove its data directory."""
 
     @abstractmethod
-    def processes(self) -> list[Process]:
-        """The running server processes (roots of their trees), for CPU and memory accounting.
+    def processes(self) -> Sequence[Running]:
+        """What runs of the server, for CPU and memory accounting and for kills.
         Empty for an endpoint that the reader named, and for an engine that runs inside its client or tier."""
 
     def kill(self) -> None:
@@ -186,11 +184,10 @@ class Stack(ABC):
 
         Does nothing for an engine that runs inside its client or tier: who kills those kills it.
         """
-        roots = {process.pid: warden.process_start_ticks(process.pid) for process in self.processes()}
-        alive = {pid: ticks for pid, ticks in roots.items() if ticks is not None}
-        warden.end_processes(alive | warden.descendants(alive), signal.SIGKILL)
-        for process in self.processes():
-            self.deployment.stop(process)
+        running = self.processes()
+        for one in running:
+            one.kill()
+        self.deployment.release(running)
 
     def recover(self) -> None:
         """Start the killed server again on its data directory and wait until it answers; address and

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from dataclasses import asdict, dataclass
 
+from gapbook.deploy.backend import cpu_s_of
 from gapbook.deploy.stack import Stack
-from gapbook.deploy.usage import cpu_s
 from gapbook.errors import StackError
 
 __all__ = ["Backlog", "wait_until_idle"]
@@ -33,19 +33,19 @@ def wait_until_idle(stack: Stack, flush_timer_s: float) -> Backlog:
     """Wait until the log stopped growing and the server uses no CPU.
 
     An acknowledgement can run ahead of the log: where commits are flushed by a timer, quiet must last
-    longer than the timer. Raises StackError after a bound, for a server that never gets idle makes the
+    longer than the timer. A server whose CPU nobody can read is idle when its log is. Raises StackError after a bound, for a server that never gets idle makes the
     next trial its victim.
     """
-    roots = [process.pid for process in stack.processes()]
-    for process in stack.processes():
+    running = stack.processes()
+    for process in running:
         process.require_running()
     started = last_active = time.monotonic()
-    cpu_start = cpu_last = cpu_s(roots)
+    cpu_start = cpu_last = cpu_s_of(running) or 0.0
     log_start = log_last = stack.log_bytes()
     quiet = 0
     while quiet < _QUIET_POLLS or time.monotonic() - last_active < flush_timer_s + _POLL_S:
         time.sleep(_POLL_S)
-        cpu_now, log_now, now = cpu_s(roots), stack.log_bytes(), time.monotonic()
+        cpu_now, log_now, now = cpu_s_of(running) or 0.0, stack.log_bytes(), time.monotonic()
         if log_now == log_last and cpu_now - cpu_last <= _CPU_FRAC * _POLL_S:
             quiet += 1
         else:

@@ -120,7 +120,7 @@ class _Check:
             if self.stack.processes():
                 return self._loaded(configuration, self.stack.kill)
             if target.processes:
-                return self._loaded(configuration, lambda: _kill_tree(target.processes[0].pid))
+                return self._loaded(configuration, target.processes[0].kill)
             self._kill_with_client(configuration)
             return None
 

@@ -26,7 +26,7 @@ class Loaded:
     report: dict[str, Any]
     cpu: WindowCpu
     backlog: Backlog
-    server_memory_bytes: int
+    server_memory_bytes: int | None
     log_bytes: int
     audit: Audit
     metric_transactions: int | None

@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from gapbook.deploy.backend import memory_bytes_of
 from gapbook.deploy.delay import delay_proxy
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.process import Process
 from gapbook.deploy.stack import Stack
-from gapbook.deploy.usage import proportional_memory_bytes
 from gapbook.errors import ClientError, StackError
 from gapbook.load.client import ClientRun, configure_load
 from gapbook.model.plan import PlannedTrial
@@ -95,14 +95,13 @@ def _load(
         _delayed(contestant, stack, deployment) as (stack_endpoint, proxies),
         target_of(contestant, stack_endpoint, deployment, pool_size=connections) as target,
     ):
-        between = [process.pid for process in (*proxies, *target.processes)]
-        server_roots = [process.pid for process in stack.processes()]
-        sampler = WindowSampler(None if stack.context.choice.endpoint else server_roots, between)
+        between, server = [*proxies, *target.processes], stack.processes()
+        sampler = WindowSampler(None if stack.context.choice.endpoint else server, between)
         configuration = _configuration(planned, scenario, contestant, target.endpoint, workload, tables)
         report = _report(contestant, stack, configuration, sampler, deployment)
         on_report(report)
         backlog = wait_until_idle(stack, (proven.max_ms or 0.0) / 1000)
-        memory_bytes = proportional_memory_bytes([*server_roots, *between])
+        memory_bytes = memory_bytes_of([*server, *between])
     committed = stack.committed_operations()
     audit = reconcile(
         report,

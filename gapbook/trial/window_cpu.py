@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gapbook.deploy.usage import cpu_s, machine_cpu
+from gapbook.deploy.backend import Running, cpu_s_of
+from gapbook.deploy.usage import machine_cpu
 
 __all__ = ["WindowCpu", "WindowSampler"]
 
@@ -36,12 +37,12 @@ class WindowCpu:
 class WindowSampler:
     """Samples taken at ``window_start`` and ``window_end``.
 
-    ``server_roots`` is empty for an engine inside its client or tier, whose CPU is theirs, and None for
-    a server that the reader named by its endpoint. ``tier_roots`` is what stands between client and server.
+    ``server`` is empty for an engine inside its client or tier, whose CPU is theirs, and None for a server
+    that the reader named by its endpoint. ``between`` is what stands between client and server.
     """
 
-    server_roots: Sequence[int] | None
-    tier_roots: Sequence[int]
+    server: Sequence[Running] | None
+    between: Sequence[Running]
     _samples: dict[str, WindowCpu] = field(default_factory=dict)
 
     def on_event(self, event: dict[str, Any]) -> None:
@@ -50,8 +51,8 @@ class WindowSampler:
         if name in {"window_start", "window_end"}:
             machine = machine_cpu()
             self._samples[name] = WindowCpu(
-                math.nan if self.server_roots is None else cpu_s(self.server_roots),
-                cpu_s(self.tier_roots) if self.tier_roots else 0.0,
+                math.nan if self.server is None else _cpu_s(self.server),
+                _cpu_s(self.between),
                 time.process_time(),
                 machine.busy_s,
                 machine.steal_s,
@@ -65,3 +66,8 @@ class WindowSampler:
         return WindowCpu(
             *(getattr(end, name) - getattr(start, name) for name in WindowCpu.__dataclass_fields__)
         )
+
+
+def _cpu_s(several: Sequence[Running]) -> float:
+    found = cpu_s_of(several)
+    return math.nan if found is None else found

@@ -43,6 +43,7 @@ from tests.integration.running import (
     eventually,
     loading,
 )
+from tests.processes import process_of
 
 _POSTGRES = Contestant("postgres-rust", "postgres", "procedure", "direct", "rust", 1)
 _SPACETIMEDB = Contestant("spacetimedb-rust", "spacetimedb", "reducer", "direct", "rust", 1)
@@ -319,7 +320,7 @@ def _kill_when_loaded(stack: Stack) -> threading.Thread:
     def kill() -> None:
         if eventually(client_loads, 30):
             time.sleep(1.0)
-            os.kill(stack.processes()[0].pid, signal.SIGKILL)
+            os.kill(process_of(stack).pid, signal.SIGKILL)
 
     thread = threading.Thread(target=kill)
     thread.start()
@@ -333,7 +334,7 @@ def test_server_killed_in_a_window_is_a_refused_trial_and_the_next_is_measured(
     contestant: Contestant, fixture: str, deployment: Deployment, request: pytest.FixtureRequest
 ) -> None:
     stack: Stack = request.getfixturevalue(fixture)
-    victim = stack.processes()[0].pid
+    victim = process_of(stack).pid
     killer = _kill_when_loaded(stack)
     assert (victim in _makers_of_shared_memory()) == (stack.name == "postgres")
     row = _trial(contestant, stack, deployment, window_s=3.0)

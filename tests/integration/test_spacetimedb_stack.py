@@ -20,6 +20,7 @@ from gapbook.deploy.stack import ServerChoice, Stack, StackContext, sha256_of, s
 from gapbook.errors import SetupError, StackError
 from gapbook.record.durability import Durability
 from tests.bank import balances_of, seed_bank
+from tests.processes import process_of
 
 _ACCOUNTS = 100
 _INITIAL = 1_000
@@ -156,7 +157,7 @@ def test_settings_read_back_are_those_declared(bank: Stack, version: str) -> Non
 def test_server_is_the_program_that_runs(bank: Stack, version: str) -> None:
     server = bank.server()
     assert server.version == version
-    assert server.sha256 == sha256_of(Path(f"/proc/{bank.processes()[0].pid}/exe"))
+    assert server.sha256 == sha256_of(Path(f"/proc/{process_of(bank).pid}/exe"))
     assert server == type(bank).located(ServerChoice(version=version))
 
 
@@ -201,7 +202,7 @@ def test_stop_leaves_no_process_port_or_directory() -> None:
         stack = _stack(deployment)
         stack.start()
         stack.start()
-        port, pid = stack.endpoint()["port"], stack.processes()[0].pid
+        port, pid = stack.endpoint()["port"], process_of(stack).pid
         assert _listening(port)
         assert list(deployment.directory.glob("spacetimedb-*/data"))
         stack.stop()
@@ -225,7 +226,7 @@ def test_killed_server_comes_back_with_what_was_on_disk(bank: Stack) -> None:
 
 
 def test_server_that_died_is_reported_and_the_next_seeding_recovers(bank: Stack) -> None:
-    victim = bank.processes()[0]
+    victim = process_of(bank)
     os.kill(victim.pid, signal.SIGKILL)
     victim.popen.wait()
     with pytest.raises(StackError, match=r"ended with code -9: it was killed$"):
