@@ -119,7 +119,7 @@ def test_false_promise_is_refuted(deployment: Deployment) -> None:
 def test_server_without_a_log_loses_everything(deployment: Deployment) -> None:
     with _started("spacetimedb", _NONE, deployment) as stack:
         (row,) = _check(_SPACETIMEDB, stack, deployment)
-    assert row["lost"] == row["acknowledged"] > 0
+    assert row["lost"] == row["acknowledged"] > 0, row
     assert row["verdict"] == f"lost {row['lost']:,} (within its class)"
 
 
