@@ -24,9 +24,10 @@ class Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Answer(Strict, frozen=True):
-    """What an answer looks like; without ``json`` its body is not read."""
+    """What an answer looks like: its whole body, or keys of it; without either any body does."""
 
     status: tuple[int, ...] = (200,)
+    text: str | None = None
     json: dict[str, Any] | None = None
 
 

@@ -24,6 +24,8 @@ _HANDSHAKE_TIMEOUT_S = 10.0
 _MS = 1000.0
 # Users look at the clock between requests; after the window they need this long to see its end.
 _MARGIN_MS = 100.0
+# k6 refuses a scenario that is shorter.
+_SHORTEST_SCENARIO_MS = 1000.0
 _GRACE_MS = 5000.0
 _KEPT_LOG_LINES = 20
 
@@ -95,7 +97,7 @@ def _told(configuration: Configuration, workload: Workload, summary: Path) -> di
         "window_ms": {"start": configuration.warmup_s * _MS, "end": window_end_ms},
         "drain_end_ms": window_end_ms + configuration.drain_s * _MS,
         "request_timeout_ms": configuration.request_timeout_s * _MS,
-        "scenario_end_ms": window_end_ms + _MARGIN_MS,
+        "scenario_end_ms": max(window_end_ms + _MARGIN_MS, _SHORTEST_SCENARIO_MS),
         "grace_ms": configuration.drain_s * _MS + _GRACE_MS,
     }
 

@@ -40,22 +40,24 @@ export function judge({ success, refusals, retries }) {
   const readsBody = Boolean(success.json || retries || Object.values(refusals).some((answer) => answer.json));
   return (status, text) => {
     const body = readsBody ? parsed(text) : undefined;
+    const answer = { status, text, body };
     const sentAgain = retries ? (body?.[retries] ?? 0) : 0;
     if (!Number.isInteger(sentAgain) || sentAgain < 0 || sentAgain > MOST_RETRIES) {
       return { verdict: "error", retries: 0 };
     }
-    const refusal = refused.find(([, isThis]) => isThis(status, body))?.[0];
+    const refusal = refused.find(([, isThis]) => isThis(answer))?.[0];
     return {
-      verdict: refusal ?? (acknowledged(status, body) ? "acknowledged" : "error"),
+      verdict: refusal ?? (acknowledged(answer) ? "acknowledged" : "error"),
       retries: sentAgain,
     };
   };
 }
 
-function fits({ status, json }) {
+function fits({ status, text, json }) {
   const wanted = Object.entries(json ?? {}).map(([key, value]) => [key, JSON.stringify(value)]);
-  return (answered, body) =>
+  return ({ status: answered, text: said, body }) =>
     status.includes(answered) &&
+    (text === null || said === text) &&
     (!json || (body !== undefined && wanted.every(([key, value]) => JSON.stringify(body[key]) === value)));
 }
 
