@@ -85,22 +85,43 @@ class Module:
         """The stack's endpoint with what a client is told that calls the stack itself at this access level."""
         if self.facts["tier"][tier].get("protocol") == "http":
             address = {"protocol": "http", "host": endpoint["host"], "port": endpoint["port"]}
-            return {**address, "requests": self.requests(endpoint)}
+            return {**address, "requests": self.requests(access, tier, endpoint)}
+        return self._told(access, endpoint)
+
+    def _told(self, access: str, endpoint: Mapping[str, Any]) -> dict[str, Any]:
         own = self.facts["access"][access].get("endpoint", {})
         return {**endpoint, **self.facts.get("endpoint", {}), **own}
 
-    def requests(self, endpoint: Mapping[str, Any]) -> dict[str, Any]:
+    def requests(self, access: str, tier: str, endpoint: Mapping[str, Any]) -> dict[str, Any]:
         """For each kind of operation what a client sends over HTTP and how it reads the answer
-        (clients/CONTRACT.md), filled in with what the endpoint has."""
+        (clients/CONTRACT.md), filled in with what a client of the stack itself is told.
+
+        What an access level says of a request goes before what its workload says; headers that a tier
+        names in ``without_headers`` are left out.
+        """
+        told, withheld = self._told(access, endpoint), self._withheld_headers(tier)
 
         def filled(value: Any) -> Any:
             if isinstance(value, Mapping):
                 return {key: filled(inner) for key, inner in value.items()}
             if isinstance(value, str):
-                return _OF_ENDPOINT.sub(lambda found: str(endpoint[found[1]]), value)
+                return _OF_ENDPOINT.sub(lambda found: str(told[found[1]]), value)
             return value
 
-        return {kind: filled(request) for kind, request in self.facts["requests"].items()}
+        def sent(request: Mapping[str, Any]) -> dict[str, Any]:
+            headers = {
+                name: text for name, text in request["headers"].items() if name.lower() not in withheld
+            }
+            return {**request, "headers": headers}
+
+        own = self.facts["access"][access].get("requests", {})
+        return {
+            kind: filled(sent({**request, **own.get(kind, {})}))
+            for kind, request in self.facts["requests"].items()
+        }
+
+    def _withheld_headers(self, tier: str) -> set[str]:
+        return {name.lower() for name in self.facts["tier"][tier].get("without_headers", ())}
 
     def program(self, access: str) -> str | None:
         """What the server must run for an access level, where that is not the module's own program."""
@@ -167,7 +188,7 @@ class Module:
             raise
         settings = {key: str(value) for key, value in ready.get("settings", {}).items()}
         address = {"protocol": "http", "host": "127.0.0.1", "port": ready["port"]}
-        return RunningTier(process, {**address, "requests": self.requests(endpoint)}, settings)
+        return RunningTier(process, {**address, "requests": self.requests(access, tier, endpoint)}, settings)
 
 
 def version_numbers(version: str) -> tuple[int, ...]:

@@ -107,5 +107,6 @@ def _short(value: Any) -> Any:
 def _client_options(contestant: Contestant, stack: Stack) -> dict[str, Any]:
     """What the client is told besides the address."""
     if contestant.protocol == "http":
-        return {"requests": contestant.module.requests(stack.endpoint())}
+        requests = contestant.module.requests(contestant.access, contestant.tier, stack.endpoint())
+        return {"requests": requests}
     return contestant.module.client_endpoint(contestant.access, contestant.tier, stack.spoken())

@@ -47,10 +47,7 @@ def opened(way: Way, stack: Stack, workload: Workload) -> Iterator[Callable[[], 
     tier = way.module.start_tier(
         stack.deployment, tier=way.tier, access=way.access, endpoint=address, pool_size=_CONNECTIONS
     )
-    if tier is None:
-        endpoint = way.module.client_endpoint(way.access, way.tier, address)
-    else:
-        endpoint = {**tier.endpoint, "requests": way.module.requests(address)}
+    endpoint = way.module.client_endpoint(way.access, way.tier, address) if tier is None else tier.endpoint
     try:
         yield lambda: CALLERS[way.protocol](endpoint, workload.declaration)
     finally:

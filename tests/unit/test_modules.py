@@ -46,13 +46,28 @@ def test_what_is_declared_fits_the_workload(system: str, workload: str) -> None:
         levels = tier.get("access", list(facts["access"]))
         if tier.get("protocol") == "http" and set(levels) & facts["access"].keys():
             assert facts["requests"].keys() == declared.kinds.keys()
-    for kind, request in facts.get("requests", {}).items():
-        texts = (request["path"], request["body"], *request["headers"].values())
-        used = {found[1] for text in texts for found in _FIELD.finditer(text) if found[1]}
-        assert used <= {field.name for field in declared.kinds[kind].fields}
-        assert request.get("refusals", {}).keys() == declared.refusals.keys()
-    for named in ("functions", "reducers"):
-        assert facts.get("endpoint", {}).get(named, declared.kinds).keys() == declared.kinds.keys()
+    of_levels = [level.get("requests", {}) for level in facts["access"].values()]
+    for own in of_levels:
+        assert own.keys() <= facts.get("requests", {}).keys()
+    for requests in (facts.get("requests", {}), *of_levels):
+        for kind, request in requests.items():
+            whole = {**facts["requests"][kind], **request}
+            texts = (whole["path"], whole["body"], *whole["headers"].values())
+            used = {found[1] for text in texts for found in _FIELD.finditer(text) if found[1]}
+            assert used <= {field.name for field in declared.kinds[kind].fields}
+            assert whole.get("refusals", {}).keys() == declared.refusals.keys()
+    for endpoint in (facts, *facts["access"].values()):
+        for named in ("functions", "reducers"):
+            assert endpoint.get("endpoint", {}).get(named, declared.kinds).keys() == declared.kinds.keys()
+
+
+@pytest.mark.parametrize(("system", "workload"), _ALL)
+def test_a_tier_withholds_headers_that_its_requests_have(system: str, workload: str) -> None:
+    facts = load_module(system, workload).facts
+    for tier in facts["tier"].values():
+        if set(tier.get("access", facts["access"])) & facts["access"].keys():
+            for request in facts.get("requests", {}).values():
+                assert set(tier.get("without_headers", ())) <= request["headers"].keys()
 
 
 @pytest.mark.parametrize(("system", "workload"), _ALL)
@@ -130,6 +145,33 @@ def test_requests_are_filled_in_with_the_endpoint() -> None:
     }
     told = {**endpoint, "reducers": {"letter": "send"}, "newest": "v1"}
     assert shelf.client_endpoint("reducer", "own", endpoint) == told
+
+
+def test_a_level_says_over_a_request_and_a_tier_withholds_headers() -> None:
+    letter = {"path": "/<database>", "headers": {"A": "<token>", "b": "1"}, "body": "[]"}
+    facts: dict[str, Any] = {
+        "tier": {"known": {"protocol": "http"}, "unknown": {"protocol": "http", "without_headers": ["a"]}},
+        "access": {
+            "plain": {},
+            "slow": {"endpoint": {"database": "slow one"}, "requests": {"letter": {"body": "[<database>]"}}},
+        },
+        "requests": {"letter": letter, "parcel": letter},
+    }
+    shelf = Module("shelf", "letters", Path(), facts)
+    endpoint = {"host": "h", "port": 1, "database": "d", "token": "t"}
+
+    def sent(access: str, tier: str) -> Any:
+        return shelf.client_endpoint(access, tier, endpoint)["requests"]
+
+    plain = {"path": "/d", "headers": {"A": "t", "b": "1"}, "body": "[]"}
+    assert sent("plain", "known") == {"letter": plain, "parcel": plain}
+    assert sent("plain", "unknown")["parcel"] == {**plain, "headers": {"b": "1"}}
+    assert sent("slow", "known")["parcel"] == {**plain, "path": "/slow one"}
+    assert sent("slow", "unknown")["letter"] == {
+        "path": "/slow one",
+        "headers": {"b": "1"},
+        "body": "[slow one]",
+    }
 
 
 def test_the_sources_are_those_of_the_workload_and_what_all_share(modules: Path) -> None:

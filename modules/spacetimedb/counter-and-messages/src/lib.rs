@@ -1,4 +1,5 @@
-//! Counters and messages inside SpacetimeDB: two tables, one reducer to fill them, one for each kind of operation.
+//! Counters and messages inside SpacetimeDB: two tables, one reducer to fill them, one for each kind of operation,
+//! and a second one that increments without the index.
 //!
 //! - A reducer runs alone and as one serializable transaction, so that no increment is lost between its reading
 //!   and its writing.
@@ -48,11 +49,30 @@ pub fn increment_counter(ctx: &ReducerContext, counter: u32, amount: u32) -> Res
     let counters = ctx.db.counters().id();
     let found = counters
         .find(counter)
-        .ok_or_else(|| format!("counter {counter} does not exist"))?;
+        .ok_or_else(|| missing(counter))?;
     counters.update(Counter {
         value: found.value + i64::from(amount),
         ..found
     });
+    Ok(())
+}
+
+/// The same without the index: rows are read from the table's start until the counter is met, and the row is
+/// replaced by a deletion and an insertion.
+#[reducer]
+pub fn increment_counter_by_scan(
+    ctx: &ReducerContext,
+    counter: u32,
+    amount: u32,
+) -> Result<(), String> {
+    let counters = ctx.db.counters();
+    let found = counters
+        .iter()
+        .find(|row| row.id == counter)
+        .ok_or_else(|| missing(counter))?;
+    let value = found.value + i64::from(amount);
+    counters.delete(found);
+    counters.insert(Counter { id: counter, value });
     Ok(())
 }
 
@@ -82,4 +102,8 @@ pub fn send_message(
         body,
     });
     Ok(())
+}
+
+fn missing(counter: u32) -> String {
+    format!("counter {counter} does not exist")
 }
