@@ -1,8 +1,8 @@
 """The truth about a plant: what a perfect measurement of a simulated machine would find.
 
-A plant (clients/rust/gap-plant) is a closed queueing network with deterministic times: a transfer
+A plant (clients/rust/gap-plant) is a closed queueing network with deterministic times: an operation
 waits for one of ``lanes`` and is served, takes the lock if it needs it, waits for the commit timer,
-and its answer travels for the round trip. A client in a closed loop sends its next transfer when an
+and its answer travels for the round trip. A client in a closed loop sends its next operation when an
 answer comes, in no time of its own.
 
 Noise multiplies all times of a trial by one factor, so goodput is divided by it: the truth is that
@@ -30,7 +30,7 @@ _PERIODS_SIMULATED = 10
 class Knobs:
     """What a plant is told to be; names and meanings are those of the program.
 
-    ``hot`` is the share of transfers that need the lock, None those that touch account 0.
+    ``hot`` is the share of operations that need the lock, None those that touch account or counter 0.
     """
 
     service_us: float = 0.0
@@ -90,14 +90,14 @@ def true_goodput_per_s(
     *,
     hot_share: float | None = None,
 ) -> float:
-    """Transfers a second of a closed loop against a noiseless plant, after any transient: what a client
+    """Operations a second of a closed loop against a noiseless plant, after any transient: what a client
     counts as goodput, in the mean over where its window falls.
 
     Exact in closed form
     - without timer, lock and stalls: ``min(lanes / service, n / (service + round trip))`` for n in flight,
     - with a timer alone, when all in flight fit into one of its periods: ``n / timer``.
 
-    Everything else is simulated transfer by transfer on the program's own schedule, exact but for the
+    Everything else is simulated operation by operation on the program's own schedule, exact but for the
     edges of the simulated window (under 0.1 % from ten periods of a stall or timer on). Where the
     lock is taken for account 0 its share must be given (:func:`gapbook.model.work.hot_share`) and is spread evenly,
     while a real load draws it: exact only where the lock or the lane is always busy.
@@ -122,7 +122,7 @@ def _with_share(knobs: Knobs, share: float | None) -> Knobs:
 
 
 def _closed_form(knobs: Knobs, n: int) -> float | None:
-    """Transfers a second with n in flight; None where no closed form is exact."""
+    """Operations a second with n in flight; None where no closed form is exact."""
     if knobs.lock_us or knobs.stall_us:
         return None
     cycle_us = knobs.service_us + knobs.round_trip_us

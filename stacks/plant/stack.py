@@ -1,4 +1,4 @@
-"""The plant: a simulated bank, started from the Rust workspace and asked over its control port."""
+"""The plant: a simulated server, started from the Rust workspace and asked over its control port."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from gapbook.deploy import stack
 from gapbook.deploy.process import Process, log_tail, require_port_free
 from gapbook.deploy.rust import rust_binary
 from gapbook.deploy.stack import Server, ServerChoice
-from gapbook.errors import SetupError, StackError
+from gapbook.errors import SetupError, StackError, cut
 from gapbook.model.declaration import StateTable
-from gapbook.model.workload import Workload
+from gapbook.model.workload import Workload, frame_schema
 from gapbook.record.durability import Durability
 
 _PROGRAM = "gap-plant"
@@ -85,8 +84,8 @@ class Stack(stack.Stack):
     # --- a trial ------------------------------------------------------------------------------
     def _reset(self, workload: Workload) -> None:
         self._trials += 1
-        bank = workload.parameters
-        self._ask(f"seed {bank['accounts']} {bank['initial_balance']} {self._trials}")
+        tables = {name: rows.to_dict(as_series=False) for name, rows in workload.initial_state().items()}
+        self._ask(f"seed {self._trials} {json.dumps(tables, separators=(',', ':'))}")
 
     def endpoint(self) -> dict[str, Any]:
         return {
@@ -108,9 +107,8 @@ class Stack(stack.Stack):
         return int(self._state()["committed"])
 
     def _read_table(self, name: str, table: StateTable) -> pl.DataFrame:
-        del name, table  # A plant holds accounts and nothing else.
-        balances = np.frombuffer(self._ask("balances", data_follows=True), dtype="<i8").astype(np.int64)
-        return pl.DataFrame({"id": np.arange(len(balances)), "balance": balances})
+        columns = json.loads(self._ask(f"table {name}", data_follows=True))
+        return pl.DataFrame(columns, schema=frame_schema(table))
 
     def log_bytes(self) -> int:
         return 0
@@ -129,19 +127,20 @@ class Stack(stack.Stack):
 
     def _ask(self, line: str, *, data_follows: bool = False) -> bytes:
         """The answer to one line of control: its line, or the bytes that its line counts."""
+        said = cut(line)
         if self._control is None:
             raise StackError("plant: not started")
         try:
             self._control.sendall(line.encode() + b"\n")
             with self._control.makefile("rb") as reader:
                 answer = reader.readline()
+                if answer.startswith(b"error "):
+                    raise StackError(f"plant: {said}: {answer.decode().strip()}")
                 data = reader.read(int(answer)) if data_follows else b""
         except (OSError, ValueError) as error:
-            raise StackError(f"plant: {line}: {error}") from error
+            raise StackError(f"plant: {said}: {error}") from error
         if not answer.endswith(b"\n") or (data_follows and len(data) != int(answer)):
-            raise StackError(f"plant: {line}: the connection ended within the answer")
-        if answer.startswith(b"error "):
-            raise StackError(f"plant: {line}: {answer.decode().strip()}")
+            raise StackError(f"plant: {said}: the connection ended within the answer")
         return data if data_follows else answer
 
 

@@ -82,7 +82,8 @@ def test_every_access_level_is_behind_a_tier_and_gives_its_reason(system: str, w
 
 def test_an_unknown_workload_lists_those_there_are() -> None:
     with pytest.raises(
-        ParameterError, match=r"'lottery' has no folder under modules/plant/; there are: transfer"
+        ParameterError,
+        match=r"'lottery' has no folder under modules/plant/; there are: counter-and-messages, tr",
     ):
         load_module("plant", "lottery")
     with pytest.raises(ParameterError, match=r"'oracle' has no modules/oracle/module\.toml"):

@@ -34,8 +34,8 @@ impl Display for Refusal {
 }
 
 impl Bank {
-    pub fn seeded(accounts: usize, initial_balance: i64) -> Self {
-        Self { balances: vec![initial_balance; accounts], committed: 0 }
+    pub fn seeded(balances: Vec<i64>) -> Self {
+        Self { balances, committed: 0 }
     }
 
     pub fn transfer(&mut self, source: i32, destination: i32, amount: i32) -> Result<Outcome, Refusal> {

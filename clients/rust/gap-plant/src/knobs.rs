@@ -1,4 +1,5 @@
-//! `plant service_us=100 round_trip_us=400`: the name of the database says what to simulate.
+//! `plant service_us=100 round_trip_us=400`: the name of the database says what to simulate, over HTTP a header of
+//! that name.
 
 /// Longest time of a knob.
 const TIME_MAX_US: f64 = 60e6;
@@ -8,16 +9,16 @@ const DEVIATION_MAX: f64 = 1.0;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Knobs {
-    /// Time of a transfer on one of the lanes.
+    /// Time of an operation on one of the lanes.
     pub service_us: f64,
     pub lanes: usize,
     /// Added to every answer.
     pub round_trip_us: f64,
     /// Commits end at multiples of it; 0 for at once.
     pub commit_timer_us: f64,
-    /// Time under the lock, of a transfer that needs it.
+    /// Time under the lock, of an operation that needs it.
     pub lock_us: f64,
-    /// Share of the transfers that need the lock, evenly spread; without it those that touch account 0.
+    /// Share of the operations that need the lock, evenly spread; without it those that touch account or counter 0.
     pub hot: Option<f64>,
     /// The machine stands still for `stall_us` at the end of every `stall_every_us`.
     pub stall_us: f64,

@@ -1,23 +1,30 @@
-//! A plant: a bank with real accounts behind Postgres' protocol, on a machine that exists as a schedule only.
+//! A plant: a bank behind Postgres' protocol, or counters and messages behind HTTP, on a machine that exists as a
+//! schedule only.
 //!
-//! Its balances and its count of commits are real; its times are arithmetic, so that what a measurement should
+//! What it holds and its count of commits are real; its times are arithmetic, so that what a measurement should
 //! find is known beforehand.
 //!
 //! - `knobs`: what a plant is told to be, in the name of the database
 //! - `machine`: when an answer is due
 //! - `noise`: by how much all times of one trial differ from what the knobs say
 //! - `bank`: accounts and transfers
-//! - `session`: Postgres' protocol, as a client of the bank speaks it
+//! - `board`: counters and messages
+//! - `tables`: what is held, as it is seeded and read back
+//! - `session`: a client's connection: `postgres` for the bank, `http` for counters and messages
 //! - `control`: what the harness asks, one line each
 //! - `server`: the event loop
 
 mod bank;
+mod board;
 mod control;
+mod http;
 mod knobs;
 mod machine;
 mod noise;
 mod plant;
+mod postgres;
 mod server;
 mod session;
+mod tables;
 
 pub use server::Server;

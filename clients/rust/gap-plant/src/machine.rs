@@ -44,12 +44,12 @@ impl Machine {
         }
     }
 
-    /// When the answer to a transfer that arrives now is due; arrivals come in order.
-    pub fn admit(&mut self, arrival: Nanoseconds, touches_hot_account: bool) -> Nanoseconds {
+    /// When the answer to an operation that arrives now is due; arrivals come in order.
+    pub fn admit(&mut self, arrival: Nanoseconds, touches_hot_row: bool) -> Nanoseconds {
         let Reverse(lane_free) = self.lanes.pop().unwrap_or_default();
         let mut end = self.work(arrival.saturating_sub(self.began).max(lane_free), self.service);
         self.lanes.push(Reverse(end));
-        let needs_lock = self.hot.map_or(touches_hot_account, |share| is_hot(self.admitted, share));
+        let needs_lock = self.hot.map_or(touches_hot_row, |share| is_hot(self.admitted, share));
         self.admitted += 1;
         if needs_lock {
             end = self.work(end.max(self.lock_free), self.lock);

@@ -1,17 +1,21 @@
-//! One bank on one machine, shared by all connections of a trial.
+//! One bank, or counters and messages, on one machine, shared by all connections of a trial.
 
 use gap_delay::Nanoseconds;
 
 use crate::bank::{Bank, Outcome, Refusal};
+use crate::board::Board;
 use crate::knobs::Knobs;
 use crate::machine::Machine;
 use crate::noise::time_factor;
+use crate::tables::{table, Tables};
 
 const HOT_ACCOUNT: i32 = 0;
+const HOT_COUNTER: u32 = 0;
 
 #[derive(Default)]
 pub struct Plant {
-    pub bank: Bank,
+    bank: Bank,
+    board: Board,
     trial: u64,
     committed_before: u64,
     running: Option<Running>,
@@ -23,18 +27,31 @@ struct Running {
     machine: Machine,
 }
 
+/// What is asked for over HTTP.
+pub enum Operation {
+    Increment { counter: u32, amount: u32 },
+    Message { connection: u32, index: u64, body: String },
+}
+
 impl Plant {
-    /// Starts trial number `trial`; the first connection after it says what the machine is.
-    pub fn seed(&mut self, accounts: usize, initial_balance: i64, trial: u64) {
+    /// Starts trial number `trial` with these tables; the first connection after it says what the machine is.
+    pub fn seed(&mut self, trial: u64, tables: &str) -> Result<(), String> {
+        let (bank, board) = Tables::parse(tables)?.stored()?;
         self.committed_before = self.committed();
-        self.bank = Bank::seeded(accounts, initial_balance);
+        (self.bank, self.board) = (bank, board);
         self.trial = trial;
         self.running = None;
+        Ok(())
+    }
+
+    /// One table as it is now, in JSON.
+    pub fn table(&self, name: &str) -> Result<String, String> {
+        table(name, &self.bank, &self.board).ok_or_else(|| format!("table: {name:?} is none of a plant"))
     }
 
     /// Commits since the plant started.
     pub fn committed(&self) -> u64 {
-        self.committed_before + self.bank.committed()
+        self.committed_before + self.bank.committed() + self.board.committed()
     }
 
     pub fn time_factor(&self) -> Option<f64> {
@@ -64,12 +81,25 @@ impl Plant {
         [source, destination, amount]: [i32; 3],
         now: Nanoseconds,
     ) -> (Result<Outcome, Refusal>, Nanoseconds) {
-        let touches_hot_account = source == HOT_ACCOUNT || destination == HOT_ACCOUNT;
-        let due = match &mut self.running {
-            Some(running) => running.machine.admit(now, touches_hot_account),
+        let due = self.admit(now, source == HOT_ACCOUNT || destination == HOT_ACCOUNT);
+        (self.bank.transfer(source, destination, amount), due)
+    }
+
+    /// Runs an increment or a message; with when its answer is due.
+    pub fn run(&mut self, operation: Operation, now: Nanoseconds) -> (Result<(), String>, Nanoseconds) {
+        let due = self.admit(now, matches!(operation, Operation::Increment { counter: HOT_COUNTER, .. }));
+        let done = match operation {
+            Operation::Increment { counter, amount } => self.board.increment(counter, amount),
+            Operation::Message { connection, index, body } => self.board.store(connection, index, body),
+        };
+        (done, due)
+    }
+
+    fn admit(&mut self, now: Nanoseconds, touches_hot_row: bool) -> Nanoseconds {
+        match &mut self.running {
+            Some(running) => running.machine.admit(now, touches_hot_row),
             // Seeded under its feet: what it sends belongs to no trial.
             None => now,
-        };
-        (self.bank.transfer(source, destination, amount), due)
+        }
     }
 }
