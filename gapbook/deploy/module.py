@@ -128,6 +128,11 @@ class Module:
         program = self.facts["access"][access].get("program")
         return None if program is None else str(program)
 
+    def settings(self, access: str) -> Mapping[str, str]:
+        """The settings of the server in which an access level needs another value than the stack's own."""
+        settings: Mapping[str, str] = self.facts["access"][access].get("settings", {})
+        return settings
+
     def require_version(self, access: str, version: str) -> None:
         """Raise ParameterError unless a server of this version can run the access level."""
         oldest = str(self.facts["access"][access].get("from_version", "0"))

@@ -109,6 +109,8 @@ class StackContext:
     """What the server is given to run where it is not the module's own program: a folder of the module."""
     workload: str = "transfer"
     """The workload whose module is loaded when the stack starts."""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """Settings with another value than stack.toml has, one of its ``others``."""
 
 
 class Stack(ABC):
@@ -130,6 +132,16 @@ class Stack(ABC):
         self.deployment = context.deployment
         self.module = load_module(self.name, context.workload)
         self._workload: Workload | None = None
+        self._require_settings()
+
+    def _require_settings(self) -> None:
+        for name, value in self.context.settings.items():
+            others = self.facts.get("settings", {}).get(name, {}).get("others", {})
+            if value not in others:
+                raise StackError(
+                    f"{self.name}: {name} = {value!r} is not offered; stacks/{self.name}/stack.toml offers "
+                    f"besides its own value: {', '.join(others) or 'none'}"
+                )
 
     # --- before a run -------------------------------------------------------------------------
     @classmethod
@@ -224,10 +236,12 @@ class Stack(ABC):
         """Settings read back from the running server (never from our own configuration)."""
 
     def declared_settings(self) -> dict[str, str]:
-        """What stack.toml declares and ``settings`` must show; nothing for a server that is not ours."""
+        """What stack.toml declares or the context asks for, and ``settings`` must show; nothing for a server
+        that is not ours."""
         if self.context.choice.endpoint:
             return {}
-        return {name: str(entry["value"]) for name, entry in self.facts.get("settings", {}).items()}
+        own = {name: str(entry["value"]) for name, entry in self.facts.get("settings", {}).items()}
+        return own | dict(self.context.settings)
 
     @abstractmethod
     def durability(self) -> Durability:

@@ -5,6 +5,8 @@ One place for the run that is made now and for stored ones of formats that left 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from gapbook.record.durability import Durability
@@ -20,7 +22,8 @@ class Said(msgspec.Struct, frozen=True):
 
     ``access`` is a label, ``level`` the words that all systems share for such an access level; ``tier`` is
     empty where nothing stands between client and system. ``protocol`` is what the client speaks. ``program``
-    is what the server runs in place of the module's own program. ``defect``: the module is wrong on purpose.
+    is what the server runs in place of the module's own program, ``server_settings`` which settings of it
+    are not the stack's own. ``defect``: the module is wrong on purpose.
     ``parameters`` says in words what the contestant has of the workload that others have not.
     """
 
@@ -37,6 +40,7 @@ class Said(msgspec.Struct, frozen=True):
     program: str | None = None
     planted: str | None = None
     parameters: str = ""
+    server_settings: dict[str, str] = {}
 
 
 def described(
@@ -55,6 +59,7 @@ def described(
             isolation=given.isolation,
             server_cores=given.server_cores,
             program=said.program,
+            settings=said.server_settings,
             usual_durability=durability,
         ),
         colour=said.colour,
@@ -132,6 +137,7 @@ def server_of(
     isolation: str | None,
     server_cores: int | None,
     program: str | None,
+    settings: Mapping[str, str],
     usual_durability: str,
 ) -> str:
     """``spacetimedb 2.8.3 (1 core)``: system and version of a server, and what is not as the scenario has it."""
@@ -141,6 +147,7 @@ def server_of(
         isolation,
         cores if server_cores is not None else "",
         program,
+        *(f"{setting} {value}" for setting, value in settings.items()),
     ]
     parts = ", ".join(part for part in differs if part)
     name = versioned(system, version)

@@ -228,6 +228,7 @@ class _Campaign:
                         isolation=variant.isolation,
                         program=variant.program,
                         workload=self.scenario.workload.name,
+                        settings=dict(variant.settings),
                     )
                     self.say(f"starting {variant.label(self.scenario.durability)}")
                     stacks[variant] = contestant.stack(context)

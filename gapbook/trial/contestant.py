@@ -24,7 +24,8 @@ class Variant:
 
     ``isolation`` None is the server's own default, ``server_cores`` None is every processor, ``version``
     None the one that the stack has by itself. ``program`` is what the server is given to run where an access
-    level needs another one than the module's; None is the module's.
+    level needs another one than the module's; None is the module's. ``settings`` are names and values that
+    it needs in place of the stack's own.
     """
 
     system: str
@@ -33,6 +34,7 @@ class Variant:
     server_cores: int | None
     version: str | None = None
     program: str | None = None
+    settings: tuple[tuple[str, str], ...] = ()
 
     @property
     def processors(self) -> list[int] | None:
@@ -47,6 +49,7 @@ class Variant:
             isolation=self.isolation,
             server_cores=self.server_cores,
             program=self.program,
+            settings=dict(self.settings),
             usual_durability=str(durability),
         )
 
@@ -152,6 +155,7 @@ class Contestant:
             self.server_cores,
             self.version,
             self.module.program(self.access),
+            tuple(sorted(self.module.settings(self.access).items())),
         )
 
     @property
@@ -189,6 +193,7 @@ class Contestant:
             defect=bool(access.get("defect", False)),
             program=self.module.program(self.access),
             parameters=declaration_of(self.workload).told(self.parameters),
+            server_settings=dict(self.module.settings(self.access)),
             planted=access.get("endpoint", {}).get("database") if simulated else None,
         )
 

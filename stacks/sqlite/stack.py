@@ -26,7 +26,13 @@ _ISOLATION = "serializable"
 _BUSY_TIMEOUT_S = 30.0
 _SYNCHRONOUS = ("OFF", "NORMAL", "FULL", "EXTRA")
 """The names of the numbers that ``PRAGMA synchronous`` answers with."""
-_FLUSHED_AT_COMMIT = {"FULL", "EXTRA"}
+_PROMISED = {
+    ("wal", "FULL"): "fsync-per-commit",
+    ("wal", "EXTRA"): "fsync-per-commit",
+    ("delete", "FULL"): "delayed",
+    ("delete", "EXTRA"): "fsync-per-commit",
+}
+"""The class of a journal with a value of ``PRAGMA synchronous``; others promise none (stack.toml has the reasons)."""
 _MEMORY_FILE_SYSTEMS = {"tmpfs", "ramfs"}
 _SETTINGS_READ_BACK = (
     "journal_mode",
@@ -47,6 +53,7 @@ class Stack(stack.Stack):
         super().__init__(context)
         self._directory = self.deployment.directory / f"sqlite-{secrets.token_hex(4)}"
         self._path = self._directory / "bank.sqlite"
+        self._journal_mode = ""
         self._synchronous = ""
         self._auditor: sqlite3.Connection | None = None
 
@@ -72,6 +79,7 @@ class Stack(stack.Stack):
         if self._auditor is not None:
             return
         self.locate(self.context.choice)
+        self._journal_mode = self.declared_settings()["journal_mode"]
         self._synchronous = self._required_synchronous()
         if self.context.isolation not in (None, _ISOLATION):
             raise StackError(
@@ -83,13 +91,14 @@ class Stack(stack.Stack):
 
     def _required_synchronous(self) -> str:
         """The setting that keeps the class that was asked for; raises StackError when there is none."""
-        values = self.facts["durability"]["synchronous"]
-        if self.context.durability.kind not in values:
+        values = self.facts["durability"]["synchronous"][self._journal_mode]
+        asked = self.context.durability
+        if asked.kind not in values or asked.max_ms is not None:
             raise StackError(
-                f"sqlite: {self.context.durability} cannot be kept, for no setting flushes the log by a timer; "
-                "allowed: none, fsync-per-commit"
+                f"sqlite: {asked} cannot be kept with journal_mode {self._journal_mode}, for no setting flushes "
+                f"by a timer; allowed: {', '.join(sorted(values, reverse=True))}"
             )
-        return str(values[self.context.durability.kind]["value"])
+        return str(values[asked.kind]["value"])
 
     def stop(self) -> None:
         self._close()
@@ -113,11 +122,11 @@ class Stack(stack.Stack):
         """A file with the module's tables, and a transaction for what the caller adds."""
         self._close()
         with _stack_errors("seed"):
-            for suffix in ("", "-wal", "-shm"):
+            for suffix in ("", "-wal", "-shm", "-journal"):
                 self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
             connection = self._auditor = self._connect(create=True)
             connection.execute(f"PRAGMA page_size = {self.facts['settings']['page_size']['value']}")
-            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute(f"PRAGMA journal_mode = {self._journal_mode}")
             connection.executescript(self.module.path("schema.sql").read_text())
             connection.execute("BEGIN IMMEDIATE")
             yield connection
@@ -138,14 +147,13 @@ class Stack(stack.Stack):
 
     def durability(self) -> Durability:
         settings = self.settings()
-        flushed = settings["journal_mode"] == "wal" and settings["synchronous"] in _FLUSHED_AT_COMMIT
-        if flushed and settings["data_file_system"] not in _MEMORY_FILE_SYSTEMS:
-            return Durability("fsync-per-commit")
-        return Durability("none")
+        if settings["data_file_system"] in _MEMORY_FILE_SYSTEMS:
+            return Durability("none")
+        return Durability(_PROMISED.get((settings["journal_mode"], settings["synchronous"]), "none"))
 
     def committed_operations(self) -> None:
-        """Nothing counts commits: the frames of the log are reused after each checkpoint, and the file's
-        change counter need not move in WAL mode. The audit holds the state against the work."""
+        """Nothing counts commits in WAL mode: the frames of the log are reused after each checkpoint, and the
+        file's change counter need not move. The audit holds the state against the work."""
 
     def _read_table(self, name: str, table: StateTable) -> pl.DataFrame:
         columns = ", ".join(map(_quoted, table.columns))

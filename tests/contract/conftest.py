@@ -11,7 +11,7 @@ from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.stack import Stack, StackContext
 from gapbook.errors import SetupError, StackError
 from gapbook.record.durability import Durability
-from tests.contract.ways import Way
+from tests.contract.ways import Server, Way
 
 _FOLDER = Path(__file__).parent
 _PROMISES = ("delayed(500 ms)", "delayed", "none")
@@ -35,7 +35,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(name="stack_for", scope="session")
 def _stack_for(deployment: Deployment) -> Iterator[Callable[[Way], Stack]]:
-    running: dict[tuple[str, str, str | None, str | None], Stack] = {}
+    running: dict[Server, Stack] = {}
 
     def stop() -> None:
         for stack in running.values():
@@ -65,6 +65,7 @@ def _started(way: Way, deployment: Deployment) -> Stack:
             way.choice(),
             program=way.module.program(way.access),
             workload=way.workload,
+            settings=way.module.settings(way.access),
         )
         stack = way.stack(context)
         try:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from gapbook.deploy.module import Module, load_module, module_workloads, version_numbers
 from gapbook.deploy.stack import ServerChoice, Stack, discover_stacks, stack_class
 from gapbook.load.client import Client, discover_clients
 
-__all__ = ["Way", "clients_of", "discovered_ways"]
+__all__ = ["Server", "Way", "clients_of", "discovered_ways"]
+
+Server: TypeAlias = tuple[str, str, str | None, str | None, tuple[tuple[str, str], ...]]
 
 
 @dataclass(frozen=True)
@@ -42,13 +45,16 @@ class Way:
         return not self.module.facts["access"][self.access].get("defect", False)
 
     @property
-    def server(self) -> tuple[str, str, str | None, str | None]:
-        """What must run: system, workload, version (None: the stack's own) and program (None: the module's own)."""
+    def server(self) -> Server:
+        """What must run: system, workload, version (None: the stack's own), program (None: the module's own) and
+        settings that are not the stack's own."""
         oldest = str(self.module.facts["access"][self.access].get("from_version", "0"))
         own = self.stack.own_version()
         newer = str(self.stack.facts.get("native", {}).get("newer_version", own))
         enough = own is None or version_numbers(own) >= version_numbers(oldest)
-        return self.system, self.workload, None if enough else newer, self.module.program(self.access)
+        version = None if enough else newer
+        settings = tuple(sorted(self.module.settings(self.access).items()))
+        return self.system, self.workload, version, self.module.program(self.access), settings
 
     def choice(self) -> ServerChoice:
         return ServerChoice(version=self.server[2])

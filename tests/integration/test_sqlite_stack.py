@@ -22,6 +22,8 @@ from gapbook.errors import ClientError, ParameterError, SetupError, StackError
 from gapbook.load.client import ClientRun, configure_load, find_client
 from gapbook.record.durability import Durability
 from gapbook.trial.audit import reconcile
+from gapbook.trial.contestant import Contestant
+from gapbook.trial.workloads import find_workload
 from tests.bank import balances_of, bank_workload, seed_bank
 
 _ACCOUNTS = 100
@@ -283,6 +285,82 @@ def test_a_delayed_class_is_refused_and_what_is_allowed_is_named(
         _stack(deployment, durability).start()
     assert str(durability) in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+# --- the rollback journal ---------------------------------------------------------------------
+_COUNTED = load_module("sqlite", "counter-and-messages")
+_DELAYED = Durability("delayed")
+
+
+@contextlib.contextmanager
+def _with_rollback_journal(deployment: Deployment, durability: Durability) -> Iterator[Stack]:
+    settings = _COUNTED.settings("sql-rollback")
+    context = StackContext(deployment, durability, workload="counter-and-messages", settings=settings)
+    stack = stack_class("sqlite")(context)
+    stack.start()
+    try:
+        yield stack
+    finally:
+        stack.stop()
+
+
+@pytest.mark.parametrize(
+    ("durability", "synchronous"), [(_NONE, "OFF"), (_DELAYED, "FULL"), (_FLUSHED, "EXTRA")], ids=str
+)
+def test_a_rollback_journal_is_read_back_by_the_stack_and_by_the_tier(
+    deployment: Deployment, durability: Durability, synchronous: str
+) -> None:
+    with _with_rollback_journal(deployment, durability) as stack:
+        stack.seed(find_workload("counter-and-messages", {"counters": 2}))
+        settings, declared = stack.settings(), stack.declared_settings()
+        assert {name: settings[name] for name in declared} == declared
+        assert (settings["journal_mode"], settings["synchronous"]) == ("delete", synchronous)
+        assert stack.durability() == durability
+        tier = _COUNTED.start_tier(
+            deployment, tier="rpc", access="sql-rollback", endpoint=stack.endpoint(), pool_size=1
+        )
+        assert tier is not None
+        assert tier.settings["journal_mode"] == "delete"
+        with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+            assert tier.settings["synchronous"] == str(_synchronous_of(connection, synchronous))
+        deployment.stop(tier.process)
+
+
+def test_a_rollback_journal_flushes_by_no_timer(deployment: Deployment) -> None:
+    refused = r"delayed\(500 ms\) cannot be kept with journal_mode delete.*; allowed: none, fsync-per-commit, delayed"
+    with (
+        pytest.raises(StackError, match=refused),
+        _with_rollback_journal(deployment, Durability("delayed", 500.0)),
+    ):
+        pass
+
+
+def test_a_seeded_file_is_not_rolled_back_by_a_journal_that_was_left(deployment: Deployment) -> None:
+    with _with_rollback_journal(deployment, _DELAYED) as stack:
+        workload = find_workload("counter-and-messages", {"counters": 2})
+        stack.seed(workload)
+        path = Path(stack.endpoint()["path"])
+        left = path.with_name(f"{path.name}-journal")
+        left.write_bytes(b"left by an engine that was killed")
+        stack.seed(workload)
+        assert not left.exists()
+
+
+def test_a_setting_is_one_that_the_stack_offers(deployment: Deployment) -> None:
+    for settings in ({"journal_mode": "memory"}, {"page_size": "512"}, {"pages": "1"}):
+        with pytest.raises(StackError, match=r"is not offered; stacks/sqlite/stack\.toml offers") as refused:
+            stack_class("sqlite")(StackContext(deployment, _NONE, settings=settings))
+        assert ("delete" in str(refused.value)) == ("journal_mode" in settings)
+
+
+def test_a_contestant_with_a_rollback_journal_has_a_file_of_its_own() -> None:
+    variants = [
+        Contestant(
+            name, "sqlite", access, "rpc", "rust", 1, durability="none", workload="counter-and-messages"
+        ).variant(_NONE)
+        for name, access in (("wal", "sql"), ("rollback", "sql-rollback"))
+    ]
+    assert [one.label(_NONE) for one in variants] == ["sqlite", "sqlite (journal_mode delete)"]
 
 
 def test_an_isolation_level_that_sqlite_has_not_is_refused(deployment: Deployment) -> None:

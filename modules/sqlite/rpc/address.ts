@@ -1,6 +1,6 @@
 import { object, oneOf, text } from "../../shared/node/configuration.ts";
 
-const SYNCHRONOUS = ["OFF", "NORMAL", "FULL"] as const;
+const SYNCHRONOUS = ["OFF", "NORMAL", "FULL", "EXTRA"] as const;
 
 export interface Address {
   readonly path: string;
