@@ -92,6 +92,28 @@ def _latency_ms(percentile: float) -> Metric:
     )
 
 
+_MEAN_LATENCY = Metric(
+    name="mean-latency",
+    label="mean latency",
+    words="mean service time",
+    unit=" ms",
+    spelled="ms",
+    spoken="milliseconds",
+    better="lower",
+    value=1e3 * pl.col("mean_service_time_s"),
+    decimals=1,
+)
+_TRANSACTIONS = Metric(
+    name="transactions",
+    label="server transactions",
+    words="transactions that the server counted for each acknowledged operation",
+    unit=" per operation",
+    spelled="transactions per operation",
+    spoken="transactions per operation",
+    better="lower",
+    value=pl.when(pl.col("acknowledged") > 0).then(pl.col("metric_transactions") / pl.col("acknowledged")),
+    decimals=2,
+)
 GOODPUT = Metric(
     name="goodput",
     label="goodput",
@@ -129,8 +151,10 @@ METRICS: Mapping[str, Metric] = {
     metric.name: metric
     for metric in (
         GOODPUT,
-        *map(_latency_ms, (50.0, 99.0, 99.9)),
+        *map(_latency_ms, (50.0, 95.0, 99.0, 99.9)),
+        _MEAN_LATENCY,
         *map(_processor_us, ("client", "tier", "server")),
+        _TRANSACTIONS,
         _MEMORY,
         _CATCH_UP,
     )

@@ -18,7 +18,7 @@ from gapbook.errors import ParameterError, RecordError
 from gapbook.model.plan import PlannedTrial
 from gapbook.pages.results import Results
 from gapbook.record.metric import METRICS, metric_named
-from gapbook.record.run import canonical, load_run, run_id_of
+from gapbook.record.run import Run, canonical, load_run, run_id_of
 from tests.unit import stored_runs as runs
 from tests.unit.test_results import FACTORS
 
@@ -36,7 +36,17 @@ def _shown(tmp_path_factory: pytest.TempPathFactory) -> Results:
 @pytest.mark.parametrize("metric", METRICS)
 def test_every_metric_is_estimated_or_not_told(shown: Results, metric: str) -> None:
     found = shown.estimate("drizzle", 0.0, metric)
-    told = {"goodput", "p50", "p99", "p99.9", "client-cpu", "tier-cpu", "server-memory", "catch-up"}
+    told = {
+        "goodput",
+        "p50",
+        "p99",
+        "p99.9",
+        "mean-latency",
+        "client-cpu",
+        "tier-cpu",
+        "server-memory",
+        "catch-up",
+    }
     assert (found is not None) == (metric in told)
     assert found is None or (found.n == 3 and found.low <= found.estimate <= found.high)
 
@@ -118,26 +128,53 @@ def test_a_metric_that_is_none_is_not_stored(tmp_path: Path, metrics: dict[str, 
         runs.store(tmp_path / runs.CHAPTER, rows)
 
 
+def test_rate_times_mean_latency_is_what_is_out_at_once(shown: Results) -> None:
+    rate, latency = shown.estimate("drizzle", 1.5), shown.estimate("drizzle", 1.5, "mean-latency")
+    assert rate is not None
+    assert latency is not None
+    assert rate.estimate * latency.estimate / 1000 == pytest.approx(shown.scenario.connections)
+
+
+def test_transactions_of_the_server_are_told_for_each_acknowledged_operation(tmp_path: Path) -> None:
+    rows = [
+        runs.valid(planned, acknowledged=1000, metric_transactions=3000 + 100 * planned.block)
+        for planned in runs.planned_trials(3)
+    ]
+    shown = Results(runs.store(tmp_path / runs.CHAPTER, rows), runs.CHAPTER)
+    assert shown.values("drizzle", 0.0, "transactions") == pytest.approx({0: 3.0, 1: 3.1, 2: 3.2})
+
+
+def _with_metrics(folder: Path, table: pl.DataFrame) -> Run:
+    """The run with another table of metrics, named and hashed as if it had always been so."""
+    table.write_parquet(folder / "metrics.parquet")
+    manifest = json.loads((folder / "manifest.json").read_text())
+    del manifest["run_id"]
+    written = (folder / "metrics.parquet").read_bytes()
+    manifest["files"]["metrics.parquet"] = hashlib.sha256(written).hexdigest()
+    run_id = run_id_of(manifest)
+    (folder / "manifest.json").write_bytes(canonical({**manifest, "run_id": run_id}))
+    return load_run(folder.rename(folder.with_name(run_id)))
+
+
+def test_a_run_from_before_a_metric_is_read_and_tells_it(tmp_path: Path) -> None:
+    folder = runs.store(tmp_path / runs.CHAPTER, runs.whole(1)).folder
+    earlier = pl.read_parquet(folder / "metrics.parquet").filter(pl.col("name") != "mean-latency")
+    shown = Results(_with_metrics(folder, earlier), runs.CHAPTER)
+    assert shown.estimate("drizzle", 0.0, "mean-latency") is not None
+
+
 def test_metrics_that_disagree_with_their_trials_are_refused(tmp_path: Path) -> None:
     folder = runs.store(tmp_path / runs.CHAPTER, runs.whole(1)).folder
     table = pl.read_parquet(folder / "metrics.parquet")
     forged = table.with_columns(
         pl.when(pl.col("name") == "goodput").then(1e9).otherwise("value").alias("value")
     )
-    forged.write_parquet(folder / "metrics.parquet")
-    manifest = json.loads((folder / "manifest.json").read_text())
-    del manifest["run_id"]
-    manifest["files"]["metrics.parquet"] = hashlib.sha256(
-        (folder / "metrics.parquet").read_bytes()
-    ).hexdigest()
-    run_id = run_id_of(manifest)
-    (folder / "manifest.json").write_bytes(canonical({**manifest, "run_id": run_id}))
     with pytest.raises(RecordError, match=r"metrics\.parquet: it does not agree with the trials"):
-        load_run(folder.rename(folder.with_name(run_id)))
+        _with_metrics(folder, forged)
 
 
 def test_an_unknown_metric_is_refused_with_those_there_are() -> None:
-    with pytest.raises(ParameterError, match="metric 'speed': unknown; allowed: goodput, p50, p99"):
+    with pytest.raises(ParameterError, match="metric 'speed': unknown; allowed: goodput, p50, p95, p99"):
         metric_named("speed")
 
 
