@@ -11,7 +11,7 @@ from gapbook.charts._frame import Provenance
 from gapbook.charts._gates import Gate, gates
 from gapbook.charts._interaction import FactorStates, interaction
 from gapbook.charts._latency import LatencySeries, LatencyTrial, latency
-from gapbook.charts._lines import Line, LinePoint, lines
+from gapbook.charts._lines import Line, LinePoint, Panel, line_panels, lines
 from gapbook.charts._missing import missing
 from gapbook.charts._tokens import TOKENS
 from gapbook.charts._waterfall import Closing, Endpoint, Step, close, waterfall
@@ -33,6 +33,7 @@ __all__ = [
     "LatencyTrial",
     "Line",
     "LinePoint",
+    "Panel",
     "Provenance",
     "Step",
     "Trial",
@@ -42,6 +43,7 @@ __all__ = [
     "gates",
     "interaction",
     "latency",
+    "line_panels",
     "lines",
     "missing",
     "waterfall",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import pytest
 
 from gapbook import charts
-from gapbook.charts import FactorStates, Figure, Line, LinePoint
+from gapbook.charts import FactorStates, Figure, Line, LinePoint, Panel
 from gapbook.method.interval import Interval
+from gapbook.record.metric import GOODPUT, metric_named
 from tests.unit import chart_inputs as inputs
 
 SYSTEMS = ("postgres", "spacetimedb", "sqlite")
@@ -49,6 +51,26 @@ def with_ceiling() -> list[Line]:
     return [*several(3), Line("other", "hot-key ceiling", ceiling, is_ceiling=True)]
 
 
+USERS = (1.0, 50.0, 200.0, 1000.0)
+
+
+def published(label: str, rate_per_s: float) -> Line:
+    points = (LinePoint(users, Interval(rate_per_s, math.nan, math.nan, 1)) for users in (20.0, 500.0))
+    return Line("other", label, tuple(points), is_published=True)
+
+
+def draw_panels(rates: list[Line], latencies: list[Line]) -> Figure:
+    return charts.line_panels(
+        [Panel(GOODPUT, tuple(rates)), Panel(metric_named("mean-latency"), tuple(latencies))],
+        x_label="virtual users, each with one request out",
+        x_ticks=sorted({p.x for line in [*rates, *latencies] for p in line.points}),
+        x_log=True,
+        provenance=inputs.PROVENANCE,
+        title="At users = 1000 one way does 9,040/s, another 225/s",
+        subtitle="Verified goodput. Durability delayed(500 ms).",
+    )
+
+
 def draw_interaction(factors: list[FactorStates]) -> Figure:
     return charts.interaction(
         factors,
@@ -78,6 +100,13 @@ SHAPES: dict[str, Callable[[], Figure]] = {
     "zero on a logarithmic axis": lambda: draw_lines(several(3, (0.0, 0.1, 0.3, 1.0, 10.0)), log=True),
     "doublings": lambda: draw_lines(several(2, (1.0, 2.0, 4.0, 8.0, 16.0, 64.0, 256.0)), log=True),
     "crowded places": lambda: draw_lines(several(2, (0.0, 0.01, 0.02, 0.03, 10.0))),
+    "two metrics over the same places": lambda: draw_panels(several(4, USERS), several(4, USERS, apart=0.4)),
+    "published rows beside measured ones": lambda: draw_panels(
+        [*several(3, USERS), published("A, published", 225), published("B, published", 9040)],
+        [*several(3, USERS), published("A, published", 2311)],
+    ),
+    "fourteen ways in two metrics": lambda: draw_panels(several(14, USERS, apart=1.1), several(14, USERS)),
+    "one place in two metrics": lambda: draw_panels(several(2, (50.0,)), several(1, (50.0,))),
     "one point": lambda: draw_lines([Line("postgres", "alone", (point(1.5, 900.0),))]),
     "one point of one trial": lambda: draw_lines(
         [Line("postgres", "alone", (point(0.0, 900.0, n=1),))], log=True
@@ -135,6 +164,26 @@ def test_every_line_is_named_at_both_widths_and_told_in_the_table() -> None:
         assert "way number 2" in texts
     assert [row[3] for row in figure.table.rows if row[0] == "hot-key ceiling"] == ["computed"] * 2
     assert len(figure.table.rows) == 3 * 4 + 2
+
+
+def test_a_place_stands_under_itself_in_every_panel_and_a_way_looks_the_same() -> None:
+    figure = draw_panels(several(3, USERS), several(1, USERS))
+    places = [box.left for box in figure.wide.boxes if box.text == "200"]
+    assert len(set(places)) == 1
+    assert len([box for box in figure.wide.boxes if box.text == "way number 1, described in some words"]) == 2
+    assert (
+        len([box for box in figure.phone.boxes if box.text == "way number 1, described in some words"]) == 1
+    )
+
+
+def test_what_was_published_is_a_hollow_diamond_in_ink_without_an_interval() -> None:
+    figure = draw_panels([*several(1, USERS), published("A, published", 225)], several(1, USERS))
+    for drawing in (figure.wide, figure.phone):
+        texts = [box.text for box in drawing.boxes]
+        assert "A, published" in texts
+        assert "published, not ours" in texts
+    rows = [row for row in figure.table.rows if row[0] == "A, published"]
+    assert rows == [("A, published", users, "goodput", "225/s", "published") for users in ("20", "500")]
 
 
 def test_nothing_to_draw_is_refused() -> None:
