@@ -24,7 +24,6 @@ from gapbook.method.interval import Interval, format_factor
 
 __all__ = ["Comparison", "Condition", "comparisons"]
 
-_AXIS = "how many times as many transfers per second (log scale)"
 _ROW = 24.0
 _VALUE_WIDTH = 150.0
 
@@ -49,8 +48,10 @@ class Comparison:
     conditions: tuple[Condition, ...]
 
 
-def comparisons(rows: Sequence[Comparison], *, provenance: Provenance, title: str, subtitle: str) -> Figure:
-    """Raises ValueError when no pair has a ratio."""
+def comparisons(
+    rows: Sequence[Comparison], *, axis: str, provenance: Provenance, title: str, subtitle: str
+) -> Figure:
+    """``axis`` says what was divided. Raises ValueError when no pair has a ratio."""
     known = [c for row in rows for c in row.conditions if c.ratio is not None]
     if not known:
         raise ValueError("a chart of comparisons needs at least one ratio")
@@ -67,7 +68,7 @@ def comparisons(rows: Sequence[Comparison], *, provenance: Provenance, title: st
         top = canvas.y
         for row in rows:
             _draw_comparison(canvas, row, names)
-        draw_ratio_axis(canvas, top, _AXIS)
+        draw_ratio_axis(canvas, top, axis)
         draw_footer(canvas, provenance)
 
     return build("comparisons", title, _description(title, rows), _table(rows), draw)

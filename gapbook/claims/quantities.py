@@ -18,8 +18,8 @@ __all__ = ["SHARES", "as_printed", "quantity", "quantity_name"]
 
 SHARES = {"log-share", "ceiling-frac"}
 """Quantities that are fractions, and printed in percent."""
-_TREATMENT, _TREATMENT_LABEL = "alpha", "α"
-"""How rules name what varies in the runs that they read, and how a page prints it."""
+_TREATMENTS = {"alpha": "α", "treatment": "treatment"}
+"""The keys under which a test has its value of the treatment, each with its label where no run says how it is printed."""
 
 
 @dataclass(frozen=True)
@@ -32,18 +32,22 @@ class _Cell:
         """``name`` at the test's own value of the treatment, or ``name@1.5``."""
         name, at, own = text.partition("@")
         if not at and treatment is None:
-            raise ParameterError(f"verdict: {text!r} is at no {_TREATMENT}")
+            raise ParameterError(f"verdict: {text!r} is at no value of a treatment; write NAME@VALUE")
         return cls(name, float(own) if at else float(treatment or 0))
-
-    def __str__(self) -> str:
-        return f"{self.contestant} at {_TREATMENT_LABEL} = {self.treatment:g}"
 
 
 def _cells(test: Mapping[str, Any], key: str) -> list[_Cell]:
     named = test.get(key, [])
-    return [
-        _Cell.parse(name, test.get(_TREATMENT)) for name in ([named] if isinstance(named, str) else named)
-    ]
+    own = next((test[name] for name in _TREATMENTS if name in test), None)
+    return [_Cell.parse(name, own) for name in ([named] if isinstance(named, str) else named)]
+
+
+def _at(test: Mapping[str, Any], value: float, found: Findings | None) -> str:
+    """``α = 0.5``: a value of the treatment as the run prints it, or as the test names it where there is no run."""
+    if found is not None:
+        return found.at(value)
+    label = next((label for name, label in _TREATMENTS.items() if name in test), _TREATMENTS["treatment"])
+    return f"{label} = {value:g}"
 
 
 def quantity(test: Mapping[str, Any], found: Findings) -> Interval | str:
@@ -58,10 +62,10 @@ def quantity(test: Mapping[str, Any], found: Findings) -> Interval | str:
         values[cell] = found.values(cell.contestant, cell.treatment, _metric(test).name)
         if not values[cell]:
             why = "has no valid trial" if cell.treatment in found.treatments else "was not run"
-            return f"{cell} {why} in run {found.run.run_id}"
+            return f"{_name(cell, found)} {why} in run {found.run.run_id}"
     blocks = sorted(set.intersection(*(set(of_cell) for of_cell in values.values())))
     if not blocks:
-        return f"Run {found.run.run_id} has no block in which {' and '.join(map(str, needed))} are all valid"
+        return f"Run {found.run.run_id} has no block in which {' and '.join(_name(cell, found) for cell in needed)} are all valid"
     ratios = [_product(groups["over"], values, b) / _product(groups["under"], values, b) for b in blocks]
     match test["quantity"]:
         case "goodput" | "value" | "ratio":
@@ -102,24 +106,34 @@ def _ceiling_frac(cell: _Cell, found: Findings) -> Interval | str:
         row for row in found.rows(cell.contestant, cell.treatment) if row["valid"] and row["ceiling_per_s"]
     ]
     if not rows:
-        return f"{cell} has no client ceiling in run {found.run.run_id}"
+        return f"{_name(cell, found)} has no client ceiling in run {found.run.run_id}"
     by_block: dict[int, list[float]] = {}
     for row in rows:
         by_block.setdefault(row["block"], []).append(row["goodput_per_s"] / row["ceiling_per_s"])
     return geometric_interval([geometric_interval(shares).estimate for shares in by_block.values()])
 
 
-def quantity_name(test: Mapping[str, Any]) -> str:
+def _name(cell: _Cell, found: Findings) -> str:
+    return f"{cell.contestant} at {found.at(cell.treatment)}"
+
+
+def quantity_name(test: Mapping[str, Any], found: Findings | None = None) -> str:
+    """What a test measures, in words; its values of the treatment are printed as ``found`` prints them."""
     if "of" in test:
         return str(test["of"])
     over, under = _cells(test, "over"), _cells(test, "under")
     treatments = {cell.treatment for cell in [*over, *under]}
     if len(treatments) > 1:
-        return " ÷ ".join(" × ".join(map(str, cells)) for cells in (over, under) if cells)
+        groups = (
+            " × ".join(f"{cell.contestant} at {_at(test, cell.treatment, found)}" for cell in cells)
+            for cells in (over, under)
+            if cells
+        )
+        return " ÷ ".join(groups)
     names = " ÷ ".join(" × ".join(cell.contestant for cell in cells) for cells in (over, under) if cells)
     metric = _metric(test)
     of = "" if metric is GOODPUT else f"{metric.label}, "
-    return f"{of}{names}, {_TREATMENT_LABEL} = {treatments.pop():g}"
+    return f"{of}{names}, {_at(test, treatments.pop(), found)}"
 
 
 def _metric(test: Mapping[str, Any]) -> Metric:

@@ -173,10 +173,10 @@ def _count(claim: Claim, test: Mapping[str, Any]) -> Evidence:
 def _measure(claim: Claim, test: Mapping[str, Any], measured: Measured) -> Evidence:
     found = measured(test["chapter"])
     low, high, expected = _expected(claim, test, {}, exact=False)
-    name = quantity_name(test)
     if isinstance(found, str):
+        name = quantity_name(test)
         return Evidence(name, found, "missing", expected, test["chapter"])
-    ours = quantity(test, found)
+    name, ours = quantity_name(test, found), quantity(test, found)
     run = found.run
     versions = ", ".join(named_versions(run.manifest["systems"]))
     if isinstance(ours, str):

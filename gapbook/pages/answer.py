@@ -16,6 +16,7 @@ from gapbook.pages import page
 from gapbook.pages.gloss import gloss_of
 from gapbook.pages.provenance import FindingsWithProvenance
 from gapbook.pages.register import verdict_words
+from gapbook.pages.words import operations_of
 from gapbook.record.losses import ObservedLoss
 from gapbook.record.scenario import RecordedContestant
 
@@ -23,7 +24,7 @@ __all__ = ["AnswerResults", "Compared"]
 
 Compared: TypeAlias = tuple[str, Named, Named]
 _Groups: TypeAlias = Sequence[Sequence[RecordedContestant]]
-_SENTENCE = "{over} committed {ratios} as many transfers per second as {under}."
+_SENTENCE = "{over} committed {ratios} as many {operations} per second as {under}."
 _LEAST_TOLD_S = 0.01
 
 
@@ -55,7 +56,8 @@ class AnswerResults(FindingsWithProvenance):
         """The answer: a sentence for each pair of contestants, then what it must be read with.
 
         In a sentence ``{over}`` and ``{under}`` become the systems with their versions, ``{ratios}`` how many
-        times the transfers per second of ``under`` those of ``over`` are, at both ends of the treatment.
+        times the operations per second of ``under`` those of ``over`` are, at both ends of the treatment, and
+        ``{operations}`` what the workload calls its operations.
         What the run does not answer is said last, each once.
         """
         told = [self._compared(*one) for one in compared]
@@ -100,12 +102,19 @@ class AnswerResults(FindingsWithProvenance):
                 )
             parts.append(f"{page.estimate(ratio.as_times())} at {self.at(treatment)}")
             cited.append(
-                self.cited(f"{over.full_label} ÷ {under.full_label}, transfers per second", treatment, ratio)
+                self.cited(
+                    f"{over.full_label} ÷ {under.full_label}, {self._operations} per second", treatment, ratio
+                )
             )
         text = html.escape(sentence).replace("{ratios}", " and ".join(parts))
+        text = text.replace("{operations}", self._operations)
         for place, contestant in (("{over}", over), ("{under}", under)):
             text = text.replace(place, html.escape(self.versioned_label(contestant)))
         return page.Answer(text, tuple(cited))
+
+    @property
+    def _operations(self) -> str:
+        return operations_of(self.scenario.workload)
 
     @property
     def _planned(self) -> set[str]:
@@ -157,7 +166,7 @@ class AnswerResults(FindingsWithProvenance):
             for one in contestants
         }
         lost = {
-            name: f"{labels[name]} lost {_loss_words(loss)}"
+            name: f"{labels[name]} lost {_loss_words(loss, self._operations)}"
             for name, loss in checked.items()
             if loss.worst_lost_transfers
         }
@@ -189,7 +198,7 @@ class AnswerResults(FindingsWithProvenance):
         sentences = []
         if ahead:
             sentences.append(
-                f"{_listed(ahead)} acknowledged transfers faster than {'they' if len(ahead) > 1 else 'it'} "
+                f"{_listed(ahead)} acknowledged {self._operations} faster than {'they' if len(ahead) > 1 else 'it'} "
                 "logged them, so a longer run would show a lower rate."
             )
         if bound:
@@ -228,7 +237,7 @@ class AnswerResults(FindingsWithProvenance):
         facts, chapter = self.glue_values(), self.scenario.chapter
         versions = ", ".join(named_versions(self.run.manifest["systems"]))
         conditions = (
-            f"{versions}; {facts['accounts']} accounts, {facts['connections']} connections, durability "
+            f"{versions}; {facts['load']}, durability "
             f"{facts['durability']}, {facts['processor']}, {facts['processors']} cores"
         )
         blocks = " and ".join(map(str, sorted({one.n for one in cited})))
@@ -252,11 +261,11 @@ def _listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def _loss_words(loss: ObservedLoss) -> str:
+def _loss_words(loss: ObservedLoss, operations: str) -> str:
     """``63,490 acknowledged transfers, 2.07 s of work``"""
-    transfers = f"{loss.worst_lost_transfers:,} acknowledged transfers"
+    lost = f"{loss.worst_lost_transfers:,} acknowledged {operations}"
     if loss.worst_loss_s is None:
-        return transfers
+        return lost
     if loss.worst_loss_s < _LEAST_TOLD_S:
-        return f"{transfers}, less than {_LEAST_TOLD_S:g} s of work"
-    return f"{transfers}, {loss.worst_loss_s:.2f} s of work"
+        return f"{lost}, less than {_LEAST_TOLD_S:g} s of work"
+    return f"{lost}, {loss.worst_loss_s:.2f} s of work"

@@ -13,6 +13,7 @@ from gapbook.method.cells import Named
 from gapbook.method.interval import format_count, format_factor
 from gapbook.pages import page
 from gapbook.pages.provenance import FindingsWithProvenance
+from gapbook.pages.words import operations_of
 from gapbook.record.scenario import RecordedContestant
 
 __all__ = ["UNWRITTEN_COLUMNS", "FlawResults", "unwritten_cells"]
@@ -82,7 +83,8 @@ class FlawResults(FindingsWithProvenance):
         return page.answer(Html(text), cited)
 
     def metrics_table(self, treatment: float) -> Html:
-        """What the server's public metrics counted in whole trials, beside transfers that were committed."""
+        """What the server's public metrics counted in whole trials, beside operations that were committed."""
+        operations = operations_of(self.scenario.workload)
         rows: list[list[str | Html]] = []
         for contestant in self.scenario.contestants:
             for row in self.rows(contestant.name, treatment):
@@ -97,7 +99,9 @@ class FlawResults(FindingsWithProvenance):
                         f"{refused:,}",
                     ]
                 )
-        return values_table(("trial", "by the metrics", "committed transfers", "refused transfers"), rows)
+        return values_table(
+            ("trial", "by the metrics", f"committed {operations}", f"refused {operations}"), rows
+        )
 
     def batch_table(self, contestant: Named, treatment: float) -> Html:
         """How long a round took of a client that reads its clock between rounds, against the window."""

@@ -29,7 +29,7 @@ KILL_COLUMNS = (
 def kill_table(rows: Rows, labels: Mapping[str, str] | None = None) -> list[tuple[str, ...]]:
     """One row of cells under ``KILL_COLUMNS`` for each contestant, in the order of the record.
 
-    Transfers are summed over the kills that were resolved; seconds are the least and the most in a kill.
+    Operations are summed over the kills that were resolved; seconds are the least and the most in a kill.
     """
     table: list[tuple[str, ...]] = []
     for contestant, kills in _by_contestant(rows).items():
@@ -48,10 +48,11 @@ def kill_table(rows: Rows, labels: Mapping[str, str] | None = None) -> list[tupl
     return table
 
 
-def kill_caption(rows: Rows) -> str:
-    """What the check is, and what it is not."""
+def kill_caption(rows: Rows, *, of_bank: bool = True) -> str:
+    """What the check is, and what it is not; ``of_bank``: the load are transfers, under an exponent of their own."""
+    load, compared = (f"load ({KILL_LOAD})", "balance") if of_bank else ("load", "row")
     caption = (
-        f"SIGKILL under load ({KILL_LOAD}), then a start on the same data; every balance is compared. "
+        f"SIGKILL under {load}, then a start on the same data; every {compared} is compared. "
         "SIGKILL keeps the operating system's page cache: this is no loss of power, which can take more."
     )
     serverless = any(row["resolved"] and row["recovered_in_s"] is None for row in rows)

@@ -16,6 +16,7 @@ from gapbook.method.factors import Decomposition, Factor
 from gapbook.method.interval import Interval, format_count, format_factor
 from gapbook.pages.answer import AnswerResults
 from gapbook.pages.factors import order_range_words
+from gapbook.pages.words import state_row_of
 from gapbook.record.metric import GOODPUT, Metric
 from gapbook.record.scenario import RecordedContestant
 
@@ -51,9 +52,15 @@ class PictureResults(AnswerResults):
             facets=[self.at(value) for value in self.treatments],
             provenance=self.provenance,
             title=self._contestants_title(measured),
-            subtitle=f"{_sentence(measured)} Durability {self.scenario.durability}.",
+            subtitle=f"{self._sentence(measured)} Durability {self.scenario.durability}.",
             metric=measured,
         )
+
+    def _sentence(self, metric: Metric) -> str:
+        """``Verified goodput: acknowledged in the window.``"""
+        words = metric.words[0].upper() + metric.words[1:]
+        told = metric.told.format(row=state_row_of(self.scenario.workload))
+        return f"{words}{f': {told}' if told else ''}."
 
     def _contestants_title(self, metric: Metric) -> str:
         """Who is best at each end of the treatment; a simulated server is nobody, nor is a known defect."""
@@ -224,12 +231,6 @@ class PictureResults(AnswerResults):
             title=title,
             subtitle="Number: the worst trial. Dots: all trials. Tick: the limit, fixed before the run.",
         )
-
-
-def _sentence(metric: Metric) -> str:
-    """``Verified goodput: acknowledged in the window.``"""
-    words = metric.words[0].upper() + metric.words[1:]
-    return f"{words}{f': {metric.told}' if metric.told else ''}."
 
 
 def _waterfall_title(parts: Decomposition, where: str) -> str:

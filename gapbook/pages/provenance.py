@@ -11,6 +11,7 @@ import polars as pl
 from gapbook import charts
 from gapbook.method.cells import Named
 from gapbook.method.findings import Findings, named_versions
+from gapbook.pages import words
 from gapbook.record.gates import why_uncounted
 
 __all__ = ["FindingsWithProvenance"]
@@ -25,11 +26,17 @@ class FindingsWithProvenance(Findings):
         machine, sessions = manifest["machine"], manifest.get("sessions", 1)
         held = f"{sessions} sessions" if sessions > 1 else "one session"
         return (
-            f"{workload.label}, {workload.accounts:,} accounts, {self.scenario.connections} connections, "
+            f"{workload.label}, {self._load}, "
             f"{self.scenario.window_s:g} s windows. {self.blocks} randomised blocks in {held}; t "
             "intervals over blocks, which do not hold what changes between sessions. "
             f"{machine['processor']}, {machine['processors']} cores shared by server and client."
         )
+
+    @property
+    def _load(self) -> str:
+        """``100,000 accounts, 50 connections``"""
+        told = words.parameter_words(self.scenario), words.connections_words(self.scenario)
+        return ", ".join(filter(None, told))
 
     @property
     def provenance(self) -> charts.Provenance:
@@ -40,15 +47,16 @@ class FindingsWithProvenance(Findings):
         manifest, machine = self.run.manifest, self.run.manifest["machine"]
         systems = manifest["systems"]
         return {
+            **{name: words.as_text(value) for name, value in self.scenario.workload.parameters.items()},
             "run": self.run.run_id,
             "date": _date(manifest["started_unix_s"]),
             "blocks": str(self.blocks),
             "trials": str(self.run.trials.height),
             "valid_trials": str(int(self.run.trials["valid"].sum())),
-            "connections": str(self.scenario.connections),
+            "connections": words.connections_text(self.scenario),
+            "load": self._load,
             "window": f"{self.scenario.window_s:g} s",
             "warmup": f"{self.scenario.warmup_s:g} s",
-            "accounts": f"{self.scenario.workload.accounts:,}",
             "durability": self.scenario.durability,
             "processor": machine["processor"],
             "processors": str(machine["processors"]),
@@ -68,8 +76,8 @@ class FindingsWithProvenance(Findings):
     def audited(self) -> str:
         """How much was audited over all trials of the run."""
         trials = self.run.trials.filter(pl.col("valid"))
-        transfers = int(trials["acknowledged"].sum() or 0)
-        return f"{transfers:,} transfers and {trials.height * self.scenario.workload.accounts:,} balances"
+        acknowledged = int(trials["acknowledged"].sum() or 0)
+        return words.audited_words(self.scenario.workload, acknowledged, trials.height)
 
     def uncounted(self) -> str:
         """In how many valid trials the server had no commit count to compare, and why: that an engine keeps
@@ -98,7 +106,7 @@ class FindingsWithProvenance(Findings):
             f"Run {self.run.run_id}",
             f"{facts['blocks']} blocks",
             f"{facts['valid_trials']} of {facts['trials']} trials valid",
-            f"{facts['accounts']} accounts, {facts['connections']} connections",
+            facts["load"],
             f"{facts['processor']}, {facts['processors']} cores, {facts['memory']}"
             + (", virtual machine" if self.run.manifest["machine"]["virtual"] else ""),
             *named_versions(self.run.manifest["systems"]),

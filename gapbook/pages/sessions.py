@@ -14,7 +14,8 @@ from gapbook.method.cells import Named
 from gapbook.method.estimate import geometric_interval, paired_ratios
 from gapbook.method.interval import format_factor
 from gapbook.pages.provenance import FindingsWithProvenance
-from gapbook.record.metric import GOODPUT
+from gapbook.pages.words import operations_of
+from gapbook.record.metric import GOODPUT, Metric
 
 __all__ = ["SessionResults"]
 
@@ -34,7 +35,10 @@ class SessionResults(FindingsWithProvenance):
         return values_table(("comparison", *map(self.at, self.treatments)), rows)
 
     def comparisons_chart(
-        self, pairs: Sequence[Pair], published: Mapping[tuple[str, float], float] | None = None
+        self,
+        pairs: Sequence[Pair],
+        published: Mapping[tuple[str, float], float] | None = None,
+        metric: str = GOODPUT.name,
     ) -> charts.Figure:
         """The same as a picture, with what each block says; ``published`` is what somebody else printed,
         by name of the pair and value of the treatment."""
@@ -46,8 +50,8 @@ class SessionResults(FindingsWithProvenance):
                 tuple(
                     charts.Condition(
                         self.at(treatment),
-                        self.ratio(over.name, under.name, treatment),
-                        tuple(self._by_block(over, under, treatment).values()),
+                        self.ratio(over.name, under.name, treatment, metric),
+                        tuple(self._by_block(over, under, treatment, metric).values()),
                         printed.get((name, treatment)),
                     )
                     for treatment in self.treatments
@@ -63,13 +67,35 @@ class SessionResults(FindingsWithProvenance):
         return charts.comparisons(
             rows,
             provenance=self.provenance,
-            title=f"From ×{format_factor(min(known))} to ×{format_factor(max(known))}, by what both sides promise "
-            "and how many want the same account",
-            subtitle="Transfers per second of the first divided by those of the second. Right of ×1 the first is faster.",
+            title=f"From ×{format_factor(min(known))} to ×{format_factor(max(known))}{self._by_what}",
+            **self._divided(self.metric(metric)),
         )
 
-    def _by_block(self, over: Named, under: Named, treatment: float) -> dict[int, float]:
-        return paired_ratios(self.values(over.name, treatment), self.values(under.name, treatment))
+    @property
+    def _by_what(self) -> str:
+        """What makes ratios of a bank differ, for a title; a workload that has no accounts has none to share."""
+        shared = self.scenario.workload.accounts
+        return ", by what both sides promise and how many want the same account" if shared else ""
+
+    def _divided(self, metric: Metric) -> dict[str, str]:
+        """What was divided by what, under the axis and over the picture."""
+        if metric is not GOODPUT:
+            of = metric.words[0].upper() + metric.words[1:]
+            return {
+                "axis": f"{metric.label} of the first ÷ that of the second (log scale)",
+                "subtitle": f"{of}, of the first divided by that of the second. {metric.better.capitalize()} is better.",
+            }
+        operations = operations_of(self.scenario.workload)
+        return {
+            "axis": f"how many times as many {operations} per second (log scale)",
+            "subtitle": f"{operations.capitalize()} per second of the first divided by those of the second. "
+            "Right of ×1 the first is faster.",
+        }
+
+    def _by_block(
+        self, over: Named, under: Named, treatment: float, metric: str = GOODPUT.name
+    ) -> dict[int, float]:
+        return paired_ratios(*(self.values(one.name, treatment, metric) for one in (over, under)))
 
     def sessions_table(self, pairs: Sequence[Pair]) -> Html:
         """Each pair's ratio in each session, and how far the highest is above the lowest."""
@@ -119,7 +145,7 @@ class SessionResults(FindingsWithProvenance):
         return values_table(columns, rows)
 
     def processor_table(self) -> Html:
-        """Microseconds of processor time that one transfer took in client, tier and server: medians over
+        """Microseconds of processor time that one operation took in client, tier and server: medians over
         valid trials."""
         rows: list[list[str | Html]] = []
         for contestant in self.scenario.contestants:
@@ -135,5 +161,12 @@ class SessionResults(FindingsWithProvenance):
                         [f"{contestant.name}, {self.at(treatment)}", f"{goodput.as_count()}/s", *parts]
                     )
         return values_table(
-            ("contestant", "transfers per second", "client, µs", "tier, µs", "server, µs"), rows
+            (
+                "contestant",
+                f"{operations_of(self.scenario.workload)} per second",
+                "client, µs",
+                "tier, µs",
+                "server, µs",
+            ),
+            rows,
         )

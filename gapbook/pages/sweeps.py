@@ -9,7 +9,8 @@ from gapbook import charts
 from gapbook.markup import Html, values_table
 from gapbook.method.cells import Named
 from gapbook.pages.answer import AnswerResults
-from gapbook.record.metric import GOODPUT
+from gapbook.pages.words import operations_of
+from gapbook.record.metric import GOODPUT, Metric
 from gapbook.record.scenario import RecordedContestant
 
 __all__ = ["SweepResults"]
@@ -58,8 +59,8 @@ class SweepResults(AnswerResults):
     def _line_axis(self, metric: str) -> dict[str, Any]:
         """What a chart of lines must know of its metric; the goodput of transfers is counted in transfers."""
         measured = self.metric(metric)
-        transfers = f"{measured.words}, transfers/s (log scale)"
-        return {"metric": measured, "y_label": transfers if measured is GOODPUT else ""}
+        counted = f"{measured.words}, {operations_of(self.scenario.workload)}/s (log scale)"
+        return {"metric": measured, "y_label": counted if measured is GOODPUT else ""}
 
     def _point(
         self, x: float, contestant: str, treatment: float, metric: str = GOODPUT.name
@@ -68,35 +69,36 @@ class SweepResults(AnswerResults):
         value = self.estimate(contestant, treatment, metric)
         return None if value is None else charts.LinePoint(x, value, tuple(values.values()))
 
-    def depth_chart(self, *named: Sequence[Named]) -> charts.Figure:
-        """Goodput over the requests in flight: each group is one system at several depths."""
+    def depth_chart(self, *named: Sequence[Named], metric: str = GOODPUT.name) -> charts.Figure:
+        """A metric over the requests in flight: each group is one system at several depths."""
         treatment, groups = self.treatments[0], [self.contestants(group) for group in named]
-        best = [(group[0].system_label, self._best(group, treatment)) for group in groups]
+        best = [(group[0].system_label, self._best(group, treatment, metric)) for group in groups]
         parts = [f"{label} with {c.in_flight} in flight" for label, c in best if c is not None]
         return self.lines_chart(
             {group[0].system_label: [(c.in_flight, c.name) for c in group] for group in groups},
             x_label="in flight a connection",
-            title=f"Highest goodput: {', '.join(parts)}"
+            title=f"{_best_of(self.metric(metric))}: {', '.join(parts)}"
             if parts
             else "No depth has a valid trial in this run",
             treatment=treatment,
             log_x=True,
+            metric=metric,
         )
 
-    def best_table(self, *pair: Sequence[Named]) -> Html:
-        """The ratio of two systems, each at the depth at which its own goodput was highest."""
+    def best_table(self, *pair: Sequence[Named], metric: str = GOODPUT.name) -> Html:
+        """The ratio of two systems, each at the depth at which a metric of its own was best."""
         over, under = (self.contestants(group) for group in pair)
         rows: list[list[str | Html]] = []
         for treatment in self.treatments:
-            best = [self._best(group, treatment) for group in (over, under)]
+            best = [self._best(group, treatment, metric) for group in (over, under)]
             if best[0] is None or best[1] is None:
                 rows.append([f"{treatment:g}", "no valid trial", "no valid trial", "–"])
                 continue
-            ratio = self.ratio(best[0].name, best[1].name, treatment)
+            ratio = self.ratio(best[0].name, best[1].name, treatment, metric)
             described = [
-                f"{c.in_flight} in flight: {goodput.as_count()}/s"
+                f"{c.in_flight} in flight: {value.as_count()}{self.metric(metric).unit}"
                 for c in best
-                if c is not None and (goodput := self.goodput(c.name, treatment)) is not None
+                if c is not None and (value := self.estimate(c.name, treatment, metric)) is not None
             ]
             rows.append([f"{treatment:g}", *described, ratio.as_factor() if ratio else "no block holds both"])
         return values_table(
@@ -109,6 +111,14 @@ class SweepResults(AnswerResults):
             rows,
         )
 
-    def _best(self, group: Sequence[RecordedContestant], treatment: float) -> RecordedContestant | None:
-        known = [(g.estimate, c) for c in group if (g := self.goodput(c.name, treatment)) is not None]
-        return max(known, key=lambda pair: pair[0])[1] if known else None
+    def _best(
+        self, group: Sequence[RecordedContestant], treatment: float, metric: str
+    ) -> RecordedContestant | None:
+        found = [(self.estimate(one.name, treatment, metric), one) for one in group]
+        known = [(value.estimate, one) for value, one in found if value is not None]
+        pick = max if self.metric(metric).better == "higher" else min
+        return pick(known, key=lambda pair: pair[0])[1] if known else None
+
+
+def _best_of(metric: Metric) -> str:
+    return f"{'Highest' if metric.better == 'higher' else 'Lowest'} {metric.label}"

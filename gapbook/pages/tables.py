@@ -12,6 +12,7 @@ from gapbook.method.interval import format_factor
 from gapbook.pages import page
 from gapbook.pages.kills import KILL_COLUMNS, kill_caption, kill_table
 from gapbook.pages.provenance import FindingsWithProvenance
+from gapbook.pages.words import operation_of
 
 __all__ = ["TableResults"]
 
@@ -66,30 +67,32 @@ class TableResults(FindingsWithProvenance):
         )
 
     def retries_table(self) -> Html:
-        """How often transfers were refused for a collision and sent again, where any were."""
+        """How often operations were refused for a collision and sent again, where any were."""
+        operation = operation_of(self.scenario.workload)
         rows: list[list[str | Html]] = []
         for contestant in self.scenario.contestants:
             for treatment in self.treatments:
                 seen = [row for row in self.rows(contestant.name, treatment) if row["valid"]]
                 again = sum(row["retried"] for row in seen)
                 if again:
-                    per_transfer = again / sum(row["acknowledged"] for row in seen)
-                    rows.append([contestant.name, f"{treatment:g}", f"{again:,}", f"{per_transfer:.3f}"])
+                    for_each = again / sum(row["acknowledged"] for row in seen)
+                    rows.append([contestant.name, f"{treatment:g}", f"{again:,}", f"{for_each:.3f}"])
         if not rows:
-            return page.banner("note", "No transfer of this run had to be sent again.")
+            return page.banner("note", f"No {operation} of this run had to be sent again.")
         return values_table(
-            ("contestant", self.scenario.treatment.label, "sent again", "for each transfer"), rows
+            ("contestant", self.scenario.treatment.label, "sent again", f"for each {operation}"), rows
         )
 
     def kill_table(self) -> Html:
-        """What was gone of each contestant's acknowledged transfers after its server was killed."""
+        """What was gone of each contestant's acknowledged operations after its server was killed."""
         rows = self.run.manifest.get("kill_checks", [])
         if not rows:
             return page.banner(
                 "note", "This run killed no server: what its durability class is worth is not measured here."
             )
         labels = {contestant.name: contestant.full_label for contestant in self.scenario.contestants}
-        return values_table(KILL_COLUMNS, kill_table(rows, labels), caption=kill_caption(rows))
+        caption = kill_caption(rows, of_bank=bool(self.scenario.workload.accounts))
+        return values_table(KILL_COLUMNS, kill_table(rows, labels), caption=caption)
 
     def infeasible_table(self, infeasible: Sequence[tuple[str, str]]) -> Html:
         """Combinations of levels that nobody can run, each with the reason."""

@@ -19,7 +19,8 @@ class Metric:
     """One quantity of a trial.
 
     ``label`` is short, ``words`` say what it is. ``unit`` is printed right behind a number, ``spelled`` stands
-    alone in a table, ``spoken`` in a sentence, and ``told`` says how it was counted. ``log``: it is above 0 and compared by ratios; what can be 0 has
+    alone in a table, ``spoken`` in a sentence, and ``told`` says how it was counted, with ``{row}`` for what a
+    row of the audited state is called. ``log``: it is above 0 and compared by ratios; what can be 0 has
     differences only. ``value`` is computed from the columns of a trial; null where a trial does not tell it.
     ``decimals`` are those of a value that is printed whole.
     """
@@ -123,7 +124,7 @@ GOODPUT = Metric(
     spoken="transactions per second",
     better="higher",
     value=pl.col("goodput_per_s"),
-    told="acknowledged in the window, reconciled with every balance",
+    told="acknowledged in the window, reconciled with every {row}",
 )
 _CATCH_UP = Metric(
     name="catch-up",
