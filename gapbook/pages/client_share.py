@@ -92,8 +92,8 @@ def _outside(found: Findings, one: RecordedContestant, treatment: float) -> str:
     for row in found.rows(one.name, treatment):
         if row["valid"]:
             rate_per_s = row["completed_in_window"] / (row["window_s"] or one.window_s)
-            value = outside_ms(users, rate_per_s, 1e3 * row["mean_service_time_s"])
-            by_block.setdefault(row["block"], []).append(value)
+            spent_ms = outside_ms(users, rate_per_s, 1e3 * row["mean_service_time_s"])
+            by_block.setdefault(row["block"], []).append(spent_ms)
     value = mean_interval([statistics.mean(of_block) for of_block in by_block.values()])
     bounds = f" [{value.low:.3f} to {value.high:.3f}]" if value.bounded else ""
     return f"{value.estimate:.3f}{bounds} ms".replace("-", "−")

@@ -12,6 +12,7 @@ from gapbook.model.plan import PlannedTrial, make_plan
 from gapbook.record.durability import Durability
 from gapbook.record.journal import Journal
 from gapbook.record.run import Run
+from gapbook.record.scenario import RecordedScenario
 from gapbook.trial.contestant import Contestant
 from gapbook.trial.scenario import Scenario
 from tests.bank import alphas, bank
@@ -151,13 +152,18 @@ def nothing_valid() -> list[dict[str, Any]]:
 
 
 def store(
-    folder: Path, rows: Sequence[Mapping[str, Any]], *, scenario: Scenario = SCENARIO, **facts: Any
+    folder: Path,
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    scenario: Scenario = SCENARIO,
+    recorded: RecordedScenario | None = None,
+    **facts: Any,
 ) -> Run:
-    """A finished run of these rows."""
+    """A finished run of these rows; ``recorded`` is what it says of its scenario, where that is another."""
     system = {"version": "1.0", "sha256": "a" * 64, "settings": {"fsync": "on"}}
     manifest: dict[str, Any] = {
         "chapter": scenario.chapter,
-        "scenario": scenario.recorded().as_dict(),
+        "scenario": (recorded or scenario.recorded()).as_dict(),
         "blocks": 1 + max(int(row["block"]) for row in rows),
         "sessions": 1 + max(int(row.get("session", 0)) for row in rows),
         "machine": {

@@ -1,0 +1,262 @@
+"""What the pages of a chapter over users show: each function in every shape of a run, and the numbers that it prints."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hdrh.histogram import HdrHistogram
+
+from gapbook.charts import Figure
+from gapbook.claims.closed_loop import Row
+from gapbook.claims.quantities import quantity, quantity_name
+from gapbook.errors import ParameterError
+from gapbook.model.plan import PlannedTrial
+from gapbook.pages.client_share import client_share_table
+from gapbook.pages.failures import failures_table
+from gapbook.pages.open_loop import open_loop_table
+from gapbook.pages.results import Results
+from gapbook.pages.transactions import transactions_table
+from gapbook.pages.users import users_chart
+from tests.unit import stored_runs as runs
+from tests.unit import users_runs as users
+from tests.unit.users_runs import ELSEWHERE, IN_RUST, ON_SCHEDULE, PUBLISHED_WAY
+
+PUBLISHED = {"Somebody's": [Row(20, 244, 81.7), Row(500, 225, 2311)]}
+ALL = (PUBLISHED_WAY, IN_RUST, ON_SCHEDULE, ELSEWHERE)
+FUNCTIONS: dict[str, Callable[[Results], Any]] = {
+    "users_chart": lambda found: users_chart(found, ALL, published=PUBLISHED),
+    "users_chart, a percentile": lambda found: users_chart(found, ALL, published=PUBLISHED, latency="p99"),
+    "open_loop_table": lambda found: open_loop_table(found, ALL),
+    "transactions_table": lambda found: transactions_table(found, ALL),
+    "failures_table": lambda found: failures_table(found, ALL),
+    "client_share_table": lambda found: client_share_table(found, [(IN_RUST, PUBLISHED_WAY)]),
+}
+
+
+def _some_refused() -> list[dict[str, Any]]:
+    """One cell broke in every trial, another was refused in every trial by a gate."""
+    made = []
+    for planned in users.planned_trials():
+        if (planned.contestant, planned.treatment) == ("as-published", 50.0):
+            made.append(runs.broken(planned))
+        elif planned.contestant == "on-schedule":
+            made.append(_refused(planned))
+        else:
+            made.append(users.row(planned))
+    return made
+
+
+def _refused(planned: PlannedTrial) -> dict[str, Any]:
+    gate = {"name": "failures", "passed": False, "value": 0.5, "limit": 0.001, "text": "half of all"}
+    return users.row(
+        planned,
+        valid=False,
+        refused_because="failures: half of all",
+        gates=[gate],
+        attempted=1000,
+        failed={"error": 499, "timeout": 1},
+        in_doubt=7,
+        lost_connections=2,
+    )
+
+
+SHAPES: dict[str, Callable[[], list[dict[str, Any]]]] = {
+    "whole": lambda: [users.row(planned) for planned in users.planned_trials()],
+    "one block": lambda: [users.row(planned) for planned in users.planned_trials(1)],
+    "holes": _some_refused,
+    "all broken": lambda: [runs.broken(planned) for planned in users.planned_trials(2)],
+}
+
+
+@pytest.fixture(name="stored", scope="module")
+def _stored(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Results]:
+    return {shape: users.shown(tmp_path_factory.mktemp("users"), make()) for shape, make in SHAPES.items()}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_nothing_fails_whatever_is_missing(stored: dict[str, Results], name: str, shape: str) -> None:
+    result = FUNCTIONS[name](stored[shape])
+    if isinstance(result, Figure):
+        assert (result.wide.problems(), result.phone.problems()) == ([], [])
+    assert ">nan" not in result.html
+    assert ">None" not in result.html
+
+
+def _rows(html: str) -> dict[str, list[str]]:
+    """The cells of each row by its first."""
+    found = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in html.split("<tr>")[2:]]
+    return {cells[0]: cells[1:] for cells in found}
+
+
+# --- users ----------------------------------------------------------------------------------------
+
+
+def test_the_chart_tells_rate_and_mean_latency_of_each_and_the_published_rows(
+    stored: dict[str, Results],
+) -> None:
+    figure = users_chart(stored["whole"], [PUBLISHED_WAY, ELSEWHERE], published=PUBLISHED)
+    rows = set(figure.table.rows)
+    assert ("elsewhere", "50", "mean latency", "4.00 [4.00–4.00] ms", "3") in rows
+    assert ("elsewhere", "50", "goodput", "11,100 [11,100–11,100]/s", "3") in rows
+    assert ("Somebody's, published", "500", "goodput", "225/s", "published") in rows
+    assert ("Somebody's, published", "500", "mean latency", "2,310 ms", "published") in rows
+    assert figure.title == "At users = 50, as-published does 20,000/s and elsewhere does 11,100/s"
+
+
+def test_a_published_mean_is_not_drawn_as_a_percentile(stored: dict[str, Results]) -> None:
+    figure = users_chart(stored["whole"], [ELSEWHERE], published=PUBLISHED, latency="p50")
+    assert {row[2] for row in figure.table.rows if row[4] == "published"} == {"goodput"}
+
+
+# --- open loop ------------------------------------------------------------------------------------
+
+
+def test_an_open_loop_is_told_from_when_requests_were_due_beside_the_same_in_a_closed_one(
+    tmp_path: Path,
+) -> None:
+    late = HdrHistogram(1_000, 60_000_000_000, 3)
+    late.record_value(40_000_000, 1000)
+    encoded = late.encode().decode()
+    found = users.shown(
+        tmp_path,
+        [
+            users.row(planned, goodput_per_s=450.0, response_time_histogram=encoded)
+            if planned.contestant == "on-schedule"
+            else users.row(planned)
+            for planned in users.planned_trials()
+        ],
+    )
+    rows = _rows(open_loop_table(found, ALL).html)
+    assert list(rows) == ["on-schedule, users = 1", "on-schedule, users = 50"]
+    offered, done, of_it, p50, p99, closed, *service = rows["on-schedule, users = 50"]
+    assert (offered, done, of_it) == ("500/s", "450 [450–450]/s", "90.0%")
+    assert [float(text.removesuffix(" ms")) for text in (p50, p99)] == pytest.approx([40.0, 40.0], rel=0.01)
+    in_rust = found.goodput("in-rust", 50.0)
+    assert in_rust is not None
+    assert closed == f"{in_rust.as_count()}/s"
+    assert service == ["5.0 ms", "9.9 ms"]
+
+
+def test_an_open_loop_without_its_closed_one_says_so(tmp_path: Path) -> None:
+    found = users.shown(tmp_path)
+    alone = [one for one in found.scenario.contestants if one.name != "in-rust"]
+    found.scenario.contestants[:] = alone
+    assert _rows(open_loop_table(found, [ON_SCHEDULE]).html)["on-schedule, users = 1"][5] == "not in this run"
+
+
+# --- transactions ---------------------------------------------------------------------------------
+
+
+def test_transactions_are_told_for_each_acknowledged_operation(tmp_path: Path) -> None:
+    made = [
+        users.row(
+            planned,
+            acknowledged=1000,
+            metric_transactions={"in-rust": 1000}.get(planned.contestant, 2990 + 10 * planned.block),
+        )
+        for planned in users.planned_trials()
+    ]
+    for one in made:
+        if one["contestant"] == "elsewhere":
+            one["metric_transactions"] = None
+    rows = _rows(transactions_table(users.shown(tmp_path, made), ALL).html)
+    assert rows["in-rust, users = 50"] == ["3,000", "3,000", "1.00"]
+    assert rows["as-published, users = 50"] == ["9,000", "3,000", "3.00 [2.98–3.02]"]
+    assert rows["elsewhere, users = 50"] == ["not counted", "–", "–"]
+
+
+# --- failures -------------------------------------------------------------------------------------
+
+
+def test_failures_of_refused_trials_are_told_by_name_and_why_they_were_refused(
+    stored: dict[str, Results],
+) -> None:
+    rows = _rows(failures_table(stored["holes"], ALL).html)
+    assert rows["on-schedule, users = 1"] == [
+        "0 of 3",
+        "3,000",
+        "error 1,497 (50 %), timeout 3 (0.1 %)",
+        "21",
+        "6",
+        "failures (3)",
+    ]
+    assert rows["as-published, users = 50"][:2] == ["0 of 3", "no report"]
+    assert rows["as-published, users = 50"][-1] == "client gap-postgres: ended with code 4 (3)"
+    assert rows["in-rust, users = 50"][2] == "none"
+
+
+# --- the client's share ---------------------------------------------------------------------------
+
+
+def test_what_a_user_spends_outside_requests_is_told_at_every_number_of_users(
+    stored: dict[str, Results],
+) -> None:
+    rows = _rows(client_share_table(stored["whole"], [(IN_RUST, PUBLISHED_WAY)]).html)
+    for name in ("in-rust, users = 1", "in-rust, users = 50", "as-published, users = 50"):
+        told = re.fullmatch(r"([\d.]+) \[.*\] ms", rows[name][4])
+        assert told is not None
+        assert float(told[1]) == pytest.approx(users.OUTSIDE_MS, abs=0.005)
+        assert rows[name][3] == "25%"
+    assert rows["rust ÷ typescript, users = 50"][0].startswith("×1.67")
+
+
+def test_a_pair_that_differs_in_more_than_its_client_is_refused(stored: dict[str, Results]) -> None:
+    with pytest.raises(ParameterError, match="pair elsewhere and in-rust: differs in system too"):
+        client_share_table(stored["whole"], [(ELSEWHERE, IN_RUST)])
+
+
+# --- words ----------------------------------------------------------------------------------------
+
+
+def test_a_page_calls_load_operations_and_audit_what_the_record_calls_them(
+    stored: dict[str, Results],
+) -> None:
+    found = stored["whole"]
+    assert found.method.startswith(
+        "Counter and messages, counters 1,000, increment share 0.7, message bytes 50, 1 to 50 users, 2 s windows."
+    )
+    assert found.audited().endswith(" operations")
+    assert "1 to 50 users" in " · ".join(found.provenance_parts())
+    everything = "".join(
+        [
+            found.answer(("{over} {ratios} {operations} {under}", IN_RUST, ELSEWHERE)).html,
+            found.cite_panel(found.answer_ratio(IN_RUST, ELSEWHERE)).html,
+            found.comparisons_chart([("pair", IN_RUST, ELSEWHERE)]).html,
+            found.contestants_chart({}).html,
+            found.processor_table().html,
+            found.retries_table().html,
+            found.kill_table().html,
+            found.depth_chart([IN_RUST], [ELSEWHERE]).html,
+            found.rerun_panel().html,
+            found.method,
+        ]
+    )
+    assert not re.search(r"transfer|account|balance|α|alpha", everything)
+
+
+@pytest.mark.parametrize("metric", ["client-cpu", "p99", "mean-latency"])
+def test_comparisons_and_depths_are_drawn_of_any_metric(stored: dict[str, Results], metric: str) -> None:
+    found = stored["whole"]
+    label = found.metric(metric).label
+    pair = found.comparisons_chart([("pair", ELSEWHERE, IN_RUST)], metric=metric)
+    assert f"{label} of the first ÷ that of the second (log scale)" in pair.html
+    depths = found.depth_chart([IN_RUST], [ELSEWHERE], metric=metric)
+    assert depths.title.startswith(f"Lowest {label}: ")
+    table = found.best_table([IN_RUST], [ELSEWHERE], metric=metric).html
+    assert found.metric(metric).unit in table
+    assert all(figure.phone.problems() == [] for figure in (pair, depths))
+
+
+def test_a_test_of_a_rule_is_named_as_the_run_prints_its_treatment(stored: dict[str, Results]) -> None:
+    test = {"quantity": "ratio", "over": "in-rust@50", "under": "in-rust@1", "metric": "mean-latency"}
+    assert quantity_name(test, stored["whole"]) == "in-rust at users = 50 ÷ in-rust at users = 1"
+    assert quantity_name({**test, "under": "elsewhere@50"}, stored["whole"]) == (
+        "mean latency, in-rust ÷ elsewhere, users = 50"
+    )
+    missing = quantity({**test, "over": "as-published@50"}, stored["holes"])
+    assert missing == f"as-published at users = 50 has no valid trial in run {stored['holes'].run.run_id}"
