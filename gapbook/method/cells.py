@@ -63,6 +63,19 @@ class Cells:
         """The first and the last value of the treatment; one, where there is one."""
         return list(dict.fromkeys((self.treatments[0], self.treatments[-1])))
 
+    def treatments_of(self, *contestants: str) -> Sequence[float]:
+        """The values of the treatment at which the plan has all of these contestants, those aside that it does
+        not have at all; every value, where there is none such."""
+        planned = [values for name in contestants if (values := self._planned_at.get(name))]
+        return [value for value in self.treatments if all(value in of for of in planned)] or self.treatments
+
+    @cached_property
+    def _planned_at(self) -> dict[str, set[float]]:
+        found: dict[str, set[float]] = {}
+        for _, _, name, value, *_ in self.run.manifest["trials"]:
+            found.setdefault(name, set()).add(float(value))
+        return found
+
     def contestant(self, named: Named) -> RecordedContestant:
         """What the run recorded of a contestant, else what the chapter states of one that the run does not have.
 

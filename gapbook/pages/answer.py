@@ -56,7 +56,8 @@ class AnswerResults(FindingsWithProvenance):
         """The answer: a sentence for each pair of contestants, then what it must be read with.
 
         In a sentence ``{over}`` and ``{under}`` become the systems with their versions, ``{ratios}`` how many
-        times the operations per second of ``under`` those of ``over`` are, at both ends of the treatment, and
+        times the operations per second of ``under`` those of ``over`` are, at both ends of the treatment that
+        both were measured at, and
         ``{operations}`` what the workload calls its operations.
         What the run does not answer is said last, each once.
         """
@@ -84,7 +85,7 @@ class AnswerResults(FindingsWithProvenance):
     def _compared(self, sentence: str, *pair: Named) -> page.Answer:
         parts, cited = [], []
         over, under = self.contestants(pair)
-        for treatment in self.ends:
+        for treatment in self._ends_of(over, under):
             ratio = self.ratio(over.name, under.name, treatment)
             if absent := [one for one in (over, under) if one.name in self.absent]:
                 reasons = "; ".join(f"{one.name}: {self.absent[one.name]}" for one in absent)
@@ -111,6 +112,11 @@ class AnswerResults(FindingsWithProvenance):
         for place, contestant in (("{over}", over), ("{under}", under)):
             text = text.replace(place, html.escape(self.versioned_label(contestant)))
         return page.Answer(text, tuple(cited))
+
+    def _ends_of(self, *contestants: RecordedContestant) -> list[float]:
+        """The first and the last value of the treatment at which all of them run."""
+        values = self.treatments_of(*(one.name for one in contestants))
+        return list(dict.fromkeys((values[0], values[-1])))
 
     @property
     def _operations(self) -> str:
@@ -186,11 +192,12 @@ class AnswerResults(FindingsWithProvenance):
         return ", kept in every kill of these contestants." if equal else f"{unequal}."
 
     def _caveats(self, contestants: Sequence[RecordedContestant]) -> list[str]:
-        ends = self.ends
         ahead, bound = (
             list(
                 dict.fromkeys(
-                    self.versioned_label(c) for c in contestants if self.has_label(c.name, label, ends)
+                    self.versioned_label(c)
+                    for c in contestants
+                    if self.has_label(c.name, label, self._ends_of(c))
                 )
             )
             for label in ("not sustained", "client-bound")

@@ -42,7 +42,7 @@ def client_share_table(found: Findings, pairs: Sequence[Pair]) -> Html:
     rows: list[list[str | Html]] = []
     for over, under in (tuple(found.contestants(pair)) for pair in pairs):
         _require_client_alone(over, under)
-        for treatment in found.treatments:
+        for treatment in found.treatments_of(over.name, under.name):
             rows += [_client(found, one, treatment) for one in (over, under)]
             rows.append(
                 [

@@ -31,7 +31,7 @@ def failures_table(found: Findings, contestants: Sequence[Named]) -> Html:
     refused: a trial is often refused because of just these."""
     rows: list[list[str | Html]] = []
     for one in found.contestants(contestants):
-        for treatment in found.treatments:
+        for treatment in found.treatments_of(one.name):
             trials = found.rows(one.name, treatment)
             cells = _cells(trials) if trials else ["not run", *["–"] * (len(_COLUMNS) - 2)]
             rows.append([f"{one.name}, {found.at(treatment)}", *cells])

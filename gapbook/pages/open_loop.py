@@ -47,7 +47,7 @@ def open_loop_table(found: Findings, contestants: Sequence[Named]) -> Html:
                 *_open(found, one, treatment),
                 *_closed(found, closed, treatment),
             ]
-            for treatment in found.treatments
+            for treatment in found.treatments_of(one.name)
         ]
     return values_table(_COLUMNS, rows)
 

@@ -43,16 +43,16 @@ class RerunResults(FindingsWithProvenance):
         """
         kept = self.run.manifest.get("parameters")
         if kept is not None:
-            return {name: kept[name] for name in dict.fromkeys((*chapter_parameters(), *kept)) if name in kept}, []
+            return {name: kept[name] for name in chapter_parameters() if name in kept}, []
         scenario, manifest = self.scenario, self.run.manifest
         known = {
-            **scenario.workload.parameters,
-            "connections": scenario.connections,
             scenario.treatment.name: list(scenario.treatment.values),
+            "connections": scenario.connections,
             "window_s": scenario.window_s,
             "warmup_s": scenario.warmup_s,
             "blocks": self.blocks,
             "attempts": manifest.get("attempts", 1),
+            "accounts": scenario.workload.accounts,
             "seed": scenario.seed,
             "durability": scenario.durability,
             "kills": manifest.get("kills") or 0,

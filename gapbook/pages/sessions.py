@@ -54,7 +54,7 @@ class SessionResults(FindingsWithProvenance):
                         tuple(self._by_block(over, under, treatment, metric).values()),
                         printed.get((name, treatment)),
                     )
-                    for treatment in self.treatments
+                    for treatment in self.treatments_of(over.name, under.name)
                 ),
             )
             for name, over, under in pairs
@@ -102,7 +102,7 @@ class SessionResults(FindingsWithProvenance):
         sessions = self._blocks_by_session()
         rows: list[list[str | Html]] = []
         for name, over, under in pairs:
-            for treatment in self.treatments:
+            for treatment in self.treatments_of(over.name, under.name):
                 ratios = self._by_block(over, under, treatment)
                 found = [
                     geometric_interval(inside).estimate if inside else None
@@ -127,7 +127,7 @@ class SessionResults(FindingsWithProvenance):
         """Whether a short window speaks for a long one: pairs of a contestant and the same with a long window."""
         rows: list[list[str | Html]] = []
         for short, long in pairs:
-            for treatment in self.treatments:
+            for treatment in self.treatments_of(short.name, long.name):
                 rates = [self.goodput(contestant.name, treatment) for contestant in (short, long)]
                 if rates[0] is None or rates[1] is None:
                     rows.append([f"{short.name}, {self.at(treatment)}", _NO_TRIAL, _NO_TRIAL, "–"])

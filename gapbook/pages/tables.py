@@ -25,7 +25,7 @@ class TableResults(FindingsWithProvenance):
         lies inside the band round the published value. Where nothing was published, ours alone."""
         rows: list[list[str | Html]] = []
         for name, over, under, published in rungs:
-            for treatment in self.treatments:
+            for treatment in self.treatments_of(over, under):
                 ours = self.ratio(over, under, treatment)
                 theirs = _published_ratio(published, over, under, treatment)
                 rows.append(
@@ -46,7 +46,7 @@ class TableResults(FindingsWithProvenance):
         """Goodput of contestants at each value of the treatment, with median and tail of their latency."""
         rows: list[list[str | Html]] = []
         for name in contestants:
-            for treatment in self.treatments:
+            for treatment in self.treatments_of(name):
                 goodput = self.goodput(name, treatment)
                 waits = [self.trial_values(name, treatment, percentile) for percentile in ("p50", "p99")]
                 ended = [

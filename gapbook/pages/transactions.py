@@ -20,7 +20,7 @@ def transactions_table(found: Findings, contestants: Sequence[Named]) -> Html:
     """The transactions of each server by its own count, in whole trials, beside what was acknowledged in them."""
     rows: list[list[str | Html]] = []
     for one in found.contestants(contestants):
-        for treatment in found.treatments:
+        for treatment in found.treatments_of(one.name):
             trials = [row for row in found.rows(one.name, treatment) if row["valid"]]
             told = [row for row in trials if row["metric_transactions"] is not None]
             counted = f"{sum(row['metric_transactions'] for row in told):,}" if told else "not counted"

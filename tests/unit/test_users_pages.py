@@ -210,6 +210,27 @@ def test_a_pair_that_differs_in_more_than_its_client_is_refused(stored: dict[str
         client_share_table(stored["whole"], [(ELSEWHERE, IN_RUST)])
 
 
+# --- contestants that run at some values only -----------------------------------------------------
+
+
+def test_what_was_not_to_be_run_is_no_gap_in_a_table_nor_in_an_answer(tmp_path: Path) -> None:
+    made = [
+        users.row(planned)
+        for planned in users.planned_trials()
+        if planned.contestant != "elsewhere" or planned.treatment > 1
+    ]
+    found = users.shown(tmp_path, made)
+    assert list(_rows(failures_table(found, [ELSEWHERE, IN_RUST]).html)) == [
+        "elsewhere, users = 50",
+        "in-rust, users = 1",
+        "in-rust, users = 50",
+    ]
+    answered = found.answer_ratio(IN_RUST, ELSEWHERE)
+    assert "users = 1<" not in answered.html
+    assert [one.quantity.rpartition(" at ")[2] for one in answered.cited] == ["users = 50"]
+    assert "no valid trial" not in found.ladder_table([("rung", "in-rust", "elsewhere", {})]).html
+
+
 # --- words ----------------------------------------------------------------------------------------
 
 

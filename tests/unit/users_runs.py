@@ -11,8 +11,9 @@ import msgspec
 
 from gapbook.model.plan import PlannedTrial
 from gapbook.pages.results import Results
-from gapbook.record.scenario import RecordedScenario, RecordedTreatment, RecordedWorkload
+from gapbook.record.scenario import RecordedScenario, RecordedWorkload
 from gapbook.trial.contestant import Contestant
+from gapbook.trial.treatment import CONNECTIONS, Treatment
 from tests.unit import stored_runs as runs
 
 USERS = (1.0, 50.0)
@@ -21,17 +22,16 @@ IN_RUST = Contestant("in-rust", "spacetimedb", "reducer", "direct", "rust", 1)
 ON_SCHEDULE = Contestant("on-schedule", "spacetimedb", "reducer", "direct", "rust", 1, rate_per_s=500.0)
 ELSEWHERE = Contestant("elsewhere", "postgres", "procedure", "direct", "rust", 1)
 CONTESTANTS = (PUBLISHED_WAY, IN_RUST, ON_SCHEDULE, ELSEWHERE)
-_STAND_IN = replace(runs.SCENARIO, contestants=CONTESTANTS, alphas=USERS)
+_STAND_IN = replace(
+    runs.SCENARIO,
+    contestants=CONTESTANTS,
+    treatment=Treatment.of(CONNECTIONS, "transfer", USERS),
+    connections=50,
+)
+_PARAMETERS = {"counters": 1000, "increment_share": 0.7, "message_bytes": 50}
 SCENARIO: RecordedScenario = msgspec.structs.replace(
     _STAND_IN.recorded(),
-    workload=RecordedWorkload(
-        "counter-and-messages",
-        "Counter and messages",
-        {"counters": 1000, "increment_share": 0.7, "message_bytes": 50},
-    ),
-    treatment=RecordedTreatment(
-        "connections", "users", "", list(USERS), words="virtual users, each with one request out"
-    ),
+    workload=RecordedWorkload("counter-and-messages", "Counter and messages", dict(_PARAMETERS)),
 )
 MEAN_MS = {"as-published": 2.0, "in-rust": 1.0, "on-schedule": 1.0, "elsewhere": 4.0}
 OUTSIDE_MS = 0.5
@@ -60,5 +60,6 @@ def planned_trials(blocks: int = 3) -> Sequence[PlannedTrial]:
 def shown(folder: Path, rows: Sequence[Mapping[str, Any]] | None = None) -> Results:
     """What a page knows of a run of these rows; of a faultless one, when none are given."""
     made = rows if rows is not None else [row(planned) for planned in planned_trials()]
-    run = runs.store(folder / runs.CHAPTER, made, scenario=_STAND_IN, recorded=SCENARIO)
+    given = {**_PARAMETERS, "connections": list(USERS), "seed": SCENARIO.seed}
+    run = runs.store(folder / runs.CHAPTER, made, scenario=_STAND_IN, recorded=SCENARIO, parameters=given)
     return Results(run, runs.CHAPTER)
