@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+import scipy
 from numpy.typing import NDArray
-from scipy import special, stats
 
 from gapbook.method.interval import Interval
 from gapbook.record.metric import GOODPUT, Metric
@@ -53,7 +53,7 @@ def geometric_interval(values: Sequence[float]) -> Interval:
     mean, n = float(logs.mean()), len(logs)
     if n == 1:
         return Interval(math.exp(mean), math.nan, math.nan, 1)
-    half = float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1) * logs.std(ddof=1) / math.sqrt(n))
+    half = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, n - 1) * logs.std(ddof=1) / math.sqrt(n))
     return Interval(math.exp(mean), math.exp(mean - half), math.exp(mean + half), n)
 
 
@@ -65,7 +65,7 @@ def mean_interval(values: Sequence[float]) -> Interval:
     mean = float(found.mean())
     if n == 1:
         return Interval(mean, math.nan, math.nan, 1)
-    half = float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1) * found.std(ddof=1) / math.sqrt(n))
+    half = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, n - 1) * found.std(ddof=1) / math.sqrt(n))
     return Interval(mean, mean - half, mean + half, n)
 
 
@@ -91,8 +91,8 @@ def chance_within(interval: Interval, band_frac: float) -> float:
         return 0.0
     if half == 0:
         return 1.0
-    error = half / float(stats.t.ppf((1 + CONFIDENCE) / 2, interval.n - 1))
-    return float(special.ndtr(high / error) - special.ndtr(low / error))
+    error = half / float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, interval.n - 1))
+    return float(scipy.special.ndtr(high / error) - scipy.special.ndtr(low / error))
 
 
 def ratio_interval(over: Mapping[int, float], under: Mapping[int, float]) -> Interval | None:
@@ -122,7 +122,7 @@ def bootstrap_intervals(
     for n in {len(by_block) for by_block in quantities if len(by_block) > 1}:
         places = [place for place, by_block in enumerate(quantities) if len(by_block) == n]
         logs = np.log([[quantities[place][block] for block in sorted(quantities[place])] for place in places])
-        bounds = stats.bootstrap(
+        bounds = scipy.stats.bootstrap(
             (logs,),
             np.mean,
             axis=-1,
@@ -152,7 +152,9 @@ class Contrast:
 
     @property
     def interval(self) -> Interval:
-        half = self.standard_error_log * float(special.stdtrit(self.degrees_of_freedom, (1 + CONFIDENCE) / 2))
+        half = self.standard_error_log * float(
+            scipy.special.stdtrit(self.degrees_of_freedom, (1 + CONFIDENCE) / 2)
+        )
         return Interval(math.exp(self.log), math.exp(self.log - half), math.exp(self.log + half), self.n)
 
     @property
@@ -165,7 +167,7 @@ class Contrast:
         if self.standard_error_log == 0:
             return 1.0 if self.log == 0 else 0.0
         statistic = abs(self.log) / self.standard_error_log
-        return float(2 * special.stdtr(self.degrees_of_freedom, -statistic))
+        return float(2 * scipy.special.stdtr(self.degrees_of_freedom, -statistic))
 
 
 class BlockFit:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from gapbook.method.estimate import CONFIDENCE
 from gapbook.record.labels import LIMIT_FRAC, label_shares
@@ -31,5 +31,5 @@ def carried(rows: Iterable[Mapping[str, Any]], label: str, warmup_s: float, wind
     # A stored run may hold any number: a spread beyond all bounds is an interval that excludes nothing.
     with np.errstate(over="ignore"):
         spread = float(np.std(shares, ddof=1))
-    half = float(stats.t.ppf((1 + CONFIDENCE) / 2, len(shares) - 1)) * spread
+    half = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, len(shares) - 1)) * spread
     return float(np.mean(shares)) - half / math.sqrt(len(shares)) > LIMIT_FRAC[label]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scipy import stats
+import scipy
 
 from gapbook.method.estimate import CONFIDENCE
 
@@ -11,10 +11,10 @@ __all__ = ["proportion_bound", "wilson_interval"]
 
 def proportion_bound(tried: int, hits: int = 0) -> float:
     """One-sided 95 % upper bound (Clopper and Pearson) on the probability of what came out ``hits`` times."""
-    return 1.0 if hits >= tried else float(stats.beta.ppf(CONFIDENCE, hits + 1, tried - hits))
+    return 1.0 if hits >= tried else float(scipy.stats.beta.ppf(CONFIDENCE, hits + 1, tried - hits))
 
 
 def wilson_interval(hits: int, tried: int) -> tuple[float, float]:
     """The 95 % interval of Wilson (1927)."""
-    found = stats.binomtest(hits, tried).proportion_ci(CONFIDENCE, method="wilson")
+    found = scipy.stats.binomtest(hits, tried).proportion_ci(CONFIDENCE, method="wilson")
     return float(found.low), float(found.high)

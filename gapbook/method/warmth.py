@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 from gapbook.method.estimate import CONFIDENCE, geometric_interval
 from gapbook.method.holm import holm
@@ -105,4 +105,4 @@ def _p_value(logs: Sequence[float]) -> float:
     spread = statistics.stdev(logs)
     if spread == 0:
         return 1.0 if statistics.fmean(logs) == 0 else 0.0
-    return float(stats.ttest_1samp(logs, 0.0).pvalue)
+    return float(scipy.stats.ttest_1samp(logs, 0.0).pvalue)
