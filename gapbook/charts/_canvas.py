@@ -1,4 +1,4 @@
-"""A canvas of exact size: marks and text are collected, then drawn by Altair as one layered view.
+"""A canvas of exact size: marks and text are collected, then drawn as one layered view.
 
 Labels and rows sit at pixels; data marks carry data values and go through logarithmic Vega scales. The box
 of every text is kept, so that overlaps and text beyond the edge can be found without a browser.
@@ -6,38 +6,24 @@ of every text is kept, so that overlaps and text beyond the edge can be found wi
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Literal
-
-import altair as alt
-import vl_convert
-from altair.utils.schemapi import debug_mode
 
 from gapbook.charts._scale import LogScale
 from gapbook.charts._text import FONT, measure
 from gapbook.charts._tokens import light
 
-__all__ = ["Canvas", "Drawing", "Plane", "Space", "TextBox"]
+__all__ = ["Canvas", "Drawing", "Plane", "Space", "Style", "TextBox"]
 
 Space = Literal["px", "x", "xy"]
 """Which coordinates of a mark are data values: none, x, or both."""
 
 Mark = Literal["text", "rect", "rule", "point", "line"]
 
-_VEGA_LITE = "6.4"
 _DASH = [4, 3]
 _SOLID: list[float] = []
-_TAG = re.compile(r"<[^>]*>")
-_DECIMALS = re.compile(r"-?\d+\.\d{3,}")
-# What Vega adds to no effect: roles of its own, empty paths of the view, values that are the default.
-_NOISE = re.compile(
-    r' (?:role|aria-\w+|xmlns:xlink|class)="[^"]*"'
-    r'|<path class="(?:background|foreground)"[^>]*/>'
-    r'| stroke-dasharray=""| opacity="1"'
-)
 
 
 class Plane(IntEnum):
@@ -99,7 +85,7 @@ class Drawing:
 
 
 @dataclass(frozen=True)
-class _Style:
+class Style:
     """All that marks of one layer share; everything else is a column of its data."""
 
     plane: Plane
@@ -116,7 +102,7 @@ class Canvas:
         self.y = 0.0
         self.x_scale: LogScale | None = None
         self.y_scale: LogScale | None = None
-        self._layers: dict[_Style, list[dict[str, Any]]] = {}
+        self._layers: dict[Style, list[dict[str, Any]]] = {}
         self._boxes: list[TextBox] = []
         self._paths = 0
 
@@ -232,83 +218,20 @@ class Canvas:
             self._add(plane, "line", space, options, row)
 
     def draw(self) -> Drawing:
-        height = round(self.y)
-        # The renderer refuses what is no chart; Altair's own check of each part takes more time than the rest.
-        with debug_mode(False):
-            specification = self._chart(height).to_dict(validate=False)
-        svg: str = vl_convert.vegalite_to_svg(specification, vl_version=_VEGA_LITE)
-        return Drawing(_TAG.sub(_shorten, svg), self.width, height, tuple(self._boxes))
+        # Imported here: a page is computed, and refused, without what only pictures need.
+        from gapbook.charts._vega import svg_of  # noqa: PLC0415
 
-    def _chart(self, height: int) -> alt.LayerChart:
-        layers = [
-            self._layer(style, rows)
-            for style, rows in sorted(self._layers.items(), key=lambda item: item[0].plane)
-        ]
-        chart = alt.layer(*layers).properties(
-            width=self.width,
-            height=height,
-            padding={"left": 0, "top": 0, "right": 0, "bottom": 0},
-            autosize=alt.AutoSizeParams(type="none"),
-            background=light("bg"),
-        )
-        configured: alt.LayerChart = chart.configure(view=alt.ViewConfig(stroke=None), aria=False, font=FONT)
-        return configured
+        size = self.width, round(self.y)
+        layers = sorted(self._layers.items(), key=lambda layer: layer[0].plane)
+        return Drawing(svg_of(size, layers, self.x_scale, self.y_scale), *size, tuple(self._boxes))
 
     def _add(
         self, plane: Plane, mark: Mark, space: Space, options: dict[str, Any], row: dict[str, Any]
     ) -> None:
-        self._layers.setdefault(_Style(plane, mark, space, _frozen(options)), []).append(row)
-
-    def _layer(self, style: _Style, rows: list[dict[str, Any]]) -> alt.Chart:
-        options: dict[str, Any] = {
-            name: list(value) if isinstance(value, tuple) else value for name, value in style.options
-        }
-        mark = alt.MarkDef(type=style.mark, clip=False, **options)
-        paint = "stroke" if style.mark in ("rule", "line") or options.get("filled") is False else "fill"
-        channels: dict[str, Any] = {
-            "x": alt.X("x:Q", axis=None, scale=self._vega_scale(self.x_scale, style.space in ("x", "xy"))),
-            "y": alt.Y("y:Q", axis=None, scale=self._vega_scale(self.y_scale, style.space == "xy")),
-            paint: alt.value(rows[0]["color"]) if _same(rows, "color") else _verbatim(paint, "color"),
-        }
-        if "x2" in rows[0]:
-            channels |= {"x2": alt.X2("x2:Q"), "y2": alt.Y2("y2:Q")}
-        if "stroke" in rows[0]:
-            channels["stroke"] = _verbatim("stroke", "stroke")
-        if "text" in rows[0]:
-            channels["text"] = alt.Text("text:N")
-        if "series" in rows[0]:
-            channels |= {"detail": alt.Detail("series:N"), "order": alt.Order("order:Q")}
-        return alt.Chart(alt.InlineData(values=rows), mark=mark).encode(**channels)
-
-    def _vega_scale(self, scale: LogScale | None, is_data: bool) -> alt.Scale | None:
-        if not is_data or scale is None:
-            return None
-        return alt.Scale(
-            type="log",
-            domain=[scale.low, scale.high],
-            range=[scale.start, scale.stop],
-            nice=False,
-            clamp=False,
-        )
-
-
-def _shorten(tag: re.Match[str]) -> str:
-    """Without noise, and with two decimals of a pixel, which are enough."""
-    told = _NOISE.sub("", tag.group())
-    return _DECIMALS.sub(lambda number: f"{float(number.group()):.2f}".rstrip("0").rstrip("."), told)
+        self._layers.setdefault(Style(plane, mark, space, _frozen(options)), []).append(row)
 
 
 def _frozen(options: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
     return tuple(
         (name, tuple(value) if isinstance(value, list) else value) for name, value in options.items()
     )
-
-
-def _same(rows: Iterable[dict[str, Any]], column: str) -> bool:
-    return len({row[column] for row in rows}) == 1
-
-
-def _verbatim(channel: str, column: str) -> Any:
-    """A colour channel that takes the column's hex as it stands."""
-    kind = alt.Stroke if channel == "stroke" else alt.Fill
-    return kind(f"{column}:N", scale=None, legend=None)
