@@ -6,13 +6,14 @@ import json
 from collections.abc import Iterator
 from functools import cache
 from itertools import islice
-from typing import Any
-
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import ValidationError, best_match
+from typing import TYPE_CHECKING, Any
 
 from gapbook.paths import CHECKOUT
 from gapbook.record.schema import one_line
+
+if TYPE_CHECKING:
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import ValidationError
 
 __all__ = ["CONTRACT_VERSION", "schema_problem"]
 
@@ -23,6 +24,9 @@ _MOST_ERRORS = 20
 
 def schema_problem(definition: str, instance: Any) -> str | None:
     """What a ``configuration``, ``report`` or ``description`` has that the schema does not allow, in one line."""
+    # Imported here and below: it compiles a grammar of addresses, for longer than all else here takes to load.
+    from jsonschema.exceptions import best_match  # noqa: PLC0415
+
     errors: Iterator[ValidationError] = _validator(definition).iter_errors(instance)
     worst = best_match(islice(errors, _MOST_ERRORS))
     if worst is None:
@@ -33,5 +37,7 @@ def schema_problem(definition: str, instance: Any) -> str | None:
 
 @cache
 def _validator(definition: str) -> Draft202012Validator:
+    from jsonschema import Draft202012Validator  # noqa: PLC0415
+
     schema = json.loads(_SCHEMA.read_text())
     return Draft202012Validator({"$ref": f"#/$defs/{definition}", "$defs": schema["$defs"]})
