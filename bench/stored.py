@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from gapbook.book.execute import chapters
+from gapbook.book.chapters import chapters
 from gapbook.errors import RecordError
 from gapbook.record.run import Run, latest_published
 from gapbook.record.scenario import RecordedScenario

@@ -1,4 +1,7 @@
-"""The command line: run a chapter, build the book, set up, see what is missing."""
+"""The command line: run a chapter, build the book, set up, see what is missing.
+
+A command imports what it needs when it runs: help, and what is refused, load no library.
+"""
 
 from __future__ import annotations
 
@@ -16,20 +19,17 @@ from pathlib import Path
 from types import FrameType
 from typing import TextIO
 
-# Jupyter's path library warns where no session directory exists; it then takes another and all is well.
-warnings.filterwarnings("ignore", module="platformdirs")
-
-from gapbook.book import build  # noqa: E402
-from gapbook.book.execute import chapters, execute_chapter  # noqa: E402
-from gapbook.deploy import setup  # noqa: E402
-from gapbook.errors import GapbookError  # noqa: E402
-from gapbook.pages.refused import mostly_refused  # noqa: E402
-from gapbook.parameters import chapter_parameters, parse_assignment  # noqa: E402
+from gapbook.book.chapters import chapters, require_executable
+from gapbook.errors import GapbookError
+from gapbook.parameters import chapter_parameters, parse_assignment
 
 __all__ = ["main"]
 
 _ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 _REFUSED, _MOSTLY_REFUSED, _ENDED_BY_SIGNAL = 2, 3, 128
+
+# Jupyter's path library warns where no session directory exists; it then takes another and all is well.
+warnings.filterwarnings("ignore", module="platformdirs")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -134,11 +134,11 @@ def _parser() -> argparse.ArgumentParser:
     run.set_defaults(command=_run, kept="trials finished so far are kept (-p source=resume)")
 
     book = commands.add_parser("book", help="build the published book from stored runs (no server)")
-    book.set_defaults(command=lambda chosen: _say_page(build.build_published()))
+    book.set_defaults(command=lambda chosen: _build_book())
 
     install = commands.add_parser("setup", help="build clients, install servers")
     install.add_argument("--book", action="store_true", help="build the published book meanwhile")
-    install.set_defaults(command=lambda chosen: setup.set_up(_show_book if chosen.book else lambda: None))
+    install.set_defaults(command=_set_up)
     commands.add_parser("doctor", help="what is here, what is missing, how to get it").set_defaults(
         command=lambda chosen: _doctor()
     )
@@ -146,15 +146,19 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(chosen: argparse.Namespace) -> int:
-    parameters = dict(parse_assignment(text) for text in chosen.assignments)
+    parameters = {"source": "live", **dict(parse_assignment(text) for text in chosen.assignments)}
+    require_executable(chosen.chapter, parameters)
+
+    from gapbook.book import build
+    from gapbook.book.execute import execute_chapter
+    from gapbook.pages.refused import mostly_refused
+
     with build.own_build() as folder:
-        executed = execute_chapter(
-            chosen.chapter, {"source": "live", **parameters}, folder=folder / "executed"
-        )
+        executed = execute_chapter(chosen.chapter, parameters, folder=folder / "executed")
         print(f"executed notebook: {executed}")
         if not chosen.no_page:
             _say_page(build.build_with(chosen.chapter, executed, folder))
-    if parameters.get("source", "live") not in {"live", "resume"}:
+    if parameters["source"] not in {"live", "resume"}:
         return 0
     lines = [line for run in build.runs_shown(chosen.chapter, executed) if (line := mostly_refused(run))]
     for line in lines:
@@ -162,8 +166,22 @@ def _run(chosen: argparse.Namespace) -> int:
     return _MOSTLY_REFUSED if lines else 0
 
 
+def _build_book() -> None:
+    from gapbook.book.build import build_published
+
+    _say_page(build_published())
+
+
+def _set_up(chosen: argparse.Namespace) -> None:
+    from gapbook.deploy import setup
+
+    setup.set_up(_show_book if chosen.book else lambda: None)
+
+
 def _show_book() -> None:
     """Something to read while servers compile; that it cannot be built is no reason not to set up."""
+    from gapbook.book import build
+
     built_before = build.published_page()
     if built_before is not None:
         print(f"the published book, to read meanwhile: {built_before}   (gapbook book builds it anew)")
@@ -180,6 +198,8 @@ def _say_page(page: Path) -> None:
 
 
 def _doctor() -> int:
+    from gapbook.deploy import setup
+
     absent = 0
     for name, check, hint in setup.wanted():
         try:

@@ -14,9 +14,10 @@ from pathlib import Path
 
 import yaml
 
-from gapbook.book.execute import BUILD, chapters, execute_chapter, overviews
+from gapbook.book.chapters import chapters, notebook_path, overviews
+from gapbook.book.execute import BUILD, execute_chapter
+from gapbook.book.kernel import temporary_folder
 from gapbook.book.locks import own_folder, taking_turns
-from gapbook.book.notebook import temporary_folder
 from gapbook.deploy.deployment import Deployment
 from gapbook.errors import GapbookError, RecordError, SetupError
 from gapbook.pages.first_screen import pictures_folder
@@ -100,7 +101,7 @@ def _execute_published(names: Sequence[str]) -> dict[str, Path]:
     wanted = {**{name: {"source": "published"} for name in names}, **{name: {} for name in overviews()}}
     with taking_turns(folder):
         for name, parameters in wanted.items():
-            key = f"{shared} {hash_files([CHECKOUT / 'notebooks' / f'{name}.md'], CHECKOUT)}"
+            key = f"{shared} {hash_files([notebook_path(name)], CHECKOUT)}"
             page, kept = folder / f"{name}.ipynb", folder / f"{name}.key"
             if not (page.is_file() and kept.is_file() and kept.read_text() == key):
                 kept.unlink(missing_ok=True)

@@ -1,56 +1,26 @@
-"""The notebooks there are, and their execution by papermill with parameters that say where trials come from."""
+"""Execution of notebooks by papermill, with parameters that say where trials come from."""
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import papermill
 from nbclient.exceptions import DeadKernelError
 from papermill.exceptions import PapermillExecutionError
 
 from gapbook import errors
-from gapbook.book.notebook import kernel_config, read_text_notebook
+from gapbook.book.chapters import notebook_path, require_executable
+from gapbook.book.kernel import kernel_config, read_text_notebook
 from gapbook.book.prose import require_no_typed_numbers
-from gapbook.errors import GapbookError, ParameterError, cut
-from gapbook.parameters import check_parameters
+from gapbook.errors import GapbookError
 from gapbook.paths import CHECKOUT
 
-__all__ = ["BUILD", "chapters", "declared_parameters", "execute_chapter", "overviews"]
+__all__ = ["BUILD", "execute_chapter"]
 
 BUILD = CHECKOUT / "build"
-_PARAMETERS = re.compile(r"^:tags: \[.*\bparameters\b", re.MULTILINE)
-
-
-def chapters() -> list[str]:
-    """The chapters there are: one text notebook each, with parameters."""
-    return sorted(path.stem for path in _notebooks() if _PARAMETERS.search(path.read_text()))
-
-
-def overviews() -> list[str]:
-    """The notebooks that measure nothing: they have no parameters, and read what chapters have published."""
-    return sorted(path.stem for path in _notebooks() if not _PARAMETERS.search(path.read_text()))
-
-
-def _notebooks() -> list[Path]:
-    return sorted((CHECKOUT / "notebooks").glob("*.md"))
-
-
-def declared_parameters(chapter: str) -> frozenset[str]:
-    """Names in the cell tagged ``parameters`` of a chapter; none where there is no such cell."""
-    if chapter in overviews():
-        return frozenset()
-    notebook = nbformat.reads(read_text_notebook(CHECKOUT / "notebooks" / f"{chapter}.md"), as_version=4)
-    cell = next(cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", []))
-    return frozenset(
-        line.partition("=")[0].strip()
-        for line in cell.source.splitlines()
-        if "=" in line and line[0].isalpha()
-    )
 
 
 def execute_chapter(chapter: str, parameters: Mapping[str, Any], *, folder: Path | None = None) -> Path:
@@ -59,12 +29,8 @@ def execute_chapter(chapter: str, parameters: Mapping[str, Any], *, folder: Path
     Raises ParameterError before a kernel starts when a parameter is not allowed, and the
     GapbookError that the chapter itself raised.
     """
-    if chapter in overviews() and parameters:
-        raise ParameterError(f"chapter {chapter}: measures nothing; see it with: gapbook book")
-    if chapter not in [*chapters(), *overviews()]:
-        raise ParameterError(f"chapter {cut(repr(chapter))}: unknown; allowed: {', '.join(chapters())}")
-    check_parameters(parameters, declared_parameters(chapter))
-    text = CHECKOUT / "notebooks" / f"{chapter}.md"
+    require_executable(chapter, parameters)
+    text = notebook_path(chapter)
     require_no_typed_numbers(text)
     output = (folder or BUILD / "executed") / f"{chapter}.ipynb"
     output.parent.mkdir(parents=True, exist_ok=True)

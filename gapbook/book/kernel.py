@@ -1,4 +1,4 @@
-"""Text notebooks for papermill: MyST Markdown in, executed .ipynb out."""
+"""What an execution is given: a text notebook as .ipynb, and a kernel that nobody else can reach."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import jupytext
 import nbformat
-from papermill.iorw import LocalHandler
 from traitlets.config import Config
 
 from gapbook.deploy.deployment import Deployment
 
-__all__ = ["TEXT_NOTEBOOKS", "kernel_config", "read_text_notebook", "temporary_folder"]
+__all__ = ["kernel_config", "read_text_notebook", "temporary_folder"]
 
 # A socket's path has at most 107 bytes; what is made beneath the folder takes up to 50 of them.
 _LONGEST_FOLDER = 50
@@ -61,15 +59,3 @@ def temporary_folder() -> Path:
     """The folder for temporary files, or a common one where its name is too long for sockets."""
     named = Path(tempfile.gettempdir()).resolve()
     return named if len(os.fsencode(named)) <= _LONGEST_FOLDER else Path("/tmp")
-
-
-class _TextNotebookHandler(LocalHandler):  # type: ignore[misc]
-    """Registered with papermill for paths under ``notebooks/`` (entry point ``papermill.io``)."""
-
-    def read(self, path: str) -> Any:
-        if Path(path).suffix == ".md" and Path(path).is_file():
-            return read_text_notebook(Path(path))
-        return super().read(path)
-
-
-TEXT_NOTEBOOKS = _TextNotebookHandler()

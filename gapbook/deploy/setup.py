@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
 from pathlib import Path
@@ -106,8 +106,11 @@ def install_node_packages(folder: Path) -> None:
     (folder / "node_modules" / ".gapbook-lock").write_text(_lock_hash(folder))
 
 
-def wanted() -> list[tuple[str, Callable[[], object], str]]:
-    """What a chapter needs: its name, a check that says where it is (or raises), and how to get it."""
+def wanted() -> Iterator[tuple[str, Callable[[], object], str]]:
+    """What a chapter needs: its name, a check that says where it is (or raises), and how to get it.
+
+    Servers come last: stacks, and the libraries that they need, are loaded only then.
+    """
 
     def rust_clients() -> Path:
         binaries = rust_binaries_directory()
@@ -125,20 +128,14 @@ def wanted() -> list[tuple[str, Callable[[], object], str]]:
         located = stack.locate(ServerChoice())
         return f"{located.version}, {located.path}"
 
-    return [
-        ("cargo", lambda: require_tool("cargo", CARGO_HINT), CARGO_HINT),
-        ("C compiler", lambda: require_tool("cc", COMPILER_HINT), COMPILER_HINT),
-        ("Node.js", node_path, "make setup"),
-        ("Rust clients", rust_clients, "make setup"),
-        *(
-            (f"Node packages of {folder.relative_to(CHECKOUT)}", partial(packages, folder), "make setup")
-            for folder in node_packages()
-        ),
-        *(
-            (f"server of {name}", partial(server, stack), "make setup")
-            for name, stack in discover_stacks().items()
-        ),
-    ]
+    yield "cargo", lambda: require_tool("cargo", CARGO_HINT), CARGO_HINT
+    yield "C compiler", lambda: require_tool("cc", COMPILER_HINT), COMPILER_HINT
+    yield "Node.js", node_path, "make setup"
+    yield "Rust clients", rust_clients, "make setup"
+    for folder in node_packages():
+        yield f"Node packages of {folder.relative_to(CHECKOUT)}", partial(packages, folder), "make setup"
+    for name, stack in discover_stacks().items():
+        yield f"server of {name}", partial(server, stack), "make setup"
 
 
 def optional() -> list[tuple[str, Callable[[], object]]]:

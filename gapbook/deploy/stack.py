@@ -17,19 +17,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
-
-import polars as pl
 
 from gapbook.deploy.backend import Running
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.module import load_module
 from gapbook.errors import ParameterError, SetupError, StackError, cut
-from gapbook.model.declaration import StateTable
-from gapbook.model.workload import State, Workload
 from gapbook.paths import CHECKOUT
 from gapbook.record.durability import Durability
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from gapbook.model.declaration import StateTable
+    from gapbook.model.workload import State, Workload
 
 __all__ = [
     "Server",

@@ -15,7 +15,7 @@ from typing import Any
 import psutil
 from playwright.sync_api import Page
 
-from gapbook.book.execute import chapters, overviews
+from gapbook.book.chapters import chapters, overviews
 from gapbook.paths import tool_path
 from gapbook.record.run import Run, load_run
 

@@ -14,8 +14,8 @@ import papermill
 import pytest
 
 from gapbook.book import build
-from gapbook.book.execute import chapters, overviews
-from gapbook.book.notebook import read_text_notebook
+from gapbook.book.chapters import chapters, overviews
+from gapbook.book.kernel import read_text_notebook
 from gapbook.charts._tokens import TOKENS
 from gapbook.cli import main
 from gapbook.paths import CHECKOUT

@@ -262,7 +262,7 @@ def test_what_a_kernel_says_as_it_exits_reaches_no_reader(
     (tmp_path / "notebooks").mkdir()
     header = (CHECKOUT / "notebooks" / f"{CHAPTER}.md").read_text().split("---\n")[1]
     (tmp_path / "notebooks" / "last-words.md").write_text(f"---\n{header}---\n\n{_LAST_WORDS}")
-    monkeypatch.setattr("gapbook.book.execute.CHECKOUT", tmp_path)
+    monkeypatch.setattr("gapbook.book.chapters._NOTEBOOKS", tmp_path / "notebooks")
     executed = execute_chapter("last-words", {}, folder=tmp_path)
     assert [cell["execution_count"] for cell in json.loads(executed.read_text())["cells"][1:]] == [1]
     assert "race" not in capfd.readouterr().err

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gapbook.book.execute import chapters
+from gapbook.book.chapters import chapters
 from gapbook.charts import Gate
 from gapbook.markup import Html
 from gapbook.pages.pictures import _gate_cell

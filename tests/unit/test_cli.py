@@ -23,6 +23,7 @@ from gapbook.paths import CHECKOUT
 _SPEAKS = """
 import sys, time
 from gapbook import cli
+from gapbook.deploy import setup
 
 def command(chosen):
     print("first", flush=True)
@@ -31,7 +32,7 @@ def command(chosen):
         print("x" * 1000)
     open(sys.argv[2], "w").write("done")
 
-cli.setup.set_up = lambda *_: command(None)
+setup.set_up = lambda *_: command(None)
 sys.exit(cli.main(["setup"]))
 """
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from gapbook.book.execute import chapters, declared_parameters
-from gapbook.book.notebook import read_text_notebook
+from gapbook.book.chapters import chapters, declared_parameters
+from gapbook.book.kernel import read_text_notebook
 from gapbook.chapter import Chapter
 from gapbook.errors import ParameterError, cut
 from gapbook.parameters import chapter_parameters, check_parameters, parse_assignment

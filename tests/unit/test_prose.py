@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gapbook.book.execute import chapters, overviews
+from gapbook.book.chapters import chapters, overviews
 from gapbook.book.prose import printed_limits, require_no_typed_numbers
 from gapbook.errors import GapbookError
 from gapbook.paths import CHECKOUT

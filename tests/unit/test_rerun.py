@@ -14,7 +14,7 @@ import jupytext
 import pytest
 
 from gapbook import chapter
-from gapbook.book.execute import chapters
+from gapbook.book.chapters import chapters
 from gapbook.load.client import Client
 from gapbook.pages.rerun import assigned
 from gapbook.pages.results import Results

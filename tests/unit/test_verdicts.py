@@ -14,7 +14,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from gapbook.book.execute import chapters, declared_parameters, execute_chapter, overviews
+from gapbook.book.chapters import chapters, declared_parameters, overviews
+from gapbook.book.execute import execute_chapter
 from gapbook.book.prose import require_no_typed_numbers
 from gapbook.claims.arithmetic import compute, picks_in_use
 from gapbook.claims.claim import NOTE, Claim, claim, claims

@@ -1,0 +1,61 @@
+"""What needs no library loads none: libraries take seconds, and help and refusals are wanted at once."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+import gapbook
+from gapbook.paths import CHECKOUT
+
+_HEAVY = {"altair", "jsonschema", "jupytext", "nbformat", "numpy", "papermill", "polars", "psycopg", "scipy"}
+_RUN = "import contextlib, json, sys\nwith contextlib.suppress(SystemExit):\n    {}\njson.dump(sorted(sys.modules), sys.stderr)"
+
+
+def _loaded(statement: str) -> set[str]:
+    ended = subprocess.run(
+        [sys.executable, "-c", _RUN.format(statement)],
+        capture_output=True,
+        text=True,
+        cwd=CHECKOUT,
+        timeout=120,
+        check=True,
+    )
+    modules: list[str] = json.loads(ended.stderr.splitlines()[-1])
+    return set(modules) & _HEAVY
+
+
+def _command(*words: Any) -> str:
+    return f"from gapbook.cli import main; main({list(words)})"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import gapbook",
+        "import gapbook.deploy.setup",
+        _command("--help"),
+        _command("run", "--help"),
+        _command("run", "fair", "-p", "alpha=-1"),
+        _command("run", "fair", "-p", "unheard=1"),
+        _command("run", "unheard"),
+    ],
+)
+def test_what_needs_no_library_loads_none(statement: str) -> None:
+    assert _loaded(statement) == set()
+
+
+def test_pictures_alone_load_what_draws_them() -> None:
+    assert not {"altair", "jsonschema"} & _loaded("from gapbook import Chapter, Factor, claim")
+    drawn = "from gapbook.charts import Provenance, missing; missing('x', 'y', provenance={})"
+    assert "altair" in _loaded(drawn.format("Provenance('run', 'method')"))
+
+
+def test_public_names_are_found_by_import_and_by_attribute() -> None:
+    assert all(getattr(gapbook, name).__name__ == name for name in gapbook.__all__)
+    with pytest.raises(AttributeError, match="unheard"):
+        gapbook.unheard  # noqa: B018
