@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator, Mapping
 
-from bench import decomposition, http, postgres, spacetimedb, stored, unchanged
+from bench import audit, decomposition, http, imports, page, postgres, spacetimedb, stored, unchanged
 from bench.pairs import HEADER, NotRun, Ratio
 from gapbook.deploy.deployment import Deployment
 from gapbook.errors import GapbookError
@@ -16,8 +16,11 @@ _PAIRED: Mapping[str, Callable[[Deployment, int], Iterator[Ratio | NotRun]]] = {
     "http": http.ratios,
     "unchanged": unchanged.ratios,
     "spacetimedb": spacetimedb.ratios,
+    "page": page.ratios,
 }
 _ALONE: Mapping[str, Callable[[], Iterator[str]]] = {
+    "imports": imports.lines,
+    "audit": audit.lines,
     "decomposition": decomposition.lines,
     "stored": stored.lines,
 }

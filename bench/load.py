@@ -7,12 +7,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from bench.older import told_in
 from bench.pairs import Case, Load
 from bench.programs import Ended, run_program
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.stack import Stack
 from gapbook.errors import ClientError
 from gapbook.load.client import ClientRun, configure_load, find_client
+from gapbook.load.contract import CONTRACT_VERSION
 from gapbook.trial.workloads import find_workload
 
 __all__ = [
@@ -22,6 +24,7 @@ __all__ = [
     "EndpointLoader",
     "held_against",
     "our_load",
+    "our_window_load",
     "program_load",
 ]
 
@@ -51,10 +54,26 @@ def _configuration(deployment: Deployment, endpoint: Mapping[str, Any], case: Ca
 
 def our_load(deployment: Deployment, language: str, endpoint: Mapping[str, Any], case: Case) -> Load:
     """One run of the client of a language: its goodput, and its CPU for each attempted operation."""
+    report = _report(deployment, language, endpoint, case)
+    return _load_of(report, report, report["attempted"])
+
+
+def our_window_load(deployment: Deployment, language: str, endpoint: Mapping[str, Any], case: Case) -> Load:
+    """As :func:`our_load`, with the CPU inside the window for each operation that ended there."""
+    report = _report(deployment, language, endpoint, case)
+    return _load_of(report, report["window"], report["window"]["completed"])
+
+
+def _report(deployment: Deployment, language: str, endpoint: Mapping[str, Any], case: Case) -> dict[str, Any]:
     client = find_client(language, endpoint["protocol"])
-    report = ClientRun(client, _configuration(deployment, endpoint, case), lambda event: None).run(deployment)
-    cpu_s = report["cpu_user_s"] + report["cpu_system_s"]
-    return Load(report["window"]["goodput_per_s"], cpu_s / report["attempted"] * 1e6, report["acknowledged"])
+    return ClientRun(client, _configuration(deployment, endpoint, case), lambda event: None).run(deployment)
+
+
+def _load_of(report: Mapping[str, Any], used: Mapping[str, Any], operations: int) -> Load:
+    if operations == 0:
+        raise ClientError("a load did nothing; its server or this machine is too slow for the window")
+    cpu_us = (used["cpu_user_s"] + used["cpu_system_s"]) * 1e6
+    return Load(report["window"]["goodput_per_s"], cpu_us / operations, report["acknowledged"])
 
 
 def program_load(
@@ -63,12 +82,15 @@ def program_load(
     read: Callable[[dict[str, Any], Ended], Load],
     endpoint: Mapping[str, Any],
     case: Case,
+    *,
+    contract: int = CONTRACT_VERSION,
 ) -> Load:
-    """One run of a program that is given what a client is given; ``read`` says what its JSON report holds.
+    """One run of a program that is given what a client is given, in the words of that version of the contract;
+    ``read`` says what its JSON report holds.
 
     Raises ClientError when the program fails or its report is another.
     """
-    given = json.dumps(_configuration(deployment, endpoint, case))
+    given = json.dumps(told_in(contract, _configuration(deployment, endpoint, case)))
     ended = run_program(deployment, [program], name=program.name, bound_s=BOUND_S, given=given)
     try:
         return read(json.loads(ended.last_line), ended)

@@ -5,12 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from statistics import median
+from typing import TypeVar
 
-__all__ = ["HEADER", "Bars", "Case", "Load", "NotRun", "Ratio", "compare"]
+__all__ = ["HEADER", "Bars", "Case", "Load", "NotRun", "Ratio", "alternating", "compare"]
+
+_Result = TypeVar("_Result")
 
 # What the last load left a server to finish is no part of the next one.
 _PAUSE_S = 0.2
+_DECIMALS = {"µs": 1, "s": 2}
 _ROW = "{:<70} {:<8} {:>6} {:>6} {:>7} {:>5}  {:<12} {:>12} {:>12}"
 
 
@@ -59,7 +64,7 @@ class Ratio:
     def __str__(self) -> str:
         low, middle, high = min(self.values), median(self.values), max(self.values)
         sides = (
-            f"{median(side):,.{1 if self.unit == 'µs' else 0}f} {self.unit}"
+            f"{median(side):,.{_DECIMALS.get(self.unit, 0)}f} {self.unit}"
             for side in zip(*self.pairs, strict=True)
         )
         ratios = (f"{ratio:.2f}" for ratio in (middle, low, high))
@@ -97,7 +102,7 @@ def compare(
 ) -> Iterator[Ratio]:
     """Run both in turn for each case; yield its ratios of goodput and of CPU an operation once its pairs are done."""
     for case in cases:
-        done = [_pair(case, ours, theirs, ours_first=number % 2 == 0) for number in range(pairs)]
+        done = alternating(partial(ours, case), partial(theirs, case), pairs)
         if bars.goodput is not None:
             rates = tuple((our.rate_per_s, their.rate_per_s) for our, their in done)
             yield Ratio(f"{name}, {case}", "goodput", "/s", rates, bars.goodput)
@@ -105,14 +110,23 @@ def compare(
         yield Ratio(f"{name}, {case}", "CPU", "µs", costs, bars.cpu)
 
 
-def _pair(case: Case, ours: _Loader, theirs: _Loader, *, ours_first: bool) -> tuple[Load, Load]:
+def alternating(
+    ours: Callable[[], _Result], theirs: Callable[[], _Result], pairs: int
+) -> list[tuple[_Result, _Result]]:
+    """What both return, pair by pair: ours goes first in every other one."""
+    return [_pair(ours, theirs, ours_first=number % 2 == 0) for number in range(pairs)]
+
+
+def _pair(
+    ours: Callable[[], _Result], theirs: Callable[[], _Result], *, ours_first: bool
+) -> tuple[_Result, _Result]:
     if ours_first:
-        our = _after_a_pause(ours, case)
-        return our, _after_a_pause(theirs, case)
-    their = _after_a_pause(theirs, case)
-    return _after_a_pause(ours, case), their
+        our = _after_a_pause(ours)
+        return our, _after_a_pause(theirs)
+    their = _after_a_pause(theirs)
+    return _after_a_pause(ours), their
 
 
-def _after_a_pause(load: _Loader, case: Case) -> Load:
+def _after_a_pause(load: Callable[[], _Result]) -> _Result:
     time.sleep(_PAUSE_S)
-    return load(case)
+    return load()
