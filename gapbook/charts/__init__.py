@@ -4,17 +4,21 @@ Nothing is estimated here. Each chart is drawn at two widths, carries its own ke
 the theme of the page it stands in.
 """
 
+from gapbook.charts._closing import Closing, close
 from gapbook.charts._comparisons import Comparison, Condition, comparisons
-from gapbook.charts._contestants import Cell, Contestant, Trial, contestants
+from gapbook.charts._contestant_cells import Cell, Contestant, Trial
+from gapbook.charts._contestants import contestants
+from gapbook.charts._curves import LatencySeries, LatencyTrial
 from gapbook.charts._figure import PHONE_WIDTH, WIDE_WIDTH, Figure
 from gapbook.charts._frame import Provenance
 from gapbook.charts._gates import Gate, gates
 from gapbook.charts._interaction import FactorStates, interaction
-from gapbook.charts._latency import LatencySeries, LatencyTrial, latency
+from gapbook.charts._latency import latency
 from gapbook.charts._lines import Line, LinePoint, Panel, line_panels, lines
 from gapbook.charts._missing import missing
+from gapbook.charts._steps import Endpoint, Step
 from gapbook.charts._tokens import TOKENS
-from gapbook.charts._waterfall import Closing, Endpoint, Step, close, waterfall
+from gapbook.charts._waterfall import waterfall
 
 __all__ = [
     "PHONE_WIDTH",

@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gapbook.charts._canvas import Canvas, Plane
+from gapbook.charts._curves import FEWEST_ABOVE, LOWEST, MARKED, Curve, LatencySeries, curves_of
 from gapbook.charts._figure import Figure, Table, build
 from gapbook.charts._frame import KeyItem, Provenance, draw_axis, draw_footer, draw_header, sizes_of
 from gapbook.charts._scale import LogScale, log_domain, log_ticks
 from gapbook.charts._text import measure, wrap
-from gapbook.charts._tokens import system_token
 from gapbook.method.interval import format_count
 
-__all__ = ["LatencySeries", "LatencyTrial", "latency"]
+__all__ = ["latency"]
 
 _MOST_SERIES = 7
-_FEWEST_ABOVE = 100
-"""A percentile with fewer operations above it is a handful of events, not a quantile."""
-
-_MARKED = (50.0, 90.0, 99.0, 99.9, 99.99, 99.999)
-_LOWEST = 30.0
-_DASHES: tuple[tuple[float, ...], ...] = ((), (7, 3), (2, 2.5), (9, 3, 2, 3), (4, 4), (12, 3), (1, 4))
 _AXIS = "percentile of transactions, scale 1 ÷ (1 − p)"
 
 _WIDEST_LABEL = 176.0
 _LINE = 13.5
-
-Points = list[tuple[float, float]]
 
 
 @dataclass(frozen=True)
@@ -39,67 +30,14 @@ class _Line:
     bold: bool = False
 
 
-@dataclass(frozen=True)
-class LatencyTrial:
-    """One trial's latency at ascending percentiles (``99.9``), and how many operations lie above each."""
-
-    percentiles: tuple[float, ...]
-    latency_ms: tuple[float, ...]
-    counts_above: tuple[int, ...]
-
-    def __post_init__(self) -> None:
-        if not len(self.percentiles) == len(self.latency_ms) == len(self.counts_above):
-            raise ValueError("percentiles, latency_ms and counts_above of a trial must have the same length")
-        if any(not 0 <= percentile < 100 for percentile in self.percentiles):
-            raise ValueError("percentiles are from 0 up to, but not including, 100")
-
-
-@dataclass(frozen=True)
-class LatencySeries:
-    """The trials of one contestant, all at the same percentiles."""
-
-    system: str
-    label: str
-    detail: str
-    trials: tuple[LatencyTrial, ...]
-
-    def __post_init__(self) -> None:
-        if len({trial.percentiles for trial in self.trials}) != 1:
-            raise ValueError(f"{self.label}, {self.detail}: the trials must share one list of percentiles")
-
-
-@dataclass(frozen=True)
-class _Curve:
-    """What is drawn of one series: points are (percentile, ms)."""
-
-    number: int
-    series: LatencySeries
-    token: str
-    dash: tuple[float, ...]
-    trials: list[Points]
-    median: Points
-
-    @property
-    def summary(self) -> str:
-        """The farthest marked percentile that every trial reaches."""
-        reached = [(percentile, value) for percentile, value in self.median if percentile in _MARKED]
-        if not reached:
-            return "too few operations"
-        percentile, value = reached[-1]
-        return f"p{percentile:g} {format_count(value)} ms"
-
-    def median_at(self, percentile: float) -> float | None:
-        return dict(self.median).get(percentile)
-
-
 def latency(series: Sequence[LatencySeries], *, provenance: Provenance, title: str, subtitle: str) -> Figure:
     """One colour per system; contestants of the same system differ by dash."""
     if not 1 <= len(series) <= _MOST_SERIES:
         raise ValueError(f"a latency chart takes 1 to {_MOST_SERIES} series, not {len(series)}: split it")
-    curves = _curves(series)
+    curves = curves_of(series)
     values = [value for curve in curves for points in curve.trials for _, value in points]
     if not values:
-        raise ValueError(f"no percentile has {_FEWEST_ABOVE} operations above it: draw ``missing`` instead")
+        raise ValueError(f"no percentile has {FEWEST_ABOVE} operations above it: draw ``missing`` instead")
 
     def draw(canvas: Canvas) -> None:
         draw_header(canvas, title, subtitle, _key(curves))
@@ -111,7 +49,7 @@ def latency(series: Sequence[LatencySeries], *, provenance: Provenance, title: s
         canvas.y = top + height
         low, high = log_domain(values)
         canvas.y_scale = LogScale(low, high, canvas.y, top)
-        canvas.x_scale = LogScale(_tail(_LOWEST), _reach(curves), _left(canvas, low, high), right)
+        canvas.x_scale = LogScale(_tail(LOWEST), _reach(curves), _left(canvas, low, high), right)
         _draw_levels(canvas, low, high)
         for curve in curves:
             _draw_curve(canvas, curve)
@@ -119,7 +57,7 @@ def latency(series: Sequence[LatencySeries], *, provenance: Provenance, title: s
             _draw_numbers(canvas, curves, top)
         else:
             _draw_blocks(canvas, curves, blocks, top)
-        ticks = [(_tail(p), f"{p:g} %") for p in _MARKED if _tail(p) <= canvas.x_scale.high * 1.001]
+        ticks = [(_tail(p), f"{p:g} %") for p in MARKED if _tail(p) <= canvas.x_scale.high * 1.001]
         draw_axis(canvas, top, ticks, _AXIS)
         if canvas.is_phone:
             _draw_list(canvas, curves)
@@ -128,42 +66,16 @@ def latency(series: Sequence[LatencySeries], *, provenance: Provenance, title: s
     return build("latency", title, _describe(curves, provenance), _table(curves), draw)
 
 
-def _curves(series: Sequence[LatencySeries]) -> list[_Curve]:
-    seen: dict[str, int] = {}
-    curves = []
-    for number, one in enumerate(series, start=1):
-        token = system_token(one.system)
-        dash = _DASHES[seen.setdefault(token, 0)]
-        seen[token] += 1
-        trials = [_carried(trial) for trial in one.trials]
-        curves.append(_Curve(number, one, token, dash, trials, _median(trials)))
-    return curves
-
-
-def _carried(trial: LatencyTrial) -> Points:
-    columns = zip(trial.percentiles, trial.latency_ms, trial.counts_above, strict=True)
-    return [
-        (p, value) for p, value, above in columns if above >= _FEWEST_ABOVE and p >= _LOWEST and value > 0
-    ]
-
-
-def _median(trials: list[Points]) -> Points:
-    """Across trials, only where every trial still has enough operations: a survivor's tail is no median."""
-    by_trial = [dict(points) for points in trials]
-    shared = [p for p, _ in trials[0] if all(p in points for points in by_trial)]
-    return [(p, statistics.median(points[p] for points in by_trial)) for p in shared]
-
-
 def _tail(percentile: float) -> float:
     return 100 / (100 - percentile)
 
 
-def _reach(curves: Sequence[_Curve]) -> float:
+def _reach(curves: Sequence[Curve]) -> float:
     """To the farthest point drawn, or to 99 %."""
     return max(_tail(99.0), *(_tail(points[-1][0]) for curve in curves for points in curve.trials if points))
 
 
-def _key(curves: Sequence[_Curve]) -> list[KeyItem]:
+def _key(curves: Sequence[Curve]) -> list[KeyItem]:
     def draw_median(canvas: Canvas, x: float, y: float) -> None:
         canvas.line((x, y), (x + 16, y), token="ink", plane=Plane.MARK, width=2.4)
 
@@ -201,20 +113,20 @@ def _draw_levels(canvas: Canvas, low: float, high: float) -> None:
         canvas.text(x_scale.start - 7, y + 4, _level_label(tick), size=size, token="muted", align="right")
 
 
-def _draw_curve(canvas: Canvas, curve: _Curve) -> None:
+def _draw_curve(canvas: Canvas, curve: Curve) -> None:
     for points in curve.trials:
         xy = [(_tail(p), value) for p, value in points]
         canvas.path(xy, token=curve.token, plane=Plane.TRIAL, space="xy", width=0.8, opacity=0.3)
     xy = [(_tail(p), value) for p, value in curve.median]
     canvas.path(xy, token=curve.token, plane=Plane.MARK, space="xy", width=2.2, dash=curve.dash)
-    for percentile in _MARKED:
+    for percentile in MARKED:
         value = curve.median_at(percentile)
         if value is not None:
             canvas.point(_tail(percentile), value, token="bg", plane=Plane.TOP, space="xy", size=48)
             canvas.point(_tail(percentile), value, token=curve.token, plane=Plane.TOP, space="xy", size=24)
 
 
-def _end(canvas: Canvas, curve: _Curve) -> tuple[float, float] | None:
+def _end(canvas: Canvas, curve: Curve) -> tuple[float, float] | None:
     """Where the curve stops, in pixels."""
     points = curve.median or max(curve.trials, key=len)
     if not points or canvas.x_scale is None or canvas.y_scale is None:
@@ -223,7 +135,7 @@ def _end(canvas: Canvas, curve: _Curve) -> tuple[float, float] | None:
     return canvas.x_scale(_tail(percentile)), canvas.y_scale(value)
 
 
-def _block(canvas: Canvas, curve: _Curve) -> list[_Line]:
+def _block(canvas: Canvas, curve: Curve) -> list[_Line]:
     """The direct label: name, detail, farthest percentile."""
     sizes = sizes_of(canvas)
     names = wrap(curve.series.label, sizes.label, _WIDEST_LABEL, bold=True)
@@ -250,7 +162,7 @@ def _apart(middles: Sequence[float], heights: Sequence[float], top: float, botto
     return tops
 
 
-def _draw_blocks(canvas: Canvas, curves: Sequence[_Curve], blocks: Sequence[list[_Line]], top: float) -> None:
+def _draw_blocks(canvas: Canvas, curves: Sequence[Curve], blocks: Sequence[list[_Line]], top: float) -> None:
     """Direct labels at the right, each led to from the end of its curve."""
     ends = [_end(canvas, curve) or (0.0, canvas.y) for curve in curves]
     heights = [len(lines) * _LINE + 8 for lines in blocks]
@@ -268,7 +180,7 @@ def _draw_blocks(canvas: Canvas, curves: Sequence[_Curve], blocks: Sequence[list
             canvas.text(right + 40, y, line.text, size=line.size, token=line.token, bold=line.bold)
 
 
-def _draw_numbers(canvas: Canvas, curves: Sequence[_Curve], top: float) -> None:
+def _draw_numbers(canvas: Canvas, curves: Sequence[Curve], top: float) -> None:
     """On the phone a number at the end of each curve refers to the list beneath."""
     size = sizes_of(canvas).tick
     ends = [_end(canvas, curve) or (0.0, canvas.y) for curve in curves]
@@ -279,7 +191,7 @@ def _draw_numbers(canvas: Canvas, curves: Sequence[_Curve], top: float) -> None:
             canvas.text(end_x + 6, y, number, size=size, token=curve.token, bold=True, halo="bg")
 
 
-def _draw_list(canvas: Canvas, curves: Sequence[_Curve]) -> None:
+def _draw_list(canvas: Canvas, curves: Sequence[Curve]) -> None:
     sizes = sizes_of(canvas)
     canvas.y += 6
     for curve in curves:
@@ -298,23 +210,23 @@ def _draw_list(canvas: Canvas, curves: Sequence[_Curve]) -> None:
             canvas.text(46, canvas.y, detail, size=sizes.footer, token="muted")
 
 
-def _table(curves: Sequence[_Curve]) -> Table:
+def _table(curves: Sequence[Curve]) -> Table:
     rows = []
     for curve in curves:
-        medians = [curve.median_at(percentile) for percentile in _MARKED]
+        medians = [curve.median_at(percentile) for percentile in MARKED]
         cells = [f"{value:.3g} ms" if value is not None else "–" for value in medians]
         rows.append((curve.series.label, curve.series.detail, *cells, str(len(curve.series.trials))))
-    return Table(("system", "contestant", *(f"p{p:g}" for p in _MARKED), "n"), tuple(rows))
+    return Table(("system", "contestant", *(f"p{p:g}" for p in MARKED), "n"), tuple(rows))
 
 
-def _describe(curves: Sequence[_Curve], provenance: Provenance) -> str:
+def _describe(curves: Sequence[Curve], provenance: Provenance) -> str:
     clauses = []
     for curve in curves:
-        values = [(p, curve.median_at(p)) for p in _MARKED]
+        values = [(p, curve.median_at(p)) for p in MARKED]
         told = ", ".join(f"p{p:g} {format_count(value)} ms" for p, value in values if value is not None)
         clauses.append(f"{curve.series.label}, {curve.series.detail}: {told or 'too few operations'}")
     return (
         "Line chart, both axes logarithmic: latency in milliseconds by percentile, median across trials. "
-        f"{'; '.join(clauses)}. Curves stop where fewer than {_FEWEST_ABOVE} operations lie above. "
+        f"{'; '.join(clauses)}. Curves stop where fewer than {FEWEST_ABOVE} operations lie above. "
         f"{provenance.method}"
     )
