@@ -17,7 +17,7 @@ from psycopg import pq
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.module import load_module
 from gapbook.deploy.stack import ServerChoice, Stack, StackContext, stack_class
-from gapbook.errors import ClientError, ParameterError, SetupError
+from gapbook.errors import ClientError, ParameterError, SetupError, StackError
 from gapbook.load.client import ClientRun, configure_load, find_client
 from gapbook.model.plan import make_plan
 from gapbook.model.plant import Knobs, true_goodput_per_s
