@@ -103,6 +103,7 @@ _OF_LOAD = (
         "a whole number from 1 to 16384",
         _is_integer(1, 16384),
         "requests in flight a connection, where deep",
+        everywhere=False,
     ),
     Parameter("window_s", "seconds from 0.5 to 3600", _is_seconds(0.5, 3600), "measured window"),
     Parameter("warmup_s", "seconds from 0 to 600", _is_seconds(0, 600), "warm-up before the window"),
