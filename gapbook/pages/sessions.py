@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
@@ -59,23 +60,30 @@ class SessionResults(FindingsWithProvenance):
             )
             for name, over, under in pairs
         ]
-        known = [c.ratio.estimate for row in rows for c in row.conditions if c.ratio is not None]
-        if not known:
+        if not any(condition.ratio for row in rows for condition in row.conditions):
             return charts.missing(
                 "No comparison was measured", "No pair has a block with both.", provenance=self.provenance
             )
         return charts.comparisons(
             rows,
             provenance=self.provenance,
-            title=f"From ×{format_factor(min(known))} to ×{format_factor(max(known))}{self._by_what}",
+            title=self._comparisons_title(rows),
             **self._divided(self.metric(metric)),
         )
 
-    @property
-    def _by_what(self) -> str:
-        """What makes ratios of a bank differ, for a title; a workload that has no accounts has none to share."""
-        shared = self.scenario.workload.accounts
-        return ", by what both sides promise and how many want the same account" if shared else ""
+    def _comparisons_title(self, rows: Sequence[charts.Comparison]) -> str:
+        """The range of the ratios of a bank and what it is made of; of another workload the ratio farthest from ×1."""
+        known = [
+            (condition.ratio.estimate, row.name, condition.label)
+            for row in rows
+            for condition in row.conditions
+            if condition.ratio is not None
+        ]
+        if self.scenario.workload.accounts:
+            least, most = (format_factor(pick(known)[0]) for pick in (min, max))
+            return f"From ×{least} to ×{most}, by what both sides promise and how many want the same account"
+        ratio, pair, condition_label = max(known, key=lambda one: abs(math.log(one[0])))
+        return f"×{format_factor(ratio)} at {condition_label}: {pair}"
 
     def _divided(self, metric: Metric) -> dict[str, str]:
         """What was divided by what, under the axis and over the picture."""

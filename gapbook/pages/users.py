@@ -92,11 +92,12 @@ def _alone(value: float) -> Interval:
 
 
 def _title(found: FindingsWithProvenance, contestants: Sequence[RecordedContestant]) -> str:
-    """Who does most and who least at the last value of the treatment that any of them has."""
+    """Who does most and who least at the last value of the treatment that any has; a simulated server is nobody."""
+    real = [one for one in contestants if not one.simulated]
     for treatment in reversed(found.treatments):
-        rates = [(rate, one) for one in contestants if (rate := found.goodput(one.name, treatment))]
+        rates = [(rate, one) for one in real if (rate := found.goodput(one.name, treatment))]
         if rates:
             most, least = (pick(rates, key=lambda pair: pair[0].estimate) for pick in (max, min))
             told = [f"{one.name} does {format_count(rate.estimate)}/s" for rate, one in (most, least)]
             return f"At {found.at(treatment)}, {' and '.join(dict.fromkeys(told))}"
-    return "No contestant has a valid trial in this run"
+    return "No contestant of a real system has a valid trial in this run"

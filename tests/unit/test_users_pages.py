@@ -260,6 +260,13 @@ def test_a_page_calls_load_operations_and_audit_what_the_record_calls_them(
     assert not re.search(r"transfer|account|balance|α|alpha", everything)
 
 
+def test_comparisons_are_headed_by_the_ratio_that_is_farthest_from_one(stored: dict[str, Results]) -> None:
+    pairs = [("near", PUBLISHED_WAY, IN_RUST), ("far", ELSEWHERE, IN_RUST)]
+    title = stored["whole"].comparisons_chart(pairs).title
+    assert title.startswith("×0.333 at users = ")
+    assert title.endswith(": far")
+
+
 @pytest.mark.parametrize("metric", ["client-cpu", "p99", "mean-latency"])
 def test_comparisons_and_depths_are_drawn_of_any_metric(stored: dict[str, Results], metric: str) -> None:
     found = stored["whole"]
