@@ -1,0 +1,52 @@
+"""The database of a run: one of a fresh name on a server that the reader named, and the bank on our own."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+__all__ = ["create_on_named", "create_on_own"]
+
+_ROLE = _DATABASE = "bank"
+
+
+def create_on_named(admin: psycopg.Connection[Any], database: str, isolation: str) -> dict[str, Any]:
+    """A database that the session's role owns; where and as whom clients log in to it."""
+    # template1 may hold tables of the reader's, and may be in use.
+    admin.execute(
+        sql.SQL("CREATE DATABASE {} TEMPLATE template0 ENCODING 'UTF8'").format(sql.Identifier(database))
+    )
+    for setting, value in (("default_transaction_isolation", isolation), ("search_path", "public")):
+        admin.execute(
+            sql.SQL("ALTER ROLE CURRENT_USER IN DATABASE {} SET {} = {}").format(
+                sql.Identifier(database), sql.Identifier(setting), sql.Literal(value)
+            )
+        )
+    info = admin.info
+    return {
+        "host": info.hostaddr,
+        "port": info.port,
+        "user": info.user,
+        "password": info.password,
+        "database": database,
+    }
+
+
+def create_on_own(admin: psycopg.Connection[Any], isolation: str) -> dict[str, Any]:
+    """A database and its owner, who is no superuser, as an application has it; how clients log in to it."""
+    password, role = secrets.token_urlsafe(18), sql.Identifier(_ROLE)
+    admin.execute(sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(role, sql.Literal(password)))
+    admin.execute(
+        sql.SQL("ALTER ROLE {} SET default_transaction_isolation = {}").format(role, sql.Literal(isolation))
+    )
+    admin.execute(sql.SQL("CREATE DATABASE {} OWNER {}").format(sql.Identifier(_DATABASE), role))
+    return {
+        "host": admin.info.host,
+        "port": admin.info.port,
+        "user": _ROLE,
+        "password": password,
+        "database": _DATABASE,
+    }

