@@ -11,7 +11,9 @@ import numpy as np
 from gapbook.record.durability import Durability
 from gapbook.record.losses import verdict_of
 
-__all__ = ["KillOutcome", "oldest_age_s"]
+__all__ = ["KillOutcome", "killed_no_earlier_s", "oldest_age_s"]
+
+_BINS_PER_SECOND = 10
 
 
 @dataclass
@@ -38,6 +40,13 @@ class KillOutcome:
             "lost_s": lost_s,
             "verdict": verdict_of(durability, self.lost, lost_s, self.oldest_lost_s),
         }
+
+
+def killed_no_earlier_s(per_100ms: Sequence[int], due_s: float) -> float:
+    """When the server was killed: when that was due or, on a machine too busy for it, at the end of the tenth of a
+    second in which its last answer came."""
+    last = max((place for place, count in enumerate(per_100ms) if count), default=-1)
+    return due_s if last < due_s * _BINS_PER_SECOND else (last + 1) / _BINS_PER_SECOND
 
 
 def oldest_age_s(per_second: Sequence[int], killed_at_s: float, last: int) -> float:

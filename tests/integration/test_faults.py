@@ -376,7 +376,11 @@ class _Faulty(Contestant):
         ("cat >/dev/null; echo nonsense", "client faulty: its report is not JSON (Expecting value"),
         (
             "cat >/dev/null; echo '{\"contract\":1}'",
-            "client faulty: its report is not as the contract has it: Object missing required field",
+            "client faulty: its report is not of contract 2",
+        ),
+        (
+            "cat >/dev/null; echo '{\"contract\":2}'",
+            "client faulty: its report is not as the contract has it: 'client' is a required property",
         ),
         # The child holds the pipes of its parent open.
         ("sleep 600 & cat >/dev/null; sleep 600", "client faulty: hung and was ended after "),

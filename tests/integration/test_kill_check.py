@@ -20,7 +20,7 @@ from gapbook.record.durability import Durability
 from gapbook.record.losses import verdict_of
 from gapbook.trial.contestant import Contestant
 from gapbook.trial.kill_check import kill_check
-from gapbook.trial.kill_outcome import oldest_age_s
+from gapbook.trial.kill_outcome import killed_no_earlier_s, oldest_age_s
 from gapbook.trial.scenario import Scenario
 from tests.bank import alphas, balances_of, bank, seed_bank
 
@@ -205,6 +205,13 @@ def test_verdict_is_by_the_declared_class(
 @pytest.mark.parametrize(("last", "age_s"), [(0, 0.0), (5, 0.5), (10, 1.0), (15, 1.5), (35, 3.5)])
 def test_age_of_the_oldest_lost_acknowledgement_is_read_off_the_seconds(last: int, age_s: float) -> None:
     assert oldest_age_s([10, 10, 10, 5, 0], 3.5, last) == pytest.approx(age_s)
+
+
+@pytest.mark.parametrize(("due_s", "killed_at_s"), [(0.05, 0.3), (0.2, 0.3), (0.25, 0.25), (0.45, 0.45)])
+def test_a_kill_that_came_late_is_told_by_the_last_answer(due_s: float, killed_at_s: float) -> None:
+    per_100ms = [5, 5, 5, 0, 0]
+    assert killed_no_earlier_s(per_100ms, due_s) == killed_at_s
+    assert oldest_age_s([15], killed_no_earlier_s(per_100ms, due_s), 1) > 0
 
 
 def test_few_kills_without_a_loss_prove_little() -> None:
