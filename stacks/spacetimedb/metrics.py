@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Any
 
-__all__ = ["rows_written", "transactions"]
+__all__ = ["operations", "rows_written", "transactions"]
 
 _ROW_COUNTER = re.compile(r"spacetime_num_rows_(inserted|deleted)_total\{(.*)\} (\d+)")
 _TRANSACTION_COUNTER = re.compile(r"spacetime_num_txns_total\{(.*)\} (\d+)")
@@ -30,3 +31,11 @@ def transactions(metrics: str, database: str, reducer: str) -> int:
 
 def _has(labels: str, wanted: Mapping[str, str]) -> bool:
     return wanted.items() <= dict(_LABEL.findall(labels)).items()
+
+
+def operations(facts: Mapping[str, Any], metrics: str, database: str) -> int | None:
+    """The operations that the rows written by a reducer make; None while the server still counts."""
+    rows = rows_written(metrics, database, facts["reducer"], facts["table"])
+    whole, left = divmod(rows["inserted"], int(facts["rows_per_operation"]))
+    settled = left == 0 and (not facts["replaced"] or rows["inserted"] == rows["deleted"])
+    return whole if settled else None

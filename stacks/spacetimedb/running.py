@@ -9,11 +9,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from gapbook.deploy.stack import Server, built_note, sha256_of
 from gapbook.errors import StackError
 
-__all__ = ["Running"]
+__all__ = ["Running", "host_and_port"]
+
+_DEFAULT_PORT = 3000
 
 
 @dataclass(frozen=True)
@@ -103,3 +106,11 @@ def _listening_processes(port: int) -> Iterator[int]:
             with contextlib.suppress(OSError):
                 if any(str(handle.readlink()) in sockets for handle in (entry / "fd").iterdir()):
                     yield int(entry.name)
+
+
+def host_and_port(url: str) -> tuple[str, int]:
+    """Where a server that the reader named listens; raises StackError unless that is this machine."""
+    parts = urlsplit(url)
+    if parts.scheme != "http" or parts.hostname not in {"127.0.0.1", "localhost"}:
+        raise StackError(f"spacetimedb: {url} is not a server of this machine; name http://127.0.0.1:PORT")
+    return "127.0.0.1", parts.port or _DEFAULT_PORT

@@ -3,44 +3,37 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import re
 import runpy
 import secrets
 import shutil
-import subprocess
 import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
-import httpx
 import polars as pl
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from gapbook.deploy import stack
 from gapbook.deploy.deployment import Undo
+from gapbook.deploy.module import version_numbers
 from gapbook.deploy.process import Process, free_port, log_tail, require_port_free
 from gapbook.deploy.stack import Server, ServerChoice
-from gapbook.deploy.toolchain import require_tool, run_step
 from gapbook.errors import SetupError, StackError
 from gapbook.model.declaration import StateTable
 from gapbook.model.workload import Workload, frame_schema
-from gapbook.paths import cache_directory
 from gapbook.record.durability import Durability
 
-from .metrics import rows_written, transactions
-from .running import Running
+from .database import Database
+from .keys import write_key_pair
+from .metrics import operations, transactions
+from .programs import how_to_get, install, own_binary, version_of
+from .running import Running, host_and_port
+from .versions import commit_log_timer, confirms_reads, require_durability
 
 _PROGRAM = "program.wasm"
 _READY_TIMEOUT_S = 30.0
-_REQUEST_TIMEOUT_S = 60.0
 _SETTLE_TIMEOUT_S = 5.0
-_DEFAULT_PORT = 3000
-_CONFIRMED_READS_SINCE = (1, 4, 0)
 _MEMORY_FILE_SYSTEMS = {"tmpfs", "ramfs"}
 
 
@@ -57,7 +50,7 @@ class Stack(stack.Stack):
         self._directory = self.deployment.directory / f"spacetimedb-{secrets.token_hex(4)}"
         self._process: Process | None = None
         self._command: list[str | Path] = []
-        self._api: httpx.Client | None = None
+        self._session: Database | None = None
         self._address: dict[str, Any] = {}
         self._undo: Undo | None = None
         self._program = self.module.path(context.program or "")
@@ -65,101 +58,37 @@ class Stack(stack.Stack):
     # --- before a run -------------------------------------------------------------------------
     @classmethod
     def install(cls) -> None:
-        root, native = cls._install_root(), cls.facts["native"]
-        if (root / "bin" / native["binary"]).is_file():
-            return
-        cargo = require_tool("cargo", "rustup (https://rustup.rs) or the cargo package of your system")
-        # Kept until the build is through, so that an interrupted one goes on where it stopped.
-        target = root.with_name(f"{root.name}-target")
-        run_step(
-            f"{native['crate']} {native['version']}",
-            [cargo, "install", f"{native['crate']}@{native['version']}", "--locked", "--root", root],
-            expected_s=native["expected_install_s"],
-            environment={"CARGO_TARGET_DIR": str(target)},
-        )
-        shutil.rmtree(target, ignore_errors=True)
+        install(cls.facts["native"])
 
     @classmethod
     def locate(cls, choice: ServerChoice) -> Server:
         if choice.endpoint:
-            return Running.listening_at(*_host_and_port(choice.endpoint)).server()
-        binary = choice.binary or cls._binary(choice.version)
-        if not binary.is_file():
-            raise SetupError(cls._how_to_get(binary, choice.version))
-        return Server(str(binary), _version_of(binary), stack.sha256_of(binary), stack.built_note(binary))
-
-    @classmethod
-    def _how_to_get(cls, binary: Path, version: str | None) -> str:
+            return Running.listening_at(*host_and_port(choice.endpoint)).server()
         native = cls.facts["native"]
-        if version in (None, native["version"]):
-            return f"spacetimedb: {binary} is missing; run: {native['install_hint']}"
-        return f"spacetimedb {version} is not on this machine; {native['other_versions_hint']}".replace(
-            "VERSION", str(version)
-        )
+        binary = choice.binary or own_binary(native, choice.version)
+        if not binary.is_file():
+            raise SetupError(how_to_get(native, binary, choice.version))
+        return Server(str(binary), version_of(binary), stack.sha256_of(binary), stack.built_note(binary))
 
     @classmethod
     def commit_log_timer(cls, version: str) -> Mapping[str, Any]:
-        """What stack.toml knows of the fsync timer of this version; raises StackError when it knows nothing.
-
-        ``max_ms`` is missing where there is no timer, which is no bound, or where nobody has read its source.
-        """
-        facts = cls.facts["durability"]
-        known = [
-            entry
-            for entry in facts["commit_log_timer"]
-            if _numbers(entry["from_version"]) <= _numbers(version)
-        ]
-        if not known:
-            raise StackError(
-                f"spacetimedb: the fsync timer of version {version} is not known; "
-                "name a server from 1.2.0 on, or add its timer to stacks/spacetimedb/stack.toml"
-            )
-        if _numbers(version) > _numbers(facts["read_up_to"]):
-            return {"verified": False, "says": f"not known: sources were read up to {facts['read_up_to']}"}
-        newest = max(known, key=lambda entry: _numbers(entry["from_version"]))
-        says = f"{newest['max_ms']} ms" if "max_ms" in newest else "none: one fsync follows the other"
-        return {**newest, "says": f"{says}, by the source of this version"}
+        """What stack.toml knows of the fsync timer of this version; raises StackError when it knows nothing."""
+        return commit_log_timer(cls.facts["durability"], version)
 
     @classmethod
     def require_durability(cls, server: Server, durability: Durability) -> None:
-        timer = cls.commit_log_timer(server.version)
-        timer_ms: float | None = timer.get("max_ms")
-        known = _numbers(server.version) <= _numbers(cls.facts["durability"]["read_up_to"])
-        confirms = known and _numbers(server.version) >= _CONFIRMED_READS_SINCE
-        allowed = ["none", "delayed"]
-        allowed += [] if timer_ms is None else [f"delayed({timer_ms:g} ms) or more"]
-        allowed += ["fsync-per-commit"] if confirms else []
-        kept = {
-            "fsync-per-commit": confirms,
-            "delayed": durability.max_ms is None or (timer_ms is not None and timer_ms <= durability.max_ms),
-        }
-        if not kept.get(durability.kind, True):
-            why = f"its fsync timer is {timer['says']}"
-            if durability.kind == "fsync-per-commit" and known:
-                why = "it answers before the fsync, as all before 1.4.0 do"
-            raise StackError(
-                f"spacetimedb: {server.version} cannot keep {durability}: {why}; allowed: {', '.join(allowed)}"
-            )
-
-    @classmethod
-    def _install_root(cls) -> Path:
-        return cls._binary(None).parent.parent
-
-    @classmethod
-    def _binary(cls, version: str | None) -> Path:
-        """Where our own server of a version is, or would be; None is the version that we compile."""
-        native = cls.facts["native"]
-        root = cache_directory() / "build" / f"spacetimedb-{version or native['version']}"
-        return root / "bin" / str(native["binary"])
+        require_durability(cls.facts["durability"], server.version, durability)
 
     def spoken(self) -> dict[str, Any]:
-        version = _numbers(self.server().version)
-        known = [entry for entry in self.facts["protocols"] if _numbers(entry["from_version"]) <= version]
-        return {"newest": str(max(known, key=lambda entry: _numbers(entry["from_version"]))["newest"])}
+        version = version_numbers(self.server().version)
+        known = [
+            entry for entry in self.facts["protocols"] if version_numbers(entry["from_version"]) <= version
+        ]
+        return {"newest": str(max(known, key=lambda entry: version_numbers(entry["from_version"]))["newest"])}
 
     # --- life ---------------------------------------------------------------------------------
     def start(self) -> None:
-        if self._api is not None:
+        if self._session is not None:
             return
         check = self.module.folder / self.module.facts["check"]
         drift = runpy.run_path(str(check))["drift"](self._program)
@@ -177,15 +106,13 @@ class Stack(stack.Stack):
     def _connect(self, located: Server) -> None:
         """Log in to the server that the reader named, or to a fresh one of our own."""
         if self.context.choice.endpoint:
-            host, port = _host_and_port(self.context.choice.endpoint)
+            host, port = host_and_port(self.context.choice.endpoint)
             database = f"gapbook-{secrets.token_hex(8)}"
         else:
             host, port, database = "127.0.0.1", self._start_server(Path(located.path)), "bank"
-        self._api = httpx.Client(
-            base_url=f"http://{host}:{port}/v1", timeout=_REQUEST_TIMEOUT_S, trust_env=False
-        )
-        token = self._request("log in", "POST", "/identity").json()["token"]
-        self._api.headers["Authorization"] = f"Bearer {token}"
+        self._session = Database(host, port, database, self._last_words)
+        self._session.log_in()
+        token = self._session.token
         if self.context.choice.endpoint:
             self._undo = self._say_how_to_delete(f"http://{host}:{port}", database, token)
         self._address = {
@@ -195,7 +122,7 @@ class Stack(stack.Stack):
             "database": database,
             "token": token,
         }
-        if _numbers(located.version) >= _CONFIRMED_READS_SINCE:
+        if confirms_reads(located.version):
             # Said either way: what an address leaves out depends on the protocol (v2 and v3 confirm, v1 does not).
             self._address["confirmed"] = self.context.durability.kind == "fsync-per-commit"
 
@@ -214,7 +141,7 @@ class Stack(stack.Stack):
         """Start the server over a fresh directory; its port."""
         self._directory.mkdir(mode=0o700)
         private, public = self._directory / "id_ecdsa", self._directory / "id_ecdsa.pub"
-        _write_key_pair(private, public)
+        write_key_pair(private, public)
         port = self.context.choice.port or free_port()
         if self.context.choice.port:
             require_port_free(port, "spacetimedb")
@@ -236,18 +163,12 @@ class Stack(stack.Stack):
 
     def _publish(self) -> None:
         """Load the module into an empty database, whatever it held before."""
-        self._request(
-            "publish the module",
-            "PUT",
-            f"/database/{self._address['database']}",
-            params={"clear": "true"},
-            content=(self._program / _PROGRAM).read_bytes(),
-        )
+        self._database.publish((self._program / _PROGRAM).read_bytes())
 
     def stop(self) -> None:
-        if self._api is not None:
-            self._api.close()
-            self._api, self._address = None, {}
+        if self._session is not None:
+            self._session.close()
+            self._session, self._address = None, {}
         if self._undo is not None:
             # One that fails is tried again when the deployment ends, which also says so.
             with contextlib.suppress(StackError):
@@ -267,7 +188,7 @@ class Stack(stack.Stack):
         self._launch(self._address["port"])
         # The log is replayed at the first request for the database.
         name, table = next(iter(declaration.state.items()))
-        self._rows_of("recover", f"{_columns(table)} FROM {name} WHERE {table.key[0]} = 0")
+        self._database.rows("recover", f"{_columns(table)} FROM {name} WHERE {table.key[0]} = 0")
 
     def processes(self) -> list[Process]:
         return [self._process] if self._process else []
@@ -280,19 +201,14 @@ class Stack(stack.Stack):
             self.stop()
             self.start()
         seeding = self.module.facts["seed"]
-        self._request(
-            "seed",
-            "POST",
-            f"/database/{self._address['database']}/call/{seeding['reducer']}",
-            json=[workload.parameters[name] for name in seeding["arguments"]],
-        )
+        arguments = [workload.parameters[name] for name in seeding["arguments"]]
+        self._database.call("seed", seeding["reducer"], arguments)
 
     def endpoint(self) -> dict[str, Any]:
         return dict(self._address)
 
     def settings(self) -> dict[str, str]:
         running = self._running()
-        database = self._request("describe", "GET", f"/database/{self._address['database']}").json()
         timer = self.commit_log_timer(running.version)
         return {
             "version": running.version,
@@ -300,7 +216,7 @@ class Stack(stack.Stack):
             "page_pool_max_size": running.argument("--page_pool_max_size") or "default",
             "log_directives": ",".join(running.toml("config.toml").get("logs", {}).get("directives", [])),
             "data_file_system": running.file_system,
-            "module_program": str(database["initial_program"]),
+            "module_program": str(self._database.described()["initial_program"]),
             "commit_log_timer": f"not readable; {timer['says']}",
             "commit_log_timer_verified": str(timer["verified"]).lower(),
         }
@@ -327,8 +243,8 @@ class Stack(stack.Stack):
         """
         deadline = time.monotonic() + _SETTLE_TIMEOUT_S
         while True:
-            database, metrics = self._database_identity(), self._metrics("count commits")
-            counts = [_operations(facts, metrics, database) for facts in self.module.facts["commits"]]
+            database, metrics = self._database.identity(), self._database.metrics("count commits")
+            counts = [operations(facts, metrics, database) for facts in self.module.facts["commits"]]
             settled = [count for count in counts if count is not None]
             if len(settled) == len(counts):
                 return sum(settled)
@@ -338,27 +254,14 @@ class Stack(stack.Stack):
 
     def metric_transactions(self) -> int:
         """``spacetime_num_txns_total{committed="true"}`` of the workload's reducers."""
-        database, metrics = self._database_identity(), self._metrics("read metrics")
+        database, metrics = self._database.identity(), self._database.metrics("read metrics")
         return sum(
             transactions(metrics, database, facts["reducer"]) for facts in self.module.facts["commits"]
         )
 
-    def _metrics(self, verb: str) -> str:
-        return self._request(verb, "GET", "/metrics").text
-
-    def _database_identity(self) -> str:
-        answer = self._request("describe", "GET", f"/database/{self._address['database']}").json()
-        return str(answer["database_identity"]["__identity__"]).removeprefix("0x")
-
     def _read_table(self, name: str, table: StateTable) -> pl.DataFrame:
-        rows = self._rows_of(f"read {name}", f"{_columns(table)} FROM {name}")
+        rows = self._database.rows(f"read {name}", f"{_columns(table)} FROM {name}")
         return pl.DataFrame(rows, schema=frame_schema(table), orient="row")
-
-    def _rows_of(self, verb: str, selected: str) -> list[list[Any]]:
-        path = f"/database/{self._address['database']}/sql"
-        answer = self._request(verb, "POST", path, content=f"SELECT {selected}")
-        rows: list[list[Any]] = json.loads(answer.content)[0]["rows"]
-        return rows
 
     def log_bytes(self) -> int:
         total = 0
@@ -376,74 +279,20 @@ class Stack(stack.Stack):
         if self._process is not None:
             self._process.require_running()
             return Running(self._process.pid)
-        if self._api is None:
+        if self._session is None:
             raise StackError("spacetimedb: not started")
         return Running.listening_at(self._address["host"], self._address["port"])
 
-    def _request(self, verb: str, method: str, path: str, **parameters: Any) -> httpx.Response:
-        if self._api is None:
+    @property
+    def _database(self) -> Database:
+        if self._session is None:
             raise StackError("spacetimedb: not started")
-        try:
-            answer = self._api.request(method, path, **parameters)
-        except httpx.HTTPError as error:
-            log = f": {log_tail(self._process.log_path)}" if self._process else ""
-            raise StackError(f"spacetimedb: {verb}: {error or type(error).__name__}{log}") from error
-        if answer.status_code != httpx.codes.OK:
-            raise StackError(
-                f"spacetimedb: {verb}: the server answered {answer.status_code}: {answer.text[:300]}"
-            )
-        return answer
+        return self._session
+
+    def _last_words(self) -> str:
+        return f": {log_tail(self._process.log_path)}" if self._process else ""
 
 
 def _columns(table: StateTable) -> str:
     """The columns as the server's SQL wants them: in quotes, for ``index`` is a word of it."""
     return ", ".join(f'"{name}"' for name in table.columns)
-
-
-def _operations(facts: Mapping[str, Any], metrics: str, database: str) -> int | None:
-    """The operations that the rows written by a reducer make; None while the server still counts."""
-    rows = rows_written(metrics, database, facts["reducer"], facts["table"])
-    operations, left = divmod(rows["inserted"], int(facts["rows_per_operation"]))
-    settled = left == 0 and (not facts["replaced"] or rows["inserted"] == rows["deleted"])
-    return operations if settled else None
-
-
-def _host_and_port(url: str) -> tuple[str, int]:
-    parts = urlsplit(url)
-    if parts.scheme != "http" or parts.hostname not in {"127.0.0.1", "localhost"}:
-        raise StackError(f"spacetimedb: {url} is not a server of this machine; name http://127.0.0.1:PORT")
-    return "127.0.0.1", parts.port or _DEFAULT_PORT
-
-
-def _version_of(binary: Path) -> str:
-    """What the binary says of itself; raises SetupError for one that is no SpacetimeDB server."""
-    try:
-        printed = subprocess.run(
-            [binary, "--version"], capture_output=True, text=True, check=False, timeout=_READY_TIMEOUT_S
-        ).stdout
-    except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError) as error:
-        raise SetupError(f"spacetimedb: {binary} --version failed: {error}") from error
-    version = re.search(r"spacetimedb tool version (\d+\.\d+\.\d+\S*?);", printed)
-    if version is None:
-        raise SetupError(f"spacetimedb: {binary} --version names no version; name a spacetimedb-standalone")
-    return version[1]
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(word) for word in re.findall(r"\d+", version)[:3])
-
-
-def _write_key_pair(private: Path, public: Path) -> None:
-    """A fresh ES256 key pair, with which the server signs the tokens it gives out."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    private.touch(mode=0o600)
-    private.write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        )
-    )
-    public.write_bytes(
-        key.public_key().public_bytes(
-            serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
-        )
-    )
