@@ -16,7 +16,8 @@ from bench.load import EndpointLoader, held_against, our_load
 from bench.pairs import Bars, Case, NotRun, Ratio, compare
 from bench.peers import built_peers, peer_load
 from gapbook.deploy.deployment import Deployment
-from gapbook.deploy.stack import ServerChoice, Stack, StackContext, stack_class
+from gapbook.deploy.server import ServerChoice
+from gapbook.deploy.stack import Stack, StackContext, stack_class
 from gapbook.errors import SetupError
 from gapbook.record.durability import Durability
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import product
 from typing import Any, TypeAlias
 
-from gapbook.deploy.stack import ServerChoice
+from gapbook.deploy.server import ServerChoice
 from gapbook.errors import GapbookError, ParameterError, SetupError
 from gapbook.model.declaration import declaration_of
 from gapbook.model.plan import make_plan

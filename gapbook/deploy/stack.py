@@ -7,7 +7,6 @@ package: ``stack.py`` imports modules beside it as ``from .name import ...``.
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import re
 import sys
@@ -18,12 +17,12 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
-from urllib.parse import urlsplit
 
 from gapbook.deploy.backend import Running
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.module import load_module
-from gapbook.errors import ParameterError, SetupError, StackError, cut
+from gapbook.deploy.server import Server, ServerChoice
+from gapbook.errors import ParameterError, SetupError, StackError
 from gapbook.paths import CHECKOUT
 from gapbook.record.durability import Durability
 
@@ -34,66 +33,11 @@ if TYPE_CHECKING:
     from gapbook.model.workload import State, Workload
 
 __all__ = [
-    "Server",
-    "ServerChoice",
     "Stack",
     "StackContext",
-    "built_note",
     "discover_stacks",
-    "sha256_of",
     "stack_class",
 ]
-
-_BUILT_CHARACTERS = 300
-
-
-@dataclass(frozen=True)
-class Server:
-    """The server program that runs: where it is, what it says it is, and its hash.
-
-    ``built`` is how it was made, in the words of a file beside it: the binary's name with ``.built`` added.
-    """
-
-    path: str
-    version: str
-    sha256: str
-    built: str | None = None
-
-
-@dataclass(frozen=True)
-class ServerChoice:
-    """What the reader named for a stack: nothing, a server binary, or an endpoint's URL; a port or none.
-
-    ``version`` is the one that a contestant asks for; None is whatever there is.
-    """
-
-    binary: Path | None = None
-    endpoint: str | None = None
-    port: int | None = None
-    version: str | None = None
-
-    @property
-    def named(self) -> bool:
-        return self.binary is not None or self.endpoint is not None
-
-    @classmethod
-    def parse(cls, text: str) -> ServerChoice:
-        """A path to a server binary, or a URL of a running server on this machine."""
-        if "://" in text:
-            return cls(endpoint=text)
-        path = Path(text).expanduser()
-        if not path.is_file():
-            raise ParameterError(
-                f"servers: {cut(text)} is neither a server binary nor a URL; name an existing file"
-            )
-        return cls(binary=path.resolve())
-
-    def without_password(self) -> str:
-        """What was named, fit for a record: an endpoint loses its user and password."""
-        if self.endpoint is None:
-            return str(self.binary)
-        parts = urlsplit(self.endpoint)
-        return f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"
 
 
 @dataclass
@@ -281,24 +225,10 @@ class Stack(ABC):
         """The program that runs now, as it reports itself."""
 
 
-def built_note(binary: Path) -> str | None:
-    """The first line of the file that says how a binary was made, if there is one beside it."""
-    try:
-        text = binary.with_name(f"{binary.name}.built").read_text(errors="replace").strip()
-    except OSError:
-        return None
-    return text.partition("\n")[0][:_BUILT_CHARACTERS] or None
-
-
 def _is_version(asked: str, said: str) -> bool:
     """Whether a server's own words name the version asked for: ``18`` is also said by ``18.6``."""
     numbers = re.findall(r"\d+(?:\.\d+)*[\w.+-]*", said)
     return any(number == asked or number.startswith(f"{asked}.") for number in numbers)
-
-
-def sha256_of(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @cache

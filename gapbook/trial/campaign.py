@@ -13,7 +13,8 @@ from itertools import product
 from typing import Any
 
 from gapbook.deploy.deployment import Deployment
-from gapbook.deploy.stack import ServerChoice, Stack, StackContext
+from gapbook.deploy.server import ServerChoice
+from gapbook.deploy.stack import Stack, StackContext
 from gapbook.errors import ParameterError, RecordError, StackError
 from gapbook.model.plan import PlannedTrial, make_plan
 from gapbook.paths import deployments_directory

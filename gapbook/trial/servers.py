@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from gapbook.deploy.stack import ServerChoice
+from gapbook.deploy.server import ServerChoice
 from gapbook.errors import ParameterError, SetupError, cut
 from gapbook.record.durability import Durability
 from gapbook.trial.contestant import Contestant

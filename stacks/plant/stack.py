@@ -13,7 +13,7 @@ import polars as pl
 from gapbook.deploy import stack
 from gapbook.deploy.process import Process, log_tail, require_port_free
 from gapbook.deploy.rust import rust_binary
-from gapbook.deploy.stack import Server, ServerChoice
+from gapbook.deploy.server import Server, ServerChoice
 from gapbook.errors import SetupError, StackError, cut
 from gapbook.model.declaration import StateTable
 from gapbook.model.workload import Workload, frame_schema

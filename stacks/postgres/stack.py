@@ -19,7 +19,7 @@ from psycopg import sql
 from gapbook.deploy import stack
 from gapbook.deploy.deployment import Undo
 from gapbook.deploy.process import Process, free_port, require_port_free
-from gapbook.deploy.stack import Server, ServerChoice
+from gapbook.deploy.server import Server, ServerChoice
 from gapbook.errors import SetupError, StackError
 from gapbook.model.declaration import StateTable
 from gapbook.model.workload import Workload

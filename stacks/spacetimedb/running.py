@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from gapbook.deploy.stack import Server, built_note, sha256_of
+from gapbook.deploy.server import Server, built_note, sha256_of
 from gapbook.errors import StackError
 
 __all__ = ["Running", "host_and_port"]

@@ -18,7 +18,7 @@ from gapbook.deploy import stack
 from gapbook.deploy.deployment import Undo
 from gapbook.deploy.module import version_numbers
 from gapbook.deploy.process import Process, free_port, log_tail, require_port_free
-from gapbook.deploy.stack import Server, ServerChoice
+from gapbook.deploy.server import Server, ServerChoice
 from gapbook.errors import SetupError, StackError
 from gapbook.model.declaration import StateTable
 from gapbook.model.workload import Workload, frame_schema

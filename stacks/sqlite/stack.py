@@ -16,7 +16,7 @@ import polars as pl
 
 from gapbook.deploy import stack
 from gapbook.deploy.process import Process
-from gapbook.deploy.stack import Server, ServerChoice
+from gapbook.deploy.server import Server, ServerChoice
 from gapbook.errors import SetupError, StackError
 from gapbook.model.declaration import StateTable
 from gapbook.model.workload import Workload, frame_schema

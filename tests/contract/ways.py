@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from gapbook.deploy.module import Module, load_module, module_workloads, version_numbers
-from gapbook.deploy.stack import ServerChoice, Stack, discover_stacks, stack_class
+from gapbook.deploy.server import ServerChoice
+from gapbook.deploy.stack import Stack, discover_stacks, stack_class
 from gapbook.load.client import Client, discover_clients
 
 __all__ = ["Server", "Way", "clients_of", "discovered_ways"]

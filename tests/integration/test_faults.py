@@ -22,7 +22,8 @@ from gapbook.book.execute import execute_chapter
 from gapbook.chapter import Chapter
 from gapbook.deploy import warden
 from gapbook.deploy.deployment import Deployment
-from gapbook.deploy.stack import ServerChoice, Stack, StackContext, stack_class
+from gapbook.deploy.server import ServerChoice
+from gapbook.deploy.stack import Stack, StackContext, stack_class
 from gapbook.errors import ParameterError, RecordError, StackError
 from gapbook.load.client import Client
 from gapbook.model.plan import PlannedTrial

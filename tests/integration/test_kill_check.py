@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from gapbook.deploy.deployment import Deployment
-from gapbook.deploy.stack import ServerChoice, Stack, StackContext, stack_class
+from gapbook.deploy.server import ServerChoice
+from gapbook.deploy.stack import Stack, StackContext, stack_class
 from gapbook.errors import StackError
 from gapbook.method.proportions import proportion_bound
 from gapbook.record.durability import Durability

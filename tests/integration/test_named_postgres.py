@@ -15,7 +15,8 @@ import pytest
 
 from gapbook.deploy import warden
 from gapbook.deploy.deployment import Deployment
-from gapbook.deploy.stack import ServerChoice, Stack, StackContext, stack_class
+from gapbook.deploy.server import ServerChoice
+from gapbook.deploy.stack import Stack, StackContext, stack_class
 from gapbook.errors import StackError
 from gapbook.record.durability import Durability
 from gapbook.record.run import find_run

@@ -17,7 +17,8 @@ import pytest
 
 from gapbook.deploy import warden
 from gapbook.deploy.deployment import Deployment
-from gapbook.deploy.stack import ServerChoice, Stack, StackContext, stack_class
+from gapbook.deploy.server import ServerChoice
+from gapbook.deploy.stack import Stack, StackContext, stack_class
 from gapbook.errors import SetupError
 from gapbook.record.durability import Durability
 from tests.bank import seed_bank

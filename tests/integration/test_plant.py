@@ -16,7 +16,8 @@ from psycopg import pq
 
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.module import load_module
-from gapbook.deploy.stack import ServerChoice, Stack, StackContext, stack_class
+from gapbook.deploy.server import ServerChoice
+from gapbook.deploy.stack import Stack, StackContext, stack_class
 from gapbook.errors import ClientError, ParameterError, SetupError, StackError
 from gapbook.load.client import ClientRun, configure_load, find_client
 from gapbook.model.plan import make_plan

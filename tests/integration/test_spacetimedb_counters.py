@@ -10,7 +10,8 @@ import pytest
 
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.module import load_module
-from gapbook.deploy.stack import ServerChoice, Stack, StackContext, stack_class
+from gapbook.deploy.server import ServerChoice
+from gapbook.deploy.stack import Stack, StackContext, stack_class
 from gapbook.errors import SetupError
 from gapbook.record.durability import Durability
 from gapbook.trial.workloads import find_workload

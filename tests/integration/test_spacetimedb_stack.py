@@ -16,7 +16,8 @@ import pytest
 
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.process import free_port
-from gapbook.deploy.stack import ServerChoice, Stack, StackContext, sha256_of, stack_class
+from gapbook.deploy.server import ServerChoice, sha256_of
+from gapbook.deploy.stack import Stack, StackContext, stack_class
 from gapbook.errors import SetupError, StackError
 from gapbook.record.durability import Durability
 from tests.bank import balances_of, seed_bank

@@ -16,7 +16,8 @@ import pytest
 
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.module import RunningTier, load_module
-from gapbook.deploy.stack import ServerChoice, Stack, StackContext, stack_class
+from gapbook.deploy.server import ServerChoice
+from gapbook.deploy.stack import Stack, StackContext, stack_class
 from gapbook.deploy.toolchain import node_path
 from gapbook.errors import ClientError, ParameterError, SetupError, StackError
 from gapbook.load.client import ClientRun, configure_load, find_client

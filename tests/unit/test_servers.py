@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gapbook.deploy.stack import ServerChoice, stack_class
+from gapbook.deploy.server import ServerChoice
+from gapbook.deploy.stack import stack_class
 from gapbook.errors import ParameterError, SetupError, StackError
 from gapbook.record.durability import Durability
 from gapbook.trial.contestant import Contestant

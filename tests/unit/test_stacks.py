@@ -2,7 +2,8 @@
 
 import pytest
 
-from gapbook.deploy.stack import ServerChoice, discover_stacks, stack_class
+from gapbook.deploy.server import ServerChoice
+from gapbook.deploy.stack import discover_stacks, stack_class
 from gapbook.errors import ParameterError
 from gapbook.record.durability import Durability
 
