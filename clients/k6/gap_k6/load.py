@@ -22,8 +22,10 @@ from gap_k6.workload import Workload
 
 _HANDSHAKE_TIMEOUT_S = 10.0
 _MS = 1000.0
-# Users look at the clock between requests; after the window they need this long to see its end.
-_MARGIN_MS = 100.0
+# Users look at the clock between requests. After the window each must be given a processor once more to see its
+# end; k6 begins nothing after the end of its scenario, and a user that it did not begin again says nothing.
+_MARGIN_MS = 200.0
+_MARGIN_OF_EACH_USER_MS = 2.0
 # k6 refuses a scenario that is shorter.
 _SHORTEST_SCENARIO_MS = 1000.0
 _GRACE_MS = 5000.0
@@ -83,6 +85,7 @@ def _told(configuration: Configuration, workload: Workload, summary: Path) -> di
     endpoint = configuration.endpoint
     host = f"[{endpoint.host}]" if ":" in endpoint.host else endpoint.host
     window_end_ms = (configuration.warmup_s + configuration.window_s) * _MS
+    margin_ms = _MARGIN_MS + _MARGIN_OF_EACH_USER_MS * configuration.connections
     return {
         "mark": MARK,
         "summary_path": str(summary),
@@ -97,7 +100,7 @@ def _told(configuration: Configuration, workload: Workload, summary: Path) -> di
         "window_ms": {"start": configuration.warmup_s * _MS, "end": window_end_ms},
         "drain_end_ms": window_end_ms + configuration.drain_s * _MS,
         "request_timeout_ms": configuration.request_timeout_s * _MS,
-        "scenario_end_ms": max(window_end_ms + _MARGIN_MS, _SHORTEST_SCENARIO_MS),
+        "scenario_end_ms": max(window_end_ms + margin_ms, _SHORTEST_SCENARIO_MS),
         "grace_ms": configuration.drain_s * _MS + _GRACE_MS,
     }
 
