@@ -13,7 +13,7 @@ import polars as pl
 from gapbook.deploy import stack
 from gapbook.deploy.process import Process, log_tail, require_port_free
 from gapbook.deploy.rust import rust_binary
-from gapbook.deploy.server import Server, ServerChoice
+from gapbook.deploy.server import Server, ServerChoice, sha256_of
 from gapbook.errors import SetupError, StackError, cut
 from gapbook.model.declaration import StateTable
 from gapbook.model.workload import Workload, frame_schema
@@ -43,7 +43,7 @@ class Stack(stack.Stack):
         if choice.endpoint:
             raise SetupError("plant: runs only as our own process; name no URL, or a binary of gap-plant")
         binary = choice.binary or rust_binary(_PROGRAM, "plant:")
-        return Server(str(binary), _version(binary), stack.sha256_of(binary))
+        return Server(str(binary), _version(binary), sha256_of(binary))
 
     # --- life ---------------------------------------------------------------------------------
     def start(self) -> None:

@@ -19,7 +19,7 @@ from psycopg import sql
 from gapbook.deploy import stack
 from gapbook.deploy.deployment import Undo
 from gapbook.deploy.process import Process, free_port, require_port_free
-from gapbook.deploy.server import Server, ServerChoice
+from gapbook.deploy.server import Server, ServerChoice, sha256_of
 from gapbook.errors import SetupError, StackError
 from gapbook.model.declaration import StateTable
 from gapbook.model.workload import Workload
@@ -81,7 +81,7 @@ class Stack(stack.Stack):
         binary = choice.binary or wheel_prefix() / "bin" / "postgres"
         if not binary.is_file():
             raise SetupError(f"postgres: {binary} is missing; run: {cls.facts['native']['install_hint']}")
-        return Server(str(binary), version_of(binary), stack.sha256_of(binary))
+        return Server(str(binary), version_of(binary), sha256_of(binary))
 
     # --- life ---------------------------------------------------------------------------------
     def start(self) -> None:

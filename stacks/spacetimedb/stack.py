@@ -18,7 +18,7 @@ from gapbook.deploy import stack
 from gapbook.deploy.deployment import Undo
 from gapbook.deploy.module import version_numbers
 from gapbook.deploy.process import Process, free_port, log_tail, require_port_free
-from gapbook.deploy.server import Server, ServerChoice
+from gapbook.deploy.server import Server, ServerChoice, built_note, sha256_of
 from gapbook.errors import SetupError, StackError
 from gapbook.model.declaration import StateTable
 from gapbook.model.workload import Workload, frame_schema
@@ -68,7 +68,7 @@ class Stack(stack.Stack):
         binary = choice.binary or own_binary(native, choice.version)
         if not binary.is_file():
             raise SetupError(how_to_get(native, binary, choice.version))
-        return Server(str(binary), version_of(binary), stack.sha256_of(binary), stack.built_note(binary))
+        return Server(str(binary), version_of(binary), sha256_of(binary), built_note(binary))
 
     @classmethod
     def commit_log_timer(cls, version: str) -> Mapping[str, Any]:

@@ -16,7 +16,7 @@ import polars as pl
 
 from gapbook.deploy import stack
 from gapbook.deploy.process import Process
-from gapbook.deploy.server import Server, ServerChoice
+from gapbook.deploy.server import Server, ServerChoice, sha256_of
 from gapbook.errors import SetupError, StackError
 from gapbook.model.declaration import StateTable
 from gapbook.model.workload import Workload, frame_schema
@@ -72,7 +72,7 @@ class Stack(stack.Stack):
             )
         library = _loaded_library()
         version = f"{sqlite3.sqlite_version} (seeds and audits; each client and tier embeds its own)"
-        return Server(str(library), version, stack.sha256_of(library))
+        return Server(str(library), version, sha256_of(library))
 
     # --- life ---------------------------------------------------------------------------------
     def start(self) -> None:
