@@ -6,7 +6,7 @@ cannot be treated differently.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -68,6 +68,10 @@ class Cells:
         not have at all; every value, where there is none such."""
         planned = [values for name in contestants if (values := self._planned_at.get(name))]
         return [value for value in self.treatments if all(value in of for of in planned)] or self.treatments
+
+    def wanted_of(self, wanted: Collection[float], *contestants: str) -> list[float]:
+        """Those of the wanted values of the treatment at which the plan has all of these contestants."""
+        return [value for value in self.treatments_of(*contestants) if value in wanted]
 
     @cached_property
     def _planned_at(self) -> dict[str, set[float]]:

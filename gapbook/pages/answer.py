@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, TypeAlias
 
 from gapbook.claims import verdicts
@@ -52,16 +52,16 @@ class AnswerResults(FindingsWithProvenance):
         """One comparison; see :meth:`answer`."""
         return self.answer((sentence, over, under))
 
-    def answer(self, *compared: Compared) -> page.Answer:
+    def answer(self, *compared: Compared, at: Collection[float] = ()) -> page.Answer:
         """The answer: a sentence for each pair of contestants, then what it must be read with.
 
         In a sentence ``{over}`` and ``{under}`` become the systems with their versions, ``{ratios}`` how many
-        times the operations per second of ``under`` those of ``over`` are, at both ends of the treatment that
-        both were measured at, and
-        ``{operations}`` what the workload calls its operations.
+        times the operations per second of ``under`` those of ``over`` are, and ``{operations}`` what the
+        workload calls its operations. ``at`` are the values of the treatment that are answered for; without
+        them, or where the run has none of them for both, the first and the last that both were measured at.
         What the run does not answer is said last, each once.
         """
-        told = [self._compared(*one) for one in compared]
+        told = [self._compared(*one, at=at) for one in compared]
         answered = [(over, under) for one, (_, over, under) in zip(told, compared, strict=True) if one.cited]
         cited = [number for one in told for number in one.cited]
         sentences = dict.fromkeys(one.html for one in sorted(told, key=lambda one: not one.cited))
@@ -82,10 +82,10 @@ class AnswerResults(FindingsWithProvenance):
         notes = html.escape(" ".join(filter(None, after)))
         return page.answer(Html(f'{text.html} <span class="gb-gloss">{notes}</span>'), cited)
 
-    def _compared(self, sentence: str, *pair: Named) -> page.Answer:
+    def _compared(self, sentence: str, *pair: Named, at: Collection[float]) -> page.Answer:
         parts, cited = [], []
         over, under = self.contestants(pair)
-        for treatment in self._ends_of(over, under):
+        for treatment in self.wanted_of(at, over.name, under.name) or self._ends_of(over, under):
             ratio = self.ratio(over.name, under.name, treatment)
             if absent := [one for one in (over, under) if one.name in self.absent]:
                 reasons = "; ".join(f"{one.name}: {self.absent[one.name]}" for one in absent)

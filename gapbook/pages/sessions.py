@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TypeAlias
 
 import polars as pl
@@ -40,9 +40,10 @@ class SessionResults(FindingsWithProvenance):
         pairs: Sequence[Pair],
         published: Mapping[tuple[str, float], float] | None = None,
         metric: str = GOODPUT.name,
+        at: Collection[float] = (),
     ) -> charts.Figure:
         """The same as a picture, with what each block says; ``published`` is what somebody else printed,
-        by name of the pair and value of the treatment."""
+        by name of the pair and value of the treatment. ``at`` are the values that are shown, all without it."""
         printed = published or {}
         rows = [
             charts.Comparison(
@@ -55,7 +56,8 @@ class SessionResults(FindingsWithProvenance):
                         tuple(self._by_block(over, under, treatment, metric).values()),
                         printed.get((name, treatment)),
                     )
-                    for treatment in self.treatments_of(over.name, under.name)
+                    for treatment in self.wanted_of(at, over.name, under.name)
+                    or self.treatments_of(over.name, under.name)
                 ),
             )
             for name, over, under in pairs

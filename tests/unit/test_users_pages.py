@@ -19,7 +19,6 @@ from gapbook.pages.client_share import client_share_table
 from gapbook.pages.failures import failures_table
 from gapbook.pages.open_loop import open_loop_table
 from gapbook.pages.results import Results
-from gapbook.pages.transactions import transactions_table
 from gapbook.pages.users import users_chart
 from tests.unit import stored_runs as runs
 from tests.unit import users_runs as users
@@ -31,7 +30,6 @@ FUNCTIONS: dict[str, Callable[[Results], Any]] = {
     "users_chart": lambda found: users_chart(found, ALL, published=PUBLISHED),
     "users_chart, a percentile": lambda found: users_chart(found, ALL, published=PUBLISHED, latency="p99"),
     "open_loop_table": lambda found: open_loop_table(found, ALL),
-    "transactions_table": lambda found: transactions_table(found, ALL),
     "failures_table": lambda found: failures_table(found, ALL),
     "client_share_table": lambda found: client_share_table(found, [(IN_RUST, PUBLISHED_WAY)]),
 }
@@ -147,27 +145,6 @@ def test_an_open_loop_without_its_closed_one_says_so(tmp_path: Path) -> None:
     alone = [one for one in found.scenario.contestants if one.name != "in-rust"]
     found.scenario.contestants[:] = alone
     assert _rows(open_loop_table(found, [ON_SCHEDULE]).html)["on-schedule, users = 1"][5] == "not in this run"
-
-
-# --- transactions ---------------------------------------------------------------------------------
-
-
-def test_transactions_are_told_for_each_acknowledged_operation(tmp_path: Path) -> None:
-    made = [
-        users.row(
-            planned,
-            acknowledged=1000,
-            metric_transactions={"in-rust": 1000}.get(planned.contestant, 2990 + 10 * planned.block),
-        )
-        for planned in users.planned_trials()
-    ]
-    for one in made:
-        if one["contestant"] == "elsewhere":
-            one["metric_transactions"] = None
-    rows = _rows(transactions_table(users.shown(tmp_path, made), ALL).html)
-    assert rows["in-rust, users = 50"] == ["3,000", "3,000", "1.00"]
-    assert rows["as-published, users = 50"] == ["9,000", "3,000", "3.00 [2.98–3.02]"]
-    assert rows["elsewhere, users = 50"] == ["not counted", "–", "–"]
 
 
 # --- failures -------------------------------------------------------------------------------------
