@@ -41,10 +41,11 @@ _NOTES, _OPEN = "our own notes", "are undecided"
 
 
 class Register:
-    """All claims of one document with their verdicts, from the latest published runs."""
+    """All claims of one document or several, named by their prefixes, with their verdicts from the latest
+    published runs."""
 
-    def __init__(self, prefix: str) -> None:
-        self.judgements = judge_all(prefix)
+    def __init__(self, *prefixes: str) -> None:
+        self.judgements = [judged for prefix in prefixes for judged in judge_all(prefix)]
 
     @cached_property
     def words(self) -> Mapping[Verdict, str]:
