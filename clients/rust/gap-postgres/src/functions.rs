@@ -53,15 +53,17 @@ impl<W: Workload> Protocol<W> for Functions {
         Ok(Self)
     }
 
-    #[inline]
+    #[inline(always)]
     fn encode(&mut self, _index: u64, operation: &W::Operation, out: &mut Vec<u8>) {
         let kind = operation.kind().place();
         let mut values = ValueBytes(0);
         operation.write(&mut values);
         let parameters = W::KINDS[kind].fields.len();
-        out.extend_from_slice(&call_header(FIRST_NAME + kind as u8, parameters, values.0));
-        operation.write(&mut Values(out));
-        out.extend_from_slice(&AFTER_CALL);
+        let mut call = Gathered::new(out);
+        call.put(call_header(FIRST_NAME + kind as u8, parameters, values.0));
+        operation.write(&mut call);
+        call.put(AFTER_CALL);
+        call.hand_over();
     }
 
     #[inline]
@@ -118,26 +120,57 @@ impl Fields for ValueBytes {
     }
 }
 
-/// Appends fields as binary parameters, each behind its length.
-struct Values<'a>(&'a mut Vec<u8>);
+/// Appends a call with fields as binary parameters, each behind its length. What has a known size is gathered: a call
+/// of such fields alone is appended at once, as one that was laid out by hand.
+struct Gathered<'a> {
+    bytes: [u8; GATHERED_BYTES],
+    filled: usize,
+    out: &'a mut Vec<u8>,
+}
 
-impl Fields for Values<'_> {
+const GATHERED_BYTES: usize = 64;
+
+impl<'a> Gathered<'a> {
+    #[inline(always)]
+    fn new(out: &'a mut Vec<u8>) -> Self {
+        Self { bytes: [0; GATHERED_BYTES], filled: 0, out }
+    }
+
+    #[inline(always)]
+    fn put<const SIZE: usize>(&mut self, part: [u8; SIZE]) {
+        const { assert!(SIZE <= GATHERED_BYTES) };
+        if self.filled + SIZE > GATHERED_BYTES {
+            self.hand_over();
+        }
+        self.bytes[self.filled..self.filled + SIZE].copy_from_slice(&part);
+        self.filled += SIZE;
+    }
+
+    #[inline(always)]
+    fn hand_over(&mut self) {
+        self.out.extend_from_slice(&self.bytes[..self.filled]);
+        self.filled = 0;
+    }
+}
+
+impl Fields for Gathered<'_> {
     #[inline(always)]
     fn u32(&mut self, value: u32) {
-        let [a, b, c, d] = value.to_be_bytes();
-        self.0.extend_from_slice(&[0, 0, 0, 4, a, b, c, d]);
+        self.put(4_u32.to_be_bytes());
+        self.put(value.to_be_bytes());
     }
 
     #[inline(always)]
     fn u64(&mut self, value: u64) {
-        self.0.extend_from_slice(&8_u32.to_be_bytes());
-        self.0.extend_from_slice(&value.to_be_bytes());
+        self.put(8_u32.to_be_bytes());
+        self.put(value.to_be_bytes());
     }
 
     #[inline(always)]
     fn text(&mut self, text: Letters) {
-        self.0.extend_from_slice(&text.length.to_be_bytes());
-        text.write(self.0);
+        self.put(text.length.to_be_bytes());
+        self.hand_over();
+        text.write(self.out);
     }
 }
 

@@ -63,7 +63,8 @@ impl Protocol<Transfers> for Postgres {
         Ok(session)
     }
 
-    #[inline]
+    /// Left to itself, the compiler makes it a call of its own for each operation.
+    #[inline(always)]
     fn encode(&mut self, index: u64, transfer: &Transfer, out: &mut Vec<u8>) {
         match self {
             Self::Procedure(functions) => Protocol::<Transfers>::encode(functions, index, transfer, out),
