@@ -41,7 +41,7 @@ impl Answer {
 pub struct Judge {
     success: Answer,
     /// By the place of the name in the workload's refusals.
-    refusals: Vec<(u8, Answer)>,
+    refusals: Vec<(usize, Answer)>,
     retries: Option<String>,
     /// The last status and body that said success at the first attempt: most answers repeat them, so comparing
     /// replaces parsing.

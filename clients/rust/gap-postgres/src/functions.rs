@@ -19,7 +19,7 @@ use crate::message::{
 const DONE: i32 = 1;
 /// The workload's first refusal.
 const REFUSED: i32 = 0;
-const FIRST_REFUSAL: u8 = 0;
+const FIRST_REFUSAL: usize = 0;
 /// The statement of the first kind; the next ones follow in the alphabet.
 const FIRST_NAME: u8 = b'a';
 

@@ -351,7 +351,7 @@ impl<W: Workload, P: Protocol<W>> Connection<W, P> {
         self.answered += 1;
         let verdict = match outcome {
             Outcome::Acknowledged => Verdict::Acknowledged,
-            Outcome::Refused(place) => Verdict::Refused(*place),
+            Outcome::Refused(place) => Verdict::refused(*place),
             Outcome::Conflict(_) if self.times_resent(request) < trial.max_retries => {
                 if let Some(flaws) = &mut tally.flaws {
                     flaws.answer(end);

@@ -168,7 +168,7 @@ impl Load {
     fn settle<W: Workload>(&mut self, slot: usize, kind: KindOf<W>, outcome: &Outcome<'_>, times: Times) {
         let verdict = match outcome {
             Outcome::Acknowledged => Verdict::Acknowledged,
-            Outcome::Refused(place) => Verdict::Refused(*place),
+            Outcome::Refused(place) => Verdict::refused(*place),
             Outcome::Conflict(text) | Outcome::Error(text) => {
                 let kept: String = text.chars().take(KEPT_ERROR_CHARACTERS).collect();
                 self.tally.keep_first_error(times.end, &kept);

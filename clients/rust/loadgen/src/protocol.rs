@@ -14,8 +14,9 @@ use crate::workload::{KindOf, Workload};
 #[derive(Debug, PartialEq, Eq)]
 pub enum Outcome<'a> {
     Acknowledged,
-    /// Refused by a name of the workload: its place in [`Workload::REFUSALS`].
-    Refused(u8),
+    /// Refused by a name of the workload: its place in [`Workload::REFUSALS`]. As wide as what the other outcomes
+    /// hold, so that an outcome is copied by words: with a byte here it is copied in pieces, for each answer.
+    Refused(usize),
     /// Refused for what others did meanwhile, a serialization failure or a deadlock: sent again it may succeed.
     Conflict(Cow<'a, str>),
     Error(Cow<'a, str>),
@@ -24,8 +25,7 @@ pub enum Outcome<'a> {
 impl Outcome<'_> {
     /// The refusal of that name, if `refusals` of the workload hold it.
     pub fn refused(name: &[u8], refusals: &[&str]) -> Option<Self> {
-        let place = refusals.iter().position(|refusal| refusal.as_bytes() == name)?;
-        u8::try_from(place).ok().map(Self::Refused)
+        refusals.iter().position(|refusal| refusal.as_bytes() == name).map(Self::Refused)
     }
 }
 

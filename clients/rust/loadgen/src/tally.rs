@@ -17,9 +17,17 @@ const BINS_PER_SECOND: usize = (SECOND_NS / BIN_NS) as usize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     Acknowledged,
-    /// By the place of the name in the workload's refusals.
+    /// By the place of the name in the workload's refusals; a byte, for every refusal is kept.
     Refused(u8),
     Error,
+}
+
+impl Verdict {
+    /// [`Tally::new`] holds that every place fits.
+    #[inline]
+    pub fn refused(place: usize) -> Self {
+        Self::Refused(place as u8)
+    }
 }
 
 /// When a request was intended, handed to its connection, and answered.
@@ -105,6 +113,7 @@ pub struct Tally {
 
 impl Tally {
     pub fn new<W: Workload>(phases: Phases, open_loop: bool) -> Result<Self, ClientError> {
+        const { assert!(W::REFUSALS.len() <= 1 << u8::BITS, "a workload has more refusals than a verdict names") };
         let bins = (phases.window_end / BIN_NS + 2) as usize;
         let kind = KindTally::new(W::REFUSALS.len(), open_loop)
             .map_err(|error| ClientError::Integrity(format!("histogram: {error:?}")))?;
@@ -248,7 +257,7 @@ mod tests {
     use crate::workload::{CounterAndMessages, OneKind, Transfers};
 
     const SECOND: u64 = SECOND_NS;
-    const INSUFFICIENT: Verdict = Verdict::Refused(Transfers::INSUFFICIENT);
+    const INSUFFICIENT: Verdict = Verdict::Refused(Transfers::INSUFFICIENT as u8);
 
     #[derive(Debug, Clone, Copy, Default)]
     struct Second;

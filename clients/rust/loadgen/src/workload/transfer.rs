@@ -103,7 +103,7 @@ impl Workload for Transfers {
 
 impl Transfers {
     /// The place of its one refusal: the source has too little.
-    pub const INSUFFICIENT: u8 = 0;
+    pub const INSUFFICIENT: usize = 0;
 
     /// When the accounts are equal, both or the destination alone are drawn again.
     #[inline(always)]
