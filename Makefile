@@ -12,7 +12,7 @@ UV := UV_CACHE_DIR=$(CACHE)/uv $(ENVIRONMENT)/bin/uv
 # Compiled Python is kept, or every start of a kernel compiles its libraries again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test book bench doctor setup check requirements
+.PHONY: help run test book bench faults doctor setup check requirements
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -30,6 +30,9 @@ book: $(READY) ## the published book from stored runs: no server, no network
 
 bench: setup ## the project's own speed against its peers: ratios of alternating runs
 	$(ENVIRONMENT)/bin/python -m bench
+
+faults: setup ## kill, fill, stop and lie to the harness at 1,000 moments: what it leaves behind, what it loses; goes on where it was
+	$(ENVIRONMENT)/bin/python -m faults
 
 doctor: $(READY) ## what is here, what is missing, how to get it
 	$(ENVIRONMENT)/bin/gapbook doctor

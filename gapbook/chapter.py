@@ -8,19 +8,21 @@ from itertools import product
 from typing import Any, TypeAlias
 
 from gapbook.deploy.server import ServerChoice
+from gapbook.deploy.stack import stack_class
 from gapbook.errors import GapbookError, ParameterError, SetupError
 from gapbook.model.declaration import declaration_of
 from gapbook.model.plan import make_plan
 from gapbook.model.work import EXPONENT
 from gapbook.pages.results import Results
-from gapbook.parameters import chapter_parameters, check_parameters
+from gapbook.parameters import MEASURING, chapter_parameters, check_parameters
 from gapbook.record.durability import Durability
+from gapbook.record.placement import NATIVE
 from gapbook.record.run import Run, stored_run
 from gapbook.record.scenario import RecordedContestant
 from gapbook.trial.campaign import obtain_run
 from gapbook.trial.contestant import Contestant
 from gapbook.trial.scenario import Scenario, WorkloadSettings
-from gapbook.trial.servers import absent_versions, parse_choices
+from gapbook.trial.servers import absent_images, absent_tiers, absent_versions, parse_choices
 from gapbook.trial.treatment import Treatment
 
 __all__ = ["Chapter"]
@@ -75,10 +77,12 @@ class Chapter:
     ) -> Contestant | RecordedContestant:
         """One contestant, a full set of levels; raises ParameterError when a level does not exist.
 
+        Its server runs where the parameter ``backend`` says, if it can run there and says nothing itself.
         ``settings`` are those of :class:`gapbook.trial.contestant.Contestant` that are not as the scenario has them.
         What nobody can run here any more may stand in a stored run, which tells of it by itself.
         """
         try:
+            settings = {**self._place_of(system), **settings}
             return Contestant(
                 name, system, access, tier, client, in_flight, workload=self.workload, **settings
             )
@@ -88,11 +92,16 @@ class Chapter:
                 raise
             return recorded
 
+    def _place_of(self, system: str) -> dict[str, str]:
+        backend = self.parameters.get("backend", str(NATIVE))
+        elsewhere = backend != str(NATIVE) and stack_class(system).runs_in_containers()
+        return {"backend": backend} if elsewhere else {}
+
     @cached_property
     def _stored(self) -> Run | None:
         """The stored run that the parameters name; None when one is measured."""
         source = self.parameters["source"]
-        return None if source in {"live", "resume"} else stored_run(self.name, source)
+        return None if source in MEASURING else stored_run(self.name, source)
 
     def lattice(
         self, name: Callable[..., str], system: str, **levels: Sequence[Any]
@@ -117,7 +126,8 @@ class Chapter:
     ) -> Results:
         """Obtain the run of these contestants (those that the parameters select), live or stored.
 
-        A contestant of a server version that is not on this machine is left out, and the run says so.
+        A contestant of a server version or behind a program that is not on this machine is left out, and the run
+        says so.
         ``varies`` names the promises (``durability``, ``isolation``) that are a factor of the chapter;
         ``trials_per_block`` the contestants that have not one trial in each, ``only_at`` those that run at some
         values of the treatment (:func:`gapbook.model.plan.make_plan`).
@@ -167,6 +177,7 @@ class Chapter:
             choices=choices,
             absent=absent,
             kills=given["kills"],
+            cuts=given.get("cuts", 0),
             sessions=given.get("sessions", 1),
             **planned,
             parameters=_recorded(given),
@@ -175,7 +186,8 @@ class Chapter:
 
 def _say_absent(choices: Mapping[str, ServerChoice], scenario: Scenario) -> dict[str, str]:
     """Contestants that are left out and why, printed; raises SetupError when nobody would be left."""
-    absent = absent_versions(choices, scenario.contestants)
+    absent = absent_versions(choices, scenario.contestants) | absent_tiers(scenario.contestants)
+    absent |= absent_images(choices, scenario.contestants)
     if len(absent) == len(scenario.contestants):
         raise SetupError(next(iter(absent.values())))
     for reason in dict.fromkeys(absent.values()):

@@ -1,4 +1,4 @@
-"""The command line: run a chapter, build the book, set up, see what is missing.
+"""The command line: run a chapter or a campaign of all, build the book, set up, see what is missing.
 
 A command imports what it needs when it runs: help, and what is refused, load no library.
 """
@@ -19,9 +19,11 @@ from pathlib import Path
 from types import FrameType
 from typing import TextIO
 
-from gapbook.book.chapters import chapters, require_executable
-from gapbook.errors import GapbookError
-from gapbook.parameters import chapter_parameters, parse_assignment
+from gapbook.book.chapters import chapters, require_executable, words_of_code
+from gapbook.book.on_demand import install_on_demand
+from gapbook.book.plans import planned_chapters, published_plans
+from gapbook.errors import GapbookError, SessionsLeftError
+from gapbook.parameters import MEASURING, chapter_parameters, parse_assignment
 
 __all__ = ["main"]
 
@@ -133,10 +135,28 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--no-page", action="store_true", help="measure only, do not render the book")
     run.set_defaults(command=_run, kept="trials finished so far are kept (-p source=resume)")
 
+    campaign = commands.add_parser(
+        "campaign",
+        help="measure published plans anew, a session of each chapter in turn, from where it was left",
+    )
+    campaign.add_argument(
+        "chapters",
+        nargs="*",
+        metavar="CHAPTER",
+        help=f"those that have a plan: {', '.join(planned_chapters())}; all of them where none is named",
+    )
+    campaign.add_argument(
+        "--show", action="store_true", help="say what is left and how long it takes, no more"
+    )
+    campaign.set_defaults(command=_campaign)
+
     book = commands.add_parser("book", help="build the published book from stored runs (no server)")
     book.set_defaults(command=lambda chosen: _build_book())
 
-    install = commands.add_parser("setup", help="build clients, install servers")
+    install = commands.add_parser(
+        "setup", help="build clients, install servers: the usual, or those of a chapter"
+    )
+    install.add_argument("chapter", nargs="?", metavar="CHAPTER", help=f"one of: {', '.join(chapters())}")
     install.add_argument("--book", action="store_true", help="build the published book meanwhile")
     install.set_defaults(command=_set_up)
     commands.add_parser("doctor", help="what is here, what is missing, how to get it").set_defaults(
@@ -148,22 +168,48 @@ def _parser() -> argparse.ArgumentParser:
 def _run(chosen: argparse.Namespace) -> int:
     parameters = {"source": "live", **dict(parse_assignment(text) for text in chosen.assignments)}
     require_executable(chosen.chapter, parameters)
+    if parameters["source"] in MEASURING:
+        install_on_demand(chosen.chapter)
 
     from gapbook.book import build
     from gapbook.book.execute import execute_chapter
     from gapbook.pages.refused import mostly_refused
 
     with build.own_build() as folder:
-        executed = execute_chapter(chosen.chapter, parameters, folder=folder / "executed")
+        try:
+            executed = execute_chapter(chosen.chapter, parameters, folder=folder / "executed")
+        except SessionsLeftError as done:
+            print(f"gapbook: {done}")
+            return 0
         print(f"executed notebook: {executed}")
         if not chosen.no_page:
             _say_page(build.build_with(chosen.chapter, executed, folder))
-    if parameters["source"] not in {"live", "resume"}:
+    if parameters["source"] not in MEASURING:
         return 0
     lines = [line for run in build.runs_shown(chosen.chapter, executed) if (line := mostly_refused(run))]
     for line in lines:
         print(f"gapbook: {line}", file=sys.stderr)
     return _MOSTLY_REFUSED if lines else 0
+
+
+def _campaign(chosen: argparse.Namespace) -> int:
+    plans = published_plans(chosen.chapters)
+
+    from gapbook.book.campaign import Campaign
+    from gapbook.pages.refused import mostly_refused
+
+    campaign = Campaign(plans)
+    if chosen.show:
+        print("\n".join(campaign.lines()))
+        return 0
+    failed = campaign.run()
+    runs = [run for plan in plans if (run := campaign.finished(plan))]
+    lines = [f"{run.manifest['chapter']}: {line}" for run in runs if (line := mostly_refused(run))]
+    if failed:
+        lines.append(f"no run of {', '.join(failed)}; what is done is kept, give the same command again")
+    for line in lines:
+        print(f"gapbook: campaign: {line}", file=sys.stderr)
+    return _REFUSED if failed else _MOSTLY_REFUSED if lines else 0
 
 
 def _build_book() -> None:
@@ -175,7 +221,10 @@ def _build_book() -> None:
 def _set_up(chosen: argparse.Namespace) -> None:
     from gapbook.deploy import setup
 
-    setup.set_up(_show_book if chosen.book else lambda: None)
+    if chosen.chapter is not None:
+        require_executable(chosen.chapter, {})
+    named = None if chosen.chapter is None else words_of_code(chosen.chapter)
+    setup.set_up(_show_book if chosen.book else lambda: None, named=named)
 
 
 def _show_book() -> None:

@@ -5,12 +5,22 @@ GapbookError                a message for people: what, where, what is allowed, 
 ├── SetupError              a toolchain, package or server binary is missing
 ├── StackError              a server did not start, answer or stop as declared
 ├── ClientError             a client refused its configuration, crashed or hung
-└── RecordError             a stored run is missing, incomplete, changed or of another version
+├── RecordError             a stored run is missing, incomplete, changed or of another version
+└── SessionsLeftError       no fault: the session that was asked for is done, and the run has more
 """
 
 from __future__ import annotations
 
-__all__ = ["ClientError", "GapbookError", "ParameterError", "RecordError", "SetupError", "StackError", "cut"]
+__all__ = [
+    "ClientError",
+    "GapbookError",
+    "ParameterError",
+    "RecordError",
+    "SessionsLeftError",
+    "SetupError",
+    "StackError",
+    "cut",
+]
 
 _MOST_SHOWN = 100
 
@@ -42,3 +52,7 @@ class ClientError(GapbookError):
 
 class RecordError(GapbookError):
     """Names the run and the file that cannot be trusted."""
+
+
+class SessionsLeftError(GapbookError):
+    """Says which session of a run is done; a notebook ends here, for there is no run to show yet."""

@@ -7,6 +7,7 @@ are those that its folder declares.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -16,9 +17,12 @@ from typing import Any
 from gapbook.errors import ParameterError, cut
 from gapbook.model import declaration
 from gapbook.record.durability import Durability
+from gapbook.record.placement import NATIVE, Placement
 
-__all__ = ["Parameter", "chapter_parameters", "check_parameters", "parse_assignment"]
+__all__ = ["MEASURING", "Parameter", "chapter_parameters", "check_parameters", "parse_assignment"]
 
+MEASURING = frozenset({"live", "resume", "session"})
+"""The sources that measure; any other reads a stored run."""
 
 _WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]*")
 _NUMBER = re.compile(r"(?!-0$)-?(0|[1-9][0-9]*)(\.[0-9]+)?(e-?[0-9]+)?")
@@ -32,6 +36,7 @@ class Parameter:
     """One parameter: how its value is checked, and what is said to be allowed.
 
     ``everywhere``: every chapter has it. ``varies``: a chapter may take several values of it, as its treatment.
+    ``absent`` is what it was in a run from before there was such a parameter, where that can be said.
     """
 
     name: str
@@ -40,6 +45,7 @@ class Parameter:
     help: str
     everywhere: bool = True
     varies: bool = False
+    absent: Any = None
 
 
 def _is_integer(low: int, high: int) -> Callable[[Any], bool]:
@@ -89,13 +95,33 @@ def _is_durability(value: Any) -> bool:
         return False
 
 
-_SOURCE = Parameter("source", "live, resume, published or a run id", _is_text, "where the trials come from")
+def _is_place(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and bool(Placement.parse(value))
+    except ParameterError:
+        return False
+
+
+_SOURCE = Parameter(
+    "source",
+    "live, resume, session, published or a run id",
+    _is_text,
+    "where the trials come from (session: measure the next session of a run, and stop)",
+)
 _OF_LOAD = (
     Parameter(
         "connections",
         "a whole number from 1 to 1000, or a list of different ones",
         _one_or_several(_is_integer(1, 1000)),
         "connections of the load",
+        varies=True,
+    ),
+    Parameter(
+        "databases",
+        "a whole number from 1 to 200, or a list of different ones",
+        _one_or_several(_is_integer(1, 200)),
+        "database files over which the load is spread",
+        everywhere=False,
         varies=True,
     ),
     Parameter(
@@ -145,12 +171,27 @@ _OF_RUN = (
         _is_integer(0, 100),
         "kill -9 of each contestant's server",
     ),
+    Parameter(
+        "cuts",
+        "a whole number from 0 to 1000",
+        _is_integer(0, 1000),
+        "power cuts of each contestant's disk",
+        everywhere=False,
+    ),
     Parameter("contestants", "names separated by commas, or all", _is_names, "who is measured"),
     Parameter(
         "servers",
-        "STACK=BINARY, STACK=URL or STACK@VERSION=BINARY, separated by commas, or nothing",
+        "STACK=BINARY, STACK=URL, STACK=image:NAME or STACK@VERSION=..., separated by commas, or nothing",
         _are_servers,
         "servers that you name yourself",
+    ),
+    Parameter(
+        "backend",
+        Placement.ALLOWED,
+        _is_place,
+        "where servers run that can run there",
+        everywhere=False,
+        absent=str(NATIVE),
     ),
 )
 
@@ -214,7 +255,8 @@ def check_parameters(
             raise ParameterError(
                 f"parameter {name}: {cut(repr(value))} is not allowed; allowed: {table[name].allowed}"
             )
-        if treatment is not None and table[name].varies and name != treatment and _is_several(value):
+        several = table[name].varies and isinstance(value, list | tuple)
+        if several and treatment not in (None, name):
             raise ParameterError(
                 f"parameter {name}: {cut(repr(value))} are several; allowed: one, for this chapter varies {treatment}"
             )
@@ -222,14 +264,10 @@ def check_parameters(
     return dict(given)
 
 
-def _is_several(value: Any) -> bool:
-    return isinstance(value, list | tuple)
-
-
 def _require_answerable(given: Mapping[str, Any]) -> None:
     """Raises ParameterError where more requests are out at once than the drain can answer."""
-    connections = given.get("connections", 1)
-    most = max(connections) if _is_several(connections) else connections
+    factors = (given.get(name, 1) for name in ("connections", "databases"))
+    most = math.prod(max(value) if isinstance(value, list | tuple) else value for value in factors)
     out = most * given.get("in_flight", 1)
     if out > _MOST_OUT_AT_ONCE:
         raise ParameterError(

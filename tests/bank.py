@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 
 from gapbook.deploy.stack import Stack
 from gapbook.model.workload import Workload
-from gapbook.trial.scenario import WorkloadSettings
+from gapbook.record.durability import Durability
+from gapbook.trial.contestant import Contestant
+from gapbook.trial.scenario import Scenario, WorkloadSettings
 from gapbook.trial.treatment import Treatment
 from gapbook.trial.workloads import find_workload
 
-__all__ = ["alphas", "balances_of", "bank", "bank_workload", "seed_bank"]
+__all__ = ["alphas", "balances_of", "bank", "bank_workload", "one_contestant", "seed_bank"]
 
 
 def bank(accounts: int = 1000) -> WorkloadSettings:
@@ -24,6 +26,21 @@ def bank(accounts: int = 1000) -> WorkloadSettings:
 def alphas(*values: float) -> Treatment:
     """Zipf exponents as the treatment of a scenario."""
     return Treatment.of("alpha", "transfer", values)
+
+
+def one_contestant(contestant: Contestant, durability: Durability, *, accounts: int, seed: int) -> Scenario:
+    """A scenario of one contestant that declares a class: a hot bank and a second's window."""
+    return Scenario(
+        chapter="loss",
+        contestants=(contestant,),
+        workload=bank(accounts),
+        treatment=alphas(1.5),
+        connections=8,
+        window_s=1.0,
+        warmup_s=0.2,
+        durability=durability,
+        seed=seed,
+    )
 
 
 def bank_workload(accounts: int, initial_balance: int, **parameters: Any) -> Workload:

@@ -8,18 +8,19 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 import yaml
 
 from gapbook.book.chapters import chapters, notebook_path, overviews
 from gapbook.book.execute import BUILD, execute_chapter
 from gapbook.book.kernel import temporary_folder
-from gapbook.book.locks import own_folder, taking_turns
 from gapbook.deploy.deployment import Deployment
 from gapbook.errors import GapbookError, RecordError, SetupError
+from gapbook.locks import own_folder, taking_turns
 from gapbook.pages.first_screen import pictures_folder
 from gapbook.paths import CHECKOUT, hash_files, tool_path
 from gapbook.record.run import Run, find_run, published_folder
@@ -33,17 +34,19 @@ __all__ = [
 ]
 
 _FIRST_SCREEN = "first-screen"
+_SHOWS_FIRST_SCREEN_OF = "shows-first-screen-of-"
 _INJECTED = "injected-parameters"
 # What buttons of a page link to: the files of a run, beneath the static files of the book.
 _RUN_LINK = re.compile(r"_static/runs/([0-9a-f]+)/([\w.-]+)")
 
 
 def build_published() -> Path:
-    """The published book: every chapter from its stored run. Returns the first page.
+    """The published book: every chapter of its contents from its stored run. Returns the first page.
 
-    Raises RecordError, before anything is executed, when a chapter has no published run.
+    Raises RecordError, before anything is executed, when one of them has no published run.
     """
-    for chapter in chapters():
+    listed = _listed()
+    for chapter in listed:
         if not _is_published(chapter):
             raise RecordError(
                 f"book: chapter {chapter} has no published run, a folder with manifest.json in "
@@ -52,7 +55,7 @@ def build_published() -> Path:
             )
     folder = BUILD / "published"
     with taking_turns(folder):
-        return _build(folder, _execute_published(chapters())) / "index.html"
+        return _build(folder, _execute_published(listed)) / "index.html"
 
 
 def published_page() -> Path | None:
@@ -69,11 +72,12 @@ def own_build() -> AbstractContextManager[Path]:
 def build_with(chapter: str, executed: Path, folder: Path) -> Path:
     """The book with one chapter as the reader executed it, in that folder. Returns that chapter's page.
 
-    A chapter that nobody has published a run of is left out.
+    A chapter that nobody has published a run of is left out. The one that was executed has a page also where the
+    book's table of contents does not list it: then it stands last.
     """
-    others = [other for other in chapters() if other != chapter and _is_published(other)]
+    others = [other for other in _listed() if other != chapter and _is_published(other)]
     pages = {**_execute_published(others), chapter: executed}
-    return _build(folder, pages) / "notebooks" / f"{chapter}.html"
+    return _build(folder, pages, also=chapter) / "notebooks" / f"{chapter}.html"
 
 
 def runs_shown(chapter: str, executed: Path) -> list[Run]:
@@ -128,19 +132,42 @@ def _site(folder: Path) -> Path:
     return folder / "_build" / "html"
 
 
-def _build(folder: Path, executed: Mapping[str, Path]) -> Path:
+def _table_of_contents() -> dict[str, Any]:
+    contents: dict[str, Any] = yaml.safe_load((CHECKOUT / "_toc.yml").read_text())
+    return contents
+
+
+def _listed() -> list[str]:
+    """The chapters that stand in the contents. One that does not is no part of the published book yet."""
+    files = {page["file"] for page in _table_of_contents()["chapters"]}
+    return [chapter for chapter in chapters() if _page_of(chapter) in files]
+
+
+def _contents(executed: Collection[str], also: str | None) -> dict[str, Any]:
+    """The table of contents without chapters that were not executed, and with ``also``, listed or not: the
+    renderer makes no page of what does not stand there."""
+    contents = _table_of_contents()
+    absent = {_page_of(chapter) for chapter in chapters() if chapter not in executed}
+    pages = [page for page in contents["chapters"] if page["file"] not in absent]
+    if also is not None and _page_of(also) not in {page["file"] for page in pages}:
+        pages.append({"file": _page_of(also)})
+    return {**contents, "chapters": pages}
+
+
+def _page_of(chapter: str) -> str:
+    return f"notebooks/{chapter}"
+
+
+def _build(folder: Path, executed: Mapping[str, Path], *, also: str | None = None) -> Path:
     """Stage a fresh source folder with these chapters and render it. Returns the site's folder."""
     staged = folder / "source"
     shutil.rmtree(staged, ignore_errors=True)
     (staged / "notebooks").mkdir(parents=True)
     shutil.copy2(CHECKOUT / "_config.yml", staged)
     shutil.copytree(CHECKOUT / "book", staged / "book")
-    contents = yaml.safe_load((CHECKOUT / "_toc.yml").read_text())
-    absent = {f"notebooks/{chapter}" for chapter in chapters() if chapter not in executed}
-    contents["chapters"] = [page for page in contents["chapters"] if page["file"] not in absent]
-    (staged / "_toc.yml").write_text(yaml.safe_dump(contents, sort_keys=False))
+    (staged / "_toc.yml").write_text(yaml.safe_dump(_contents(executed.keys(), also), sort_keys=False))
     for chapter, notebook in executed.items():
-        _place(notebook, staged)
+        _place(notebook, staged, executed)
         _place_runs(chapter, notebook, staged)
     site = _render(staged)
     for notebook in executed.values():
@@ -148,11 +175,13 @@ def _build(folder: Path, executed: Mapping[str, Path]) -> Path:
     return site
 
 
-def _place(executed: Path, staged: Path) -> None:
+def _place(executed: Path, staged: Path, pages: Mapping[str, Path]) -> None:
     """Put an executed notebook into the book, its first screen first.
 
     A chapter is executed in the order of its logic and read in the order of its answer: cells tagged
-    ``first-screen`` are shown right after the title.
+    ``first-screen`` are shown right after the title. A cell tagged ``shows-first-screen-of-CHAPTER`` shows
+    what that chapter of ``pages`` has there, so that an answer is stated in one place; nothing, where the
+    chapter is not in this book.
     """
     notebook = json.loads(executed.read_text())
     cells = notebook["cells"]
@@ -160,10 +189,21 @@ def _place(executed: Path, staged: Path) -> None:
         tags = cell["metadata"].setdefault("tags", [])
         if _INJECTED in tags:
             tags.append("hide-input")
+        if shown := next((tag for tag in tags if tag.startswith(_SHOWS_FIRST_SCREEN_OF)), None):
+            cell["outputs"] = _first_screen_of(pages.get(shown.removeprefix(_SHOWS_FIRST_SCREEN_OF)))
     first = [cell for cell in cells if _FIRST_SCREEN in cell["metadata"]["tags"]]
     rest = [cell for cell in cells if cell not in first]
     notebook["cells"] = [rest[0], *first, *rest[1:]]
     (staged / "notebooks" / executed.name).write_text(json.dumps(notebook))
+
+
+def _first_screen_of(executed: Path | None) -> list[Any]:
+    """What the cells of an executed chapter show that are tagged as its first screen."""
+    if executed is None:
+        return []
+    cells = json.loads(executed.read_text())["cells"]
+    first = [cell for cell in cells if _FIRST_SCREEN in cell["metadata"].get("tags", [])]
+    return [output for cell in first for output in cell["outputs"]]
 
 
 def _offer(executed: Path, site: Path) -> None:

@@ -5,6 +5,7 @@ The command line asks this before it loads what executes notebooks, which takes 
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,9 +15,18 @@ from gapbook.errors import ParameterError, cut
 from gapbook.parameters import check_parameters
 from gapbook.paths import CHECKOUT
 
-__all__ = ["chapters", "declared_parameters", "notebook_path", "overviews", "require_executable"]
+__all__ = [
+    "chapters",
+    "declared_parameters",
+    "notebook_path",
+    "overviews",
+    "own_parameters",
+    "require_executable",
+    "words_of_code",
+]
 
 _NOTEBOOKS = CHECKOUT / "notebooks"
+_CODE = re.compile(r"^```\{code-cell\}[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _PARAMETERS = re.compile(
     r"^```\{code-cell\}[^\n]*\n:tags: \[[^\n]*\bparameters\b[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL
 )
@@ -42,6 +52,30 @@ def declared_parameters(name: str) -> frozenset[str]:
     cell = _parameters_cell(notebook_path(name)) or ""
     return frozenset(
         line.partition("=")[0].strip() for line in cell.splitlines() if "=" in line and line[0].isalpha()
+    )
+
+
+def own_parameters(name: str) -> dict[str, Any]:
+    """The values that a notebook's own parameters cell sets, where it is given no others."""
+    cell = ast.parse(_parameters_cell(notebook_path(name)) or "")
+    return {
+        ast.unparse(line.targets[0]): ast.literal_eval(line.value)
+        for line in cell.body
+        if isinstance(line, ast.Assign)
+    }
+
+
+def words_of_code(name: str) -> frozenset[str]:
+    """The texts that stand in the code of a notebook: whatever it names, systems among it."""
+    cells = [
+        "\n".join(line for line in cell.splitlines() if not line.startswith(":"))
+        for cell in _CODE.findall(notebook_path(name).read_text())
+    ]
+    return frozenset(
+        node.value
+        for cell in cells
+        for node in ast.walk(ast.parse(cell))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
     )
 
 

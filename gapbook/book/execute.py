@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,6 +22,8 @@ from gapbook.paths import CHECKOUT
 __all__ = ["BUILD", "execute_chapter"]
 
 BUILD = CHECKOUT / "build"
+_RAISED_TOO = ("starting new kernel client", "Kernel died while waiting for execute reply")
+"""What the library logs of a kernel that ended, before it raises the same."""
 
 
 def execute_chapter(chapter: str, parameters: Mapping[str, Any], *, folder: Path | None = None) -> Path:
@@ -36,6 +39,7 @@ def execute_chapter(chapter: str, parameters: Mapping[str, Any], *, folder: Path
     output.parent.mkdir(parents=True, exist_ok=True)
     unexecuted = output.with_name(f"{chapter}.unexecuted.ipynb")
     unexecuted.write_text(read_text_notebook(text))
+    logging.getLogger("papermill").addFilter(_says_more)
     try:
         with kernel_config() as config:
             papermill.execute_notebook(
@@ -67,6 +71,11 @@ def execute_chapter(chapter: str, parameters: Mapping[str, Any], *, folder: Path
     finally:
         unexecuted.unlink(missing_ok=True)
     return output
+
+
+def _says_more(record: logging.LogRecord) -> bool:
+    """Whether a line of the library's is more than what it raises too, and we say in a line of our own."""
+    return not any(words in record.getMessage() for words in _RAISED_TOO)
 
 
 def _ended_from_outside(chapter: str, how: str) -> GapbookError:

@@ -15,6 +15,7 @@ from gapbook.charts._gates import Gate, gates
 from gapbook.charts._interaction import FactorStates, interaction
 from gapbook.charts._latency import latency
 from gapbook.charts._lines import Line, LinePoint, Panel, line_panels, lines
+from gapbook.charts._losses import Allowed, Cut, Level, losses
 from gapbook.charts._missing import missing
 from gapbook.charts._steps import Endpoint, Step
 from gapbook.charts._tokens import TOKENS
@@ -24,17 +25,20 @@ __all__ = [
     "PHONE_WIDTH",
     "TOKENS",
     "WIDE_WIDTH",
+    "Allowed",
     "Cell",
     "Closing",
     "Comparison",
     "Condition",
     "Contestant",
+    "Cut",
     "Endpoint",
     "FactorStates",
     "Figure",
     "Gate",
     "LatencySeries",
     "LatencyTrial",
+    "Level",
     "Line",
     "LinePoint",
     "Panel",
@@ -49,6 +53,7 @@ __all__ = [
     "latency",
     "line_panels",
     "lines",
+    "losses",
     "missing",
     "waterfall",
 ]

@@ -25,7 +25,8 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where a picture comes from. ``method`` states design, sample and interval in a sentence or two.
+    """Where a picture comes from. ``method`` states design, sample and interval in a sentence or two; ``run`` is
+    empty where nothing was measured.
 
     ``stamp`` marks a picture that must not be taken for a published one: ``SYNTHETIC DATA``.
     """
@@ -156,7 +157,7 @@ def draw_footer(canvas: Canvas, provenance: Provenance) -> None:
         canvas.y += sizes.footer + 3
         canvas.text(0, canvas.y, line, size=sizes.footer, token="muted")
     stamp_width = measure(provenance.stamp, sizes.footer, bold=True)
-    parts = (provenance.url, f"run {provenance.run}", provenance.licence)
+    parts = (provenance.url, f"run {provenance.run}" if provenance.run else "", provenance.licence)
     address = " · ".join(part.replace(" ", "\u00a0") for part in parts if part)
     for line in wrap(address, sizes.footer, canvas.width - stamp_width - 12):
         canvas.y += sizes.footer + 3

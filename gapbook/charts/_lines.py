@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gapbook.charts._canvas import Canvas
@@ -10,7 +10,6 @@ from gapbook.charts._figure import Figure, Table, build
 from gapbook.charts._frame import KeyItem, Provenance, draw_footer, draw_header
 from gapbook.charts._marks import key_dots, key_interval, key_published
 from gapbook.charts._plot import (
-    LABEL_STEP,
     Across,
     Line,
     LinePoint,
@@ -20,6 +19,7 @@ from gapbook.charts._plot import (
     names_width,
     styled,
 )
+from gapbook.charts._upright import LABEL_STEP
 from gapbook.record.metric import GOODPUT, Metric
 
 __all__ = ["Line", "LinePoint", "Panel", "line_panels", "lines"]
@@ -46,13 +46,15 @@ def lines(
     subtitle: str,
     metric: Metric = GOODPUT,
     y_label: str = "",
+    x_names: Mapping[float, str] | None = None,
 ) -> Figure:
     """Lines through estimates with their intervals, over a logarithmic scale.
 
-    ``x_ticks`` are the measured places; ``y_label`` is that of the metric unless it is given. Raises ValueError when there is no point to draw.
+    ``x_ticks`` are the measured places, ``x_names`` what they are called where that is no number; ``y_label`` is
+    that of the metric unless it is given. Raises ValueError when there is no point to draw.
     """
     drawn = _with_points(series)
-    entries, across = styled(drawn), Across(x_label, x_ticks, x_log)
+    entries, across = styled(drawn), Across(x_label, x_ticks, x_log, x_names or {})
 
     def draw(canvas: Canvas) -> None:
         draw_header(canvas, title, subtitle, _key(canvas, entries))
@@ -61,7 +63,11 @@ def lines(
         draw_footer(canvas, provenance)
 
     return build(
-        "lines", title, _description(title, drawn, x_label, metric), _table(drawn, x_label, metric), draw
+        "lines",
+        title,
+        _description(title, drawn, across, metric),
+        _table(drawn, across, metric),
+        draw,
     )
 
 
@@ -95,7 +101,7 @@ def line_panels(
         draw_footer(canvas, provenance)
 
     told = [
-        (_table(of_panel, x_label, metric), _description(title, of_panel, x_label, metric))
+        (_table(of_panel, across, metric), _description(title, of_panel, across, metric))
         for metric, of_panel in drawn
     ]
     rows = tuple(
@@ -107,7 +113,7 @@ def line_panels(
         "panels",
         title,
         " ".join(description for _, description in told),
-        Table(("way", x_label, "metric", "value", "n"), rows),
+        Table(("line", x_label, "metric", "value", "n"), rows),
         draw,
     )
 
@@ -121,24 +127,30 @@ def _with_points(series: Sequence[Line]) -> list[Line]:
 
 def _key(canvas: Canvas, entries: Sequence[Styled]) -> list[KeyItem]:
     """What each mark means; the names of the lines too where they do not stand at their ends."""
-    marks = [key_interval("ink"), key_dots("ink", "one trial")]
+    measured = any(not entry.line.is_published for entry in entries)
+    marks = [key_interval("ink"), key_dots("ink", "one trial")] if measured else []
     if any(entry.line.is_published for entry in entries):
         marks.append(key_published())
     return [*key_names(entries), *marks] if canvas.is_phone else marks
 
 
-def _table(drawn: Sequence[Line], x_label: str, metric: Metric) -> Table:
+def _table(drawn: Sequence[Line], across: Across, metric: Metric) -> Table:
     rows = tuple(
         (
             line.label,
-            f"{point.x:g}",
-            point.value.as_count(),
+            across.named(point.x),
+            _value(line, point),
             _behind(line, point),
         )
         for line in drawn
         for point in sorted(line.points, key=lambda p: p.x)
     )
-    return Table(("way", x_label, f"{metric.label}{metric.unit}", "n"), rows)
+    return Table(("line", across.label, f"{metric.label}{metric.unit}", "n"), rows)
+
+
+def _value(line: Line, point: LinePoint) -> str:
+    """Ours to the digits that it has, what was published to those that were printed."""
+    return f"{point.value.estimate:,.7g}" if line.is_published else point.value.as_count()
 
 
 def _behind(line: Line, point: LinePoint) -> str:
@@ -146,12 +158,13 @@ def _behind(line: Line, point: LinePoint) -> str:
     return "computed" if line.is_ceiling else "published" if line.is_published else str(point.value.n)
 
 
-def _description(title: str, drawn: Sequence[Line], x_label: str, metric: Metric) -> str:
+def _description(title: str, drawn: Sequence[Line], across: Across, metric: Metric) -> str:
     clauses = []
     for line in drawn:
         points = sorted(line.points, key=lambda point: point.x)
         first, last = points[0], points[-1]
         clauses.append(
-            f"{line.label} {first.value.as_count()} at {first.x:g}, {last.value.as_count()} at {last.x:g}"
+            f"{line.label} {_value(line, first)} at {across.named(first.x)}, "
+            f"{_value(line, last)} at {across.named(last.x)}"
         )
-    return f"Lines over {x_label}, {metric.label} on a log scale. {title}. {'; '.join(clauses)}."
+    return f"Lines over {across.label}, {metric.label} on a log scale. {title}. {'; '.join(clauses)}."

@@ -127,4 +127,4 @@ def key_order_range(token: str) -> KeyItem:
     def draw(canvas: Canvas, x: float, y: float) -> None:
         canvas.rect((x, y - 6, x + 16, y + 6), token=token, plane=Plane.BAND, opacity=0.24, radius=2)
 
-    return KeyItem("range over orderings", 16, draw)
+    return KeyItem("range over orders", 16, draw)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from gapbook.charts._canvas import Canvas, Plane
 from gapbook.charts._frame import KeyItem, sizes_of
-from gapbook.charts._scale import LogScale, log_domain, log_ticks, short_count
+from gapbook.charts._scale import LogScale, log_domain
 from gapbook.charts._text import measure
 from gapbook.charts._tokens import system_token
+from gapbook.charts._upright import LEFT, apart, draw_counts
 from gapbook.method.interval import Interval
 
 __all__ = [
-    "LABEL_STEP",
     "Across",
     "Line",
     "LinePoint",
@@ -26,9 +26,6 @@ __all__ = [
 ]
 
 _HEIGHT = 270.0
-_LEFT = 44.0
-LABEL_STEP = 15.0
-"""How far the names of two lines are apart at least, in pixels."""
 _DASHES: tuple[tuple[float, ...], ...] = ((), (7, 4), (2, 3), (10, 3, 2, 3), (5, 2), (1, 2))
 
 
@@ -64,11 +61,15 @@ class Styled:
 
 @dataclass(frozen=True)
 class Across:
-    """The horizontal axis: what it is of, and the places that were measured."""
+    """The horizontal axis: what it is of, the places that were measured, and the names of those that have one."""
 
     label: str
     ticks: Sequence[float]
     log: bool
+    names: Mapping[float, str] = field(default_factory=dict)
+
+    def named(self, place: float) -> str:
+        return self.names.get(place, f"{place:g}")
 
 
 def styled(drawn: Sequence[Line]) -> list[Styled]:
@@ -118,9 +119,9 @@ def draw_plot(
     """Lines over a logarithmic scale from the cursor down, which then stands beneath; ``axis`` is over the scale."""
     canvas.text(0, canvas.y + 4, axis, size=sizes_of(canvas).tick, token="muted")
     top, bottom = canvas.y + 16, canvas.y + 12 + height
-    place = _across(across.ticks, _LEFT + 8, canvas.width - labels_width - 10, log=across.log)
+    place = _across(across.ticks, LEFT + 8, canvas.width - labels_width - 10, log=across.log)
     scale = LogScale(*log_domain(_values([entry.line for entry in entries])), bottom, top)
-    _draw_frame(canvas, scale, place, across.ticks, across.label, (top, bottom), canvas.width - labels_width)
+    _draw_frame(canvas, scale, place, across, (top, bottom), canvas.width - labels_width)
     for entry in entries:
         _draw_line(canvas, entry, scale, place)
     if not canvas.is_phone:
@@ -154,28 +155,24 @@ def _draw_frame(
     canvas: Canvas,
     scale: LogScale,
     place: Callable[[float], float],
-    x_ticks: Sequence[float],
-    x_label: str,
+    across: Across,
     span: tuple[float, float],
     right: float,
 ) -> None:
     size = sizes_of(canvas).tick
-    for tick in log_ticks(scale.low, scale.high, most=7):
-        y = scale(tick)
-        canvas.line((_LEFT, y), (right, y), token="grid", plane=Plane.GRID)
-        canvas.text(_LEFT - 6, y + 4, short_count(tick), size=size, token="muted", align="right")
+    draw_counts(canvas, scale, right, most=7)
     end = -math.inf
-    for tick in sorted(x_ticks):
-        label = f"{tick:g}"
+    for tick in sorted(across.ticks):
+        label = across.named(tick)
         half = measure(label, size) / 2
         if place(tick) - half > end + 6:
             x = min(place(tick), canvas.width - half - 0.5)
             canvas.text(x, span[1] + 17, label, size=size, token="muted", align="center")
             end = place(tick) + half
     canvas.text(
-        (_LEFT + right) / 2,
+        (LEFT + right) / 2,
         span[1] + 33,
-        x_label,
+        across.label,
         size=size,
         token="muted",
         align="center",
@@ -226,14 +223,5 @@ def _draw_labels(
         ((scale(max(s.line.points, key=lambda p: p.x).value.estimate) + 4, s) for s in styled),
         key=lambda pair: pair[0],
     )
-    placed: list[float] = []
-    for y, _ in wanted:
-        placed.append(max(y, placed[-1] + LABEL_STEP) if placed else y)
-    over = placed[-1] - span[1]
-    for index in range(len(placed) - 1, -1, -1):
-        if over <= 0:
-            break
-        limit = span[1] if index == len(placed) - 1 else placed[index + 1] - LABEL_STEP
-        placed[index] = min(placed[index], limit)
-    for y, (_, entry) in zip(placed, wanted, strict=True):
+    for y, (_, entry) in zip(apart([y for y, _ in wanted], span[1]), wanted, strict=True):
         canvas.text(x, y, entry.line.label, size=size, token=entry.token)

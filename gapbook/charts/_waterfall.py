@@ -135,7 +135,7 @@ def _table(start: Endpoint, bars: Sequence[Bar], end: Endpoint, total: Interval,
     factor, _, bounds = total.as_factor().partition(" ")
     rows.append(("whole gap", f"{start.label} to {end.label}", factor, bounds or "–", str(total.n), "–", "–"))
     return Table(
-        ("step", "what changes", "value", "95 % CI", "n", "range over orderings", "blocks"), tuple(rows)
+        ("step", "what changes", "value", "95 % CI", "n", "range over orders", "blocks"), tuple(rows)
     )
 
 

@@ -9,10 +9,11 @@ from typing import Any
 
 from gapbook.claims.rules import VERDICT_BAND_FRAC
 from gapbook.errors import ParameterError
-from gapbook.method.estimate import geometric_interval
+from gapbook.method.estimate import geometric_interval, mean_interval
 from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval
-from gapbook.record.metric import GOODPUT, Metric, metric_named
+from gapbook.record.measured import own_metric
+from gapbook.record.metric import GOODPUT, METRICS, Metric
 
 __all__ = ["SHARES", "as_printed", "quantity", "quantity_name"]
 
@@ -59,13 +60,17 @@ def quantity(test: Mapping[str, Any], found: Findings) -> Interval | str:
     for cell in needed:
         if cell.contestant not in names:
             return f"Run {found.run.run_id} has no contestant {cell.contestant}"
-        values[cell] = found.values(cell.contestant, cell.treatment, _metric(test).name)
+        if not _is_told(test, found):
+            return f"Run {found.run.run_id} tells no {test['metric']}"
+        values[cell] = found.values(cell.contestant, cell.treatment, _metric(test, found).name)
         if not values[cell]:
             why = "has no valid trial" if cell.treatment in found.treatments else "was not run"
             return f"{_name(cell, found)} {why} in run {found.run.run_id}"
     blocks = sorted(set.intersection(*(set(of_cell) for of_cell in values.values())))
     if not blocks:
         return f"Run {found.run.run_id} has no block in which {' and '.join(_name(cell, found) for cell in needed)} are all valid"
+    if test["quantity"] == "mean":
+        return mean_interval([values[needed[0]][block] for block in blocks])
     ratios = [_product(groups["over"], values, b) / _product(groups["under"], values, b) for b in blocks]
     match test["quantity"]:
         case "goodput" | "value" | "ratio":
@@ -79,7 +84,7 @@ def quantity(test: Mapping[str, Any], found: Findings) -> Interval | str:
             ]
             return _log_share(ratios, wholes)
     raise ParameterError(
-        f"quantity {test['quantity']!r}: unknown; allowed: ratio, goodput, value, log-share, ceiling-frac"
+        f"quantity {test['quantity']!r}: unknown; allowed: ratio, goodput, value, mean, log-share, ceiling-frac"
     )
 
 
@@ -131,22 +136,31 @@ def quantity_name(test: Mapping[str, Any], found: Findings | None = None) -> str
         )
         return " ÷ ".join(groups)
     names = " ÷ ".join(" × ".join(cell.contestant for cell in cells) for cells in (over, under) if cells)
-    metric = _metric(test)
-    of = "" if metric is GOODPUT else f"{metric.label}, "
+    metric = test.get("metric", GOODPUT.name)
+    label = METRICS[metric].label if metric in METRICS else metric
+    of = "" if metric == GOODPUT.name else f"{label}, "
     return f"{of}{names}, {_at(test, treatments.pop(), found)}"
 
 
-def _metric(test: Mapping[str, Any]) -> Metric:
-    """What a test compares: goodput unless it names another metric; raises ParameterError for one without ratios."""
-    metric = metric_named(test.get("metric", GOODPUT.name))
-    if not metric.log:
+def _is_told(test: Mapping[str, Any], found: Findings) -> bool:
+    """Whether the run has the metric of a test, which can be one of its own."""
+    name = test.get("metric", GOODPUT.name)
+    return name in METRICS or own_metric(found.run.metrics, name) is not None
+
+
+def _metric(test: Mapping[str, Any], found: Findings) -> Metric:
+    """What a test compares: goodput unless it names another metric, which can be one of the run's own; raises
+    ParameterError for one without ratios where ratios are asked for."""
+    name = test.get("metric", GOODPUT.name)
+    metric = found.metric(name)
+    if not metric.log and test["quantity"] != "mean":
         raise ParameterError(f"verdict: metric {metric.name} can be 0 and has no ratio")
     return metric
 
 
-def as_printed(test: Mapping[str, Any], ours: Interval) -> str:
-    if test["quantity"] in {"goodput", "value"}:
-        return f"{ours.as_count()}{_metric(test).unit}"
+def as_printed(test: Mapping[str, Any], ours: Interval, found: Findings) -> str:
+    if test["quantity"] in {"goodput", "value", "mean"}:
+        return f"{ours.as_count()}{_metric(test, found).unit}"
     if test["quantity"] not in SHARES:
         return ours.as_factor()
     low, middle, high = (f"{100 * value:.2g}" for value in (ours.low, ours.estimate, ours.high))

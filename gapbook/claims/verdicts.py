@@ -183,7 +183,7 @@ def _measure(claim: Claim, test: Mapping[str, Any], measured: Measured) -> Evide
         return Evidence(name, ours, "missing", expected, test["chapter"], run.run_id, 0, versions)
     return Evidence(
         name,
-        as_printed(test, ours),
+        as_printed(test, ours, found),
         _OUTCOMES[ours.against(low, high)],
         expected,
         test["chapter"],

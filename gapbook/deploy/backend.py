@@ -24,6 +24,9 @@ class Running(Protocol):
     def require_running(self) -> None:
         """Raise StackError, with the end of its log, when it has ended."""
 
+    def last_words(self) -> str:
+        """The end of its log on one line."""
+
     def cpu_s(self) -> float | None:
         """CPU seconds of it and all that it started, so far; None where nobody can read them."""
 

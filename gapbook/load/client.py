@@ -215,7 +215,13 @@ class ClientRun:
         if problem := schema_problem("configuration", json.loads(told)):
             raise ClientError(f"its configuration is not as the contract has it: {problem}")
         process = deployment.start(
-            self.client.resolved_command(), name=f"client-{name}", stdin=True, stdout=True, stderr=True
+            self.client.resolved_command(),
+            name=f"client-{name}",
+            stdin=True,
+            stdout=True,
+            stderr=True,
+            # What a client that is killed leaves there goes with the deployment.
+            environment={"TMPDIR": str(deployment.directory)},
         )
         chunks: list[bytes] = []
         reader = threading.Thread(target=lambda: chunks.append(process.stdout.read()), daemon=True)

@@ -21,11 +21,12 @@ from gapbook.record.fields import Count
 from gapbook.record.histograms import decode_histogram
 from gapbook.record.schema import one_line
 
-__all__ = ["checked_report"]
+__all__ = ["BINS_PER_SECOND", "checked_report"]
 
 _RELATIVE = 1e-9
 _BIN_S = 0.1
-_BINS_PER_SECOND = 10
+BINS_PER_SECOND = 10
+"""The bins of ``per_100ms`` in a report."""
 _EDGE_S = 1e-6
 _SAMPLE = 16
 """How many entries of a connection's lists the schema sees. There can be millions, and all have one type,
@@ -151,7 +152,7 @@ def _off_configuration(report: _Report, told: Mapping[str, Any]) -> list[str]:
     off = [
         f"{name} is {value:g}, configured {told[name]:g}"
         for name, value in stated.items()
-        if value != told[name]
+        if abs(value - told[name]) > _EDGE_S  # clients keep time in whole nanoseconds
     ]
     asked = sorted(flaw["name"] for flaw in told.get("flaws", ()))
     if asked != sorted(report.flawed):
@@ -279,8 +280,8 @@ def _off_series(report: _Report) -> list[str]:
         if sum(series) != report.acknowledged
     ]
     tenths = report.per_100ms
-    starts = range(0, len(tenths), _BINS_PER_SECOND)
-    if report.per_second != [sum(tenths[start : start + _BINS_PER_SECOND]) for start in starts]:
+    starts = range(0, len(tenths), BINS_PER_SECOND)
+    if report.per_second != [sum(tenths[start : start + BINS_PER_SECOND]) for start in starts]:
         off.append("per_second is not per_100ms by whole seconds")
     least, most = _within(tenths, report.warmup_s, report.warmup_s + report.window_s)
     if not least <= report.window.acknowledged <= most:

@@ -6,15 +6,22 @@ cannot be treated differently.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Protocol
 
 import polars as pl
 
 from gapbook.errors import ParameterError, RecordError, cut
-from gapbook.method.estimate import cell_values, geometric_interval, metric_interval, ratio_interval
+from gapbook.method.estimate import (
+    cell_values,
+    geometric_interval,
+    metric_interval,
+    paired_ratios,
+    ratio_interval,
+)
 from gapbook.method.interval import Interval
+from gapbook.method.sessions import session_interval
 from gapbook.record.losses import ObservedLoss, observed_loss
 from gapbook.record.measured import own_metric, trials_with_own
 from gapbook.record.metric import GOODPUT, METRICS, Metric, metric_named
@@ -148,6 +155,23 @@ class Cells:
         """How many times a metric of ``over`` is that of ``under``, paired by block."""
         self.require_ratios(metric)
         return ratio_interval(self.values(over, treatment, metric), self.values(under, treatment, metric))
+
+    @cached_property
+    def sessions(self) -> dict[int, list[int]]:
+        """The blocks of each session of which a trial is stored."""
+        grouped = self.run.trials.group_by("session").agg(pl.col("block").unique().sort()).sort("session")
+        return dict(grouped.iter_rows())
+
+    def over_sessions(self, by_block: Mapping[int, float]) -> Interval | None:
+        """A ratio by block with its interval over sessions; None where fewer than two sessions tell it."""
+        found = session_interval(by_block, self.sessions)
+        return found if found and found.n > 1 else None
+
+    def ratio_by_block(
+        self, over: str, under: str, treatment: float, metric: str = GOODPUT.name
+    ) -> dict[int, float]:
+        """How many times a metric of ``over`` is that of ``under``, in each block that holds both."""
+        return paired_ratios(*(self.values(name, treatment, metric) for name in (over, under)))
 
     def across_treatments(
         self, contestant: str, treatment: float, base: float, metric: str = GOODPUT.name

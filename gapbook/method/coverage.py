@@ -19,7 +19,8 @@ from gapbook.method.estimate import values_by_contestant
 from gapbook.method.factors import Cell, Decomposition, Factor, decompose
 from gapbook.method.interval import Interval
 from gapbook.method.proportions import wilson_interval
-from gapbook.model.plan import make_plan
+from gapbook.method.sessions import session_interval
+from gapbook.model.plan import blocks_of_session, make_plan
 
 __all__ = ["AA_FACTOR", "TOTAL_GAP", "Coverage", "Plant", "QuantityCoverage", "measure_coverage"]
 
@@ -38,7 +39,8 @@ class Plant:
     1 / ``noise_ratio`` and ``noise_ratio``. ``drift_per_trial`` raises every trial above the one before
     it in its block, and ``autocorrelation`` is that of the noise of successive trials: both act in the
     order in which the trials run, which is drawn for each block when ``randomised`` and else is the same
-    in all. The two ends of the gap have ``end_trials`` trials in each block.
+    in all. The two ends of the gap have ``end_trials`` trials in each block. The blocks are spread over
+    ``sessions``, each of which moves every cell by a number of its own.
     """
 
     factors: int = 4
@@ -53,6 +55,8 @@ class Plant:
     autocorrelation: float = 0.0
     randomised: bool = True
     end_trials: int = 1
+    sessions: int = 1
+    session_spread: float = 0.0
 
     def definition(self) -> tuple[Factor, ...]:
         """Its factors, as a decomposition names them."""
@@ -106,6 +110,10 @@ class Plant:
             + np.array([noise[name] for name in order]) * self._errors(len(order), random)
             + self.drift_per_trial * within
         )
+        if self.session_spread:
+            column = {name: index for index, name in enumerate(names)}
+            moved = random.normal(0, self.session_spread, (self.sessions, len(names)))
+            logs += moved[self._session_of(blocks)[block], [column[name] for name in order]]
         return pl.DataFrame(
             {
                 "contestant": order,
@@ -115,6 +123,17 @@ class Plant:
                 "goodput_per_s": np.exp(logs),
             }
         )
+
+    def blocks_by_session(self, blocks: int) -> dict[int, range]:
+        """The blocks of each session, as a campaign spreads them."""
+        return {
+            session: blocks_of_session(session, sessions=self.sessions, blocks=blocks)
+            for session in range(self.sessions)
+        }
+
+    def _session_of(self, blocks: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        by_session = self.blocks_by_session(blocks)
+        return np.array([session for session, inside in by_session.items() for _ in inside])
 
     def _errors(
         self, count: int, random: np.random.Generator
@@ -133,7 +152,8 @@ class QuantityCoverage:
     """How often the intervals of one quantity held its truth; ``wilson`` bounds the true rate (95 %).
 
     ``bias_log`` is the mean error of the estimates, ``width_log`` the median width of the t intervals.
-    Where a plant gave no interval, it counts neither as covered nor as tried.
+    Where a plant gave no interval, it counts neither as covered nor as tried. The ``session`` numbers are
+    those of intervals over sessions, None in plants of one.
     """
 
     name: str
@@ -142,6 +162,8 @@ class QuantityCoverage:
     wilson: tuple[float, float]
     bootstrap_covered: int
     bootstrap_wilson: tuple[float, float]
+    session_covered: int | None
+    session_wilson: tuple[float, float] | None
     bias_log: float
     width_log: float
 
@@ -169,6 +191,7 @@ class _Outcome:
     truth_log: float
     interval: Interval
     bootstrap: Interval
+    over_sessions: Interval | None
 
 
 def measure_coverage(plant: Plant, *, blocks: int, seeds: int, first_seed: int = 0) -> Coverage:
@@ -199,18 +222,30 @@ def _estimate_plant(plant: Plant, blocks: int, random: np.random.Generator) -> d
     parts = decompose(factors, {cell: values.get(_name(cell), {}) for cell in truth})
     if true_parts is None or parts is None:
         return {}
-    true_logs = [math.log(value.estimate) for value, _ in _quantities(true_parts).values()]
+    true_logs = [math.log(quantity.interval.estimate) for quantity in _quantities(true_parts).values()]
+    sessions = plant.blocks_by_session(blocks) if plant.sessions > 1 else {}
     found = {}
-    for (name, (interval, bootstrap)), true_log in zip(_quantities(parts).items(), true_logs, strict=True):
-        if bootstrap is None or not interval.bounded:
+    for (name, quantity), true_log in zip(_quantities(parts).items(), true_logs, strict=True):
+        if quantity.bootstrap is None or not quantity.interval.bounded:
             return {}
-        found[name] = _Outcome(true_log, interval, bootstrap)
+        over_sessions = session_interval(quantity.by_block, sessions)
+        found[name] = _Outcome(true_log, quantity.interval, quantity.bootstrap, over_sessions)
     return found
 
 
-def _quantities(parts: Decomposition) -> dict[str, tuple[Interval, Interval | None]]:
-    shares = {share.factor.name: (share.multiplier, share.bootstrap) for share in parts.shares}
-    return {TOTAL_GAP: (parts.gap, parts.gap_bootstrap), **shares}
+@dataclass(frozen=True)
+class _Quantity:
+    interval: Interval
+    bootstrap: Interval | None
+    by_block: Mapping[int, float]
+
+
+def _quantities(parts: Decomposition) -> dict[str, _Quantity]:
+    shares = {
+        share.factor.name: _Quantity(share.multiplier, share.bootstrap, share.by_block)
+        for share in parts.shares
+    }
+    return {TOTAL_GAP: _Quantity(parts.gap, parts.gap_bootstrap, parts.gap_by_block), **shares}
 
 
 def _name(cell: Cell) -> str:
@@ -225,6 +260,8 @@ def _count(name: str, outcomes: Sequence[_Outcome]) -> QuantityCoverage:
 
     hits = sum(covered(outcome.interval, outcome.truth_log) for outcome in outcomes)
     bootstrap_hits = sum(covered(outcome.bootstrap, outcome.truth_log) for outcome in outcomes)
+    over_sessions = [(one.over_sessions, one.truth_log) for one in outcomes if one.over_sessions]
+    session_hits = sum(covered(interval, truth_log) for interval, truth_log in over_sessions)
     return QuantityCoverage(
         name=name,
         tried=len(outcomes),
@@ -232,6 +269,8 @@ def _count(name: str, outcomes: Sequence[_Outcome]) -> QuantityCoverage:
         wilson=wilson_interval(hits, len(outcomes)),
         bootstrap_covered=bootstrap_hits,
         bootstrap_wilson=wilson_interval(bootstrap_hits, len(outcomes)),
+        session_covered=session_hits if over_sessions else None,
+        session_wilson=wilson_interval(session_hits, len(outcomes)) if over_sessions else None,
         bias_log=statistics.fmean(math.log(o.interval.estimate) - o.truth_log for o in outcomes),
         width_log=statistics.median(math.log(o.interval.high / o.interval.low) for o in outcomes),
     )

@@ -67,13 +67,15 @@ class Share:
 class Decomposition:
     """Shares that multiply to the gap, block by block and on the geometric means.
 
-    ``start`` and ``end`` are the metric at the two ends, such that end ÷ start is the gap. Of
+    ``start`` and ``end`` are the metric at the two ends, such that end ÷ start is the gap, and
+    ``gap_by_block`` is what each block says of it. Of
     ``blocks`` blocks, ``blocks_incomplete`` lack one or more of the needed trials, ``trials_missing``
     in all.
     """
 
     gap: Interval
     gap_bootstrap: Interval | None
+    gap_by_block: Mapping[int, float]
     start: Interval
     end: Interval
     shares: tuple[Share, ...]
@@ -205,6 +207,7 @@ def _decompose(
     return Decomposition(
         gap=contrasts[gap].interval,
         gap_bootstrap=bootstraps[gap],
+        gap_by_block=contrasts[gap].factor_by_block,
         start=contrasts[start].interval,
         end=contrasts[end].interval,
         shares=tuple(shares),

@@ -142,17 +142,20 @@ class Findings(Cells):
     ) -> dict[tuple[str, ...], dict[int, float]]:
         """A metric by block of every contestant that differs from ``like`` in these dimensions only.
 
-        Keys are the levels of ``dimensions``; empty when there is no contestant to be like.
+        Keys are the levels of ``dimensions``; empty when there is no contestant to be like. Where two differ in
+        something that is no dimension, as how often they try again, the one that was stated first stands for
+        the cell, as in :meth:`end`.
         """
         if like is None:
             return {}
         levels = self.contestant(like).levels
         fixed = {key: level for key, level in levels.items() if key not in dimensions}
-        return {
-            tuple(map(contestant.level, dimensions)): self.values(contestant.name, treatment, metric)
-            for contestant in self.scenario.contestants
-            if fixed.items() <= contestant.levels.items()
-        }
+        found: dict[tuple[str, ...], dict[int, float]] = {}
+        for contestant in self.scenario.contestants:
+            if fixed.items() <= contestant.levels.items():
+                cell = tuple(map(contestant.level, dimensions))
+                found.setdefault(cell, self.values(contestant.name, treatment, metric))
+        return found
 
     def end(self, factors: Sequence[Factor], which: Literal["before", "after"]) -> RecordedContestant | None:
         """The contestant at all ``before`` or all ``after``; None when the run does not have it.

@@ -122,7 +122,8 @@ class Proof(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Declaration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The facts of one workload.
 
-    ``refusals`` and ``files`` map names to what they mean. A refusal that is not named is an ``error``.
+    ``refusals`` and ``files`` map names to what they mean. A refusal that is not named is an ``error``. A workload
+    that stores nothing has no tables in its state: what its answers say is all that an audit has.
     """
 
     name: str
@@ -176,7 +177,7 @@ class Declaration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 return f"kinds.{name}: a field is named twice"
         if taken := _TAKEN_REFUSALS & self.refusals.keys():
             return f"refusals: {', '.join(sorted(taken))} is a failure of every workload; name another"
-        return None if self.kinds and self.state else "kinds and state: name at least one of each"
+        return None if self.kinds else "kinds: name at least one"
 
 
 def workload_names() -> tuple[str, ...]:

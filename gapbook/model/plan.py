@@ -14,7 +14,7 @@ import random
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-__all__ = ["PlannedTrial", "make_plan"]
+__all__ = ["PlannedTrial", "blocks_of_session", "make_plan"]
 
 _SEED_BITS = 53
 
@@ -67,6 +67,11 @@ def make_plan(
                 number += 1
 
     return tuple(trials())
+
+
+def blocks_of_session(session: int, *, sessions: int, blocks: int) -> range:
+    """The blocks of one of several sessions: all blocks spread evenly over them, in order."""
+    return range(session * blocks // sessions, (session + 1) * blocks // sessions)
 
 
 def _trials_in(block: int, rate: float) -> int:

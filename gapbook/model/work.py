@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "EVEN_EXPONENT",
     "EXPONENT",
     "REDRAWS",
     "REDRAW_BOTH",
@@ -28,6 +29,7 @@ __all__ = [
     "Block",
     "blocks_of",
     "hot_share",
+    "letters",
     "philox4x32",
     "scaled",
     "share_touching",
@@ -39,6 +41,9 @@ Block: TypeAlias = Callable[[NDArray[np.intp], int], tuple[U32, U32, U32, U32]]
 REDRAW_BOTH, REDRAW_DESTINATION = "both", "destination"
 EXPONENT = "alpha"
 """What the exponent of the draw is called where it is varied."""
+EVEN_EXPONENT = 0.0
+"""The exponent under which all accounts are drawn alike: skewed draws leave too many prefixes that fit, so that
+only then can what survived a kill be told from the balances."""
 REDRAWS = (REDRAW_BOTH, REDRAW_DESTINATION)
 """What is drawn again when source and destination of a transfer are the same account."""
 
@@ -49,6 +54,7 @@ _MAGIC = b"GAPALIAS"
 _VERSION = 1
 _LOW_32 = np.uint64(0xFFFFFFFF)
 _SHIFT_32 = np.uint64(32)
+_LETTERS = 26
 
 
 def philox4x32(counter: tuple[U32, U32, U32, U32], key: tuple[int, int]) -> tuple[U32, U32, U32, U32]:
@@ -80,6 +86,15 @@ def blocks_of(seed: int, connection: int, indices: NDArray[np.uint64]) -> Block:
         return philox4x32((index_low[places], index_high[places], *constant), key)
 
     return block
+
+
+def letters(first: U32, step: U32, length: int) -> list[str]:
+    """Texts of that length, each given by two random words: character k is letter
+    ((first + k * (step | 1)) mod 2^32) mod 26."""
+    k = np.arange(length, dtype=np.uint32)
+    places = (first[:, None] + k[None, :] * (step | np.uint32(1))[:, None]) % np.uint32(_LETTERS)
+    text = (places.astype(np.uint8) + np.uint8(ord("a"))).tobytes().decode("ascii")
+    return [text[start : start + length] for start in range(0, len(text), length)]
 
 
 def scaled(draw: U32, size: int) -> U32:

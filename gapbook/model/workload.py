@@ -156,6 +156,12 @@ class Workload(Protocol):
     def survived(self, seed: int, work: Sequence[IssuedWork], state: State) -> Survived | None:
         """What a recovered server holds of the work, or None where its state has no single answer."""
 
+    def impossible(self, state: State) -> str | None:
+        """What of the state no operations could have made, whichever of them survived, as a clause; None where
+        there is nothing of the kind that this workload can tell."""
+        del state
+        return None
+
     @abstractmethod
     def committed(self, seed: int, connections: int, about: int, state: State) -> int | None:
         """How many operations are in the state, where nobody knows how many each connection issued.

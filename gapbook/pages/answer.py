@@ -1,4 +1,4 @@
-"""The first screen: the claim with its verdict, the answer in plain words, and how to cite that very answer."""
+"""The first screen: the claim with its verdict, and the answer in plain words."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from gapbook.claims import verdicts
 from gapbook.claims.claim import NOTE, claim
 from gapbook.markup import Html
 from gapbook.method.cells import Named
-from gapbook.method.findings import named_versions
-from gapbook.method.interval import Interval
 from gapbook.pages import page
+from gapbook.pages.citation import CitationResults
+from gapbook.pages.cuts import cut_sentence
 from gapbook.pages.gloss import gloss_of
-from gapbook.pages.provenance import FindingsWithProvenance
 from gapbook.pages.register import verdict_words
-from gapbook.pages.words import operations_of
+from gapbook.pages.words import listed, operations_of
 from gapbook.record.losses import ObservedLoss
 from gapbook.record.scenario import RecordedContestant
 
@@ -28,7 +27,7 @@ _SENTENCE = "{over} committed {ratios} as many {operations} per second as {under
 _LEAST_TOLD_S = 0.01
 
 
-class AnswerResults(FindingsWithProvenance):
+class AnswerResults(CitationResults):
     """What a run says about a question. A number in an answer can be cited, and nothing else can."""
 
     def claim_line(self, claim_id: str) -> Html:
@@ -44,6 +43,10 @@ class AnswerResults(FindingsWithProvenance):
             verdict=(verdict, verdict_words()[verdict]),
         )
 
+    def claim_lines(self, *claim_ids: str) -> Html:
+        """Several claims, each with its verdict."""
+        return Html("".join(self.claim_line(claim_id).html for claim_id in claim_ids))
+
     def no_claim(self, question: str) -> Html:
         """Stands in the place of a claim where a chapter answers a question of our own."""
         return page.question_line(question)
@@ -57,9 +60,10 @@ class AnswerResults(FindingsWithProvenance):
 
         In a sentence ``{over}`` and ``{under}`` become the systems with their versions, ``{ratios}`` how many
         times the operations per second of ``under`` those of ``over`` are, and ``{operations}`` what the
-        workload calls its operations. ``at`` are the values of the treatment that are answered for; without
-        them, or where the run has none of them for both, the first and the last that both were measured at.
-        What the run does not answer is said last, each once.
+        workload calls its operations. Where that holds, and how many times it is elsewhere, ends the sentence.
+        ``at`` are the values of the treatment that are answered for; without them, or where the run has none
+        of them for both, the first and the last that both were measured at. What the run does not answer is
+        said last, each once.
         """
         told = [self._compared(*one, at=at) for one in compared]
         answered = [(over, under) for one, (_, over, under) in zip(told, compared, strict=True) if one.cited]
@@ -78,7 +82,12 @@ class AnswerResults(FindingsWithProvenance):
             return page.answer(text)
         groups = [self.contestants(group) for group in compared]
         everybody = {one.name: one for group in groups for one in group}
-        after = [self._promises(groups), *self._caveats(list(everybody.values())), self.treatment_gloss()]
+        after = [
+            self.treatment_gloss(),
+            self._promises(groups),
+            *self._caveats(list(everybody.values())),
+            self.between_sessions(cited),
+        ]
         notes = html.escape(" ".join(filter(None, after)))
         return page.answer(Html(f'{text.html} <span class="gb-gloss">{notes}</span>'), cited)
 
@@ -101,14 +110,16 @@ class AnswerResults(FindingsWithProvenance):
                         f"at {self.at(treatment)}."
                     )
                 )
-            parts.append(f"{page.estimate(ratio.as_times())} at {self.at(treatment)}")
+            parts.append((page.estimate(ratio.as_times()).html, self.at(treatment)))
             cited.append(
                 self.cited(
-                    f"{over.full_label} ÷ {under.full_label}, {self._operations} per second", treatment, ratio
+                    f"{over.full_label} ÷ {under.full_label}, {self._operations} per second",
+                    treatment,
+                    ratio,
+                    self.ratio_by_block(over.name, under.name, treatment),
                 )
             )
-        text = html.escape(sentence).replace("{ratios}", " and ".join(parts))
-        text = text.replace("{operations}", self._operations)
+        text = _told(html.escape(sentence), parts).replace("{operations}", self._operations)
         for place, contestant in (("{over}", over), ("{under}", under)):
             text = text.replace(place, html.escape(self.versioned_label(contestant)))
         return page.Answer(text, tuple(cited))
@@ -126,11 +137,6 @@ class AnswerResults(FindingsWithProvenance):
     def _planned(self) -> set[str]:
         """Contestants that the run's plan has; a notebook can name others when the run is older."""
         return {contestant.name for contestant in self.scenario.contestants}
-
-    def cited(self, quantity: str, treatment: float | None, value: Interval) -> page.Cited:
-        """A number as an answer gives it, to be cited just so."""
-        where = "" if treatment is None else f" at {self.at(treatment)}"
-        return page.Cited(f"{quantity}{where}", value.as_factor(), value.n)
 
     # --- what an answer must be read with -----------------------------------------------------
     def treatment_gloss(self) -> str:
@@ -154,8 +160,11 @@ class AnswerResults(FindingsWithProvenance):
             for one in everybody:
                 level = declared.setdefault(one.durability, {})
                 level[self.versioned_label(one)] = None
-            said = "; ".join(f"{_listed(list(labels))} {level}" for level, labels in declared.items())
-        return f"Declared durability: {said}{self._observed(everybody, equal=equal)}"
+            said = "; ".join(f"{listed(list(labels))} {level}" for level, labels in declared.items())
+        observed = (
+            f"{self._observed(everybody, equal=equal)}{cut_sentence(self, self._with_class(everybody))}"
+        )
+        return f"Durability: {said}{observed}"
 
     def _observed(self, contestants: Sequence[RecordedContestant], *, equal: bool) -> str:
         """What kills showed of the declared classes."""
@@ -164,32 +173,38 @@ class AnswerResults(FindingsWithProvenance):
         if not any(loss.kills for loss in checked.values()):
             return f"{unequal}; this run did not test it by killing servers."
         classes = {one.name: one.durability for one in contestants}
-        several = len(set(classes.values())) > 1
-        labels = {
-            one.name: f"{self.versioned_label(one)} ({classes[one.name]})"
-            if several
-            else self.versioned_label(one)
-            for one in contestants
-        }
+        labels = self._with_class(contestants)
         lost = {
             name: f"{labels[name]} lost {_loss_words(loss, self._operations)}"
             for name, loss in checked.items()
             if loss.worst_lost_transfers
         }
         if refuted := [lost[name] for name, loss in checked.items() if loss.refutes_declared]:
-            return f", but killed under load {_listed(list(dict.fromkeys(refuted)))}: the promises are not equal."
+            return (
+                f", but killed under load {listed(list(dict.fromkeys(refuted)))}: the promises are not equal."
+            )
         if lost:
             kept = [
                 f"{level} lost nothing"
                 for level in dict.fromkeys(classes.values())
                 if all(checked[name].kept_all for name, one in classes.items() if one == level)
             ]
-            return f"{unequal}; killed under load, {_listed([*kept, *dict.fromkeys(lost.values())])}."
+            return f"{unequal}; killed under load, {listed([*kept, *dict.fromkeys(lost.values())])}."
         if open_still := [name for name, loss in checked.items() if not loss.kept_all]:
             return (
-                f"{unequal}; no kill took anything, but for {_listed(open_still)} kills gave no full answer."
+                f"{unequal}; no kill took anything, but for {listed(open_still)} kills gave no full answer."
             )
-        return ", kept in every kill of these contestants." if equal else f"{unequal}."
+        return ", kept in every kill." if equal else f"{unequal}."
+
+    def _with_class(self, contestants: Sequence[RecordedContestant]) -> dict[str, str]:
+        """What each is called, with its class where there are several."""
+        several = len({one.durability for one in contestants}) > 1
+        return {
+            one.name: f"{self.versioned_label(one)} ({one.durability})"
+            if several
+            else self.versioned_label(one)
+            for one in contestants
+        }
 
     def _caveats(self, contestants: Sequence[RecordedContestant]) -> list[str]:
         ahead, bound = (
@@ -205,12 +220,12 @@ class AnswerResults(FindingsWithProvenance):
         sentences = []
         if ahead:
             sentences.append(
-                f"{_listed(ahead)} acknowledged {self._operations} faster than {'they' if len(ahead) > 1 else 'it'} "
+                f"{listed(ahead)} acknowledged {self._operations} faster than {'they' if len(ahead) > 1 else 'it'} "
                 "logged them, so a longer run would show a lower rate."
             )
         if bound:
             sentences.append(
-                f"The client was the bottleneck of {_listed(bound)}, so this does not compare engines."
+                f"The client was the bottleneck of {listed(bound)}, so this does not compare engines."
             )
         return [*sentences, self.warmth_caveat(*contestants).strip()]
 
@@ -231,41 +246,17 @@ class AnswerResults(FindingsWithProvenance):
         systems: dict[str, Any] = self.run.manifest["systems"]
         return str(systems.get(contestant.server, {}).get("version", ""))
 
-    # --- how to cite --------------------------------------------------------------------------
-    def cite_panel(self, answer: page.Answer) -> Html:
-        """The numbers of an answer, just as it gives them."""
-        if not answer.cited:
-            note = page.banner("note", "This run has no number to cite: a needed cell has no valid trial.")
-            return Html(f'<div id="cite">{note}</div>')
-        return page.cite_panel(**self.citation(answer.cited))
 
-    def citation(self, cited: Sequence[page.Cited]) -> dict[str, str]:
-        """Numbers to be cited: plain, Markdown and BibTeX, with interval, n, conditions and run."""
-        facts, chapter = self.glue_values(), self.scenario.chapter
-        versions = ", ".join(named_versions(self.run.manifest["systems"]))
-        conditions = (
-            f"{versions}; {facts['load']}, durability "
-            f"{facts['durability']}, {facts['processor']}, {facts['processors']} cores"
-        )
-        blocks = " and ".join(map(str, sorted({one.n for one in cited})))
-        design = f"95 % CI, n = {blocks} blocks; {conditions}"
-        where = f"The Gap Book, {chapter}, run {self.run.run_id}, {facts['date']}"
-        plain, bold = (
-            "; ".join(f"{one.quantity}: {mark}{one.value}{mark}" for one in cited) for mark in ("", "**")
-        )
-        bibtex = (
-            f"@misc{{gapbook-{chapter}-{self.run.run_id},\n  title = {{The Gap Book: {chapter}}},\n"
-            f"  note = {{Run {self.run.run_id}. {plain} ({design})}},\n  year = {{{facts['date'][:4]}}}\n}}"
-        )
-        return {
-            "plain": f"{plain} ({design}). {where}.",
-            "markdown": f"{bold} ({design}). *{where}*",
-            "bibtex": bibtex.replace("%", "\\%"),
-        }
+def _told(sentence: str, parts: Sequence[tuple[str, str]]) -> str:
+    """A sentence with its first ratio in it; where that holds ends it, and what the ratio is elsewhere.
 
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+    ``parts`` are ratios, each with where it holds: ``A does 1.72 times as many as B at α = 0, and 2.04 times
+    at α = 1.5.``
+    """
+    (first, where), *others = parts
+    *between, last = ["", *(f"{ratio} at {place}" for ratio, place in others)]
+    tail = "".join(f", {one}" for one in filter(None, between)) + (f", and {last}" if last else "")
+    return f"{sentence.removesuffix('.').replace('{ratios}', first)} at {where}{tail}."
 
 
 def _loss_words(loss: ObservedLoss, operations: str) -> str:

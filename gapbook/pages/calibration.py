@@ -17,7 +17,13 @@ from gapbook.pages.provenance import FindingsWithProvenance
 from gapbook.record.histograms import decode_histogram
 from gapbook.record.scenario import RecordedContestant
 
-__all__ = ["CalibrationResults", "counted_bounds_of", "coverage_table", "true_goodput_of"]
+__all__ = [
+    "CalibrationResults",
+    "counted_bounds_of",
+    "coverage_table",
+    "session_coverage_table",
+    "true_goodput_of",
+]
 
 _TAIL_PERCENTILE = 99.0
 
@@ -47,11 +53,12 @@ class CalibrationResults(FindingsWithProvenance):
             )
         held = sum(ours.low <= truth <= ours.high for ours, truth in known)
         off = max(abs(ours.estimate / truth - 1) for ours, truth in known)
-        virtual, real = f"{min(shares):.0%} to {max(shares):.0%}", f"{held} of {len(known)}"
+        virtual = f"{100 * min(shares):.0f} % to {100 * max(shares):.0f} %"
+        real, farthest = f"{held} of {len(known)}", f"{100 * off:.1f} %"
         text = (
-            f"In simulation {page.estimate(virtual)} of 95 % intervals held the truth, by quantity and design. "
-            f"On live plants {page.estimate(real)} did, and estimates were up to {page.estimate(f'{off:.1%}')} off: "
-            "a client, a network and a busy machine take time that no plant's schedule knows of, and the "
+            f"In simulation, {page.estimate(virtual)} of our 95 % intervals held the truth, by quantity and design. "
+            f"On simulated servers run live, {page.estimate(real)} did, and estimates were up to "
+            f"{page.estimate(farthest)} off: client, network and a busy machine take time of their own, and the "
             "interval of a run holds the noise of that run only."
         )
         blocks = max(ours.n for ours, _ in known)
@@ -59,7 +66,7 @@ class CalibrationResults(FindingsWithProvenance):
         cited = [
             page.Cited(f"95 % intervals that held the truth, {tried:,} in simulation", virtual, least),
             page.Cited("95 % intervals that held the truth, live plants", real, blocks),
-            page.Cited("farthest estimate from the truth, live plants", f"{off:.1%}", blocks),
+            page.Cited("farthest estimate from the truth, live plants", farthest, blocks),
         ]
         return page.answer(Html(text), cited)
 
@@ -221,6 +228,27 @@ def coverage_table(found: Sequence[tuple[str, Coverage]]) -> Html:
     return values_table(
         ("design: quantity", "blocks", "plants", "t interval holds truth", "bootstrap holds truth"), rows
     )
+
+
+def session_coverage_table(found: Sequence[tuple[str, Coverage]]) -> Html:
+    """How often intervals over blocks and over sessions held the truth, where sessions differ."""
+    rows: list[list[str | Html]] = []
+    for name, coverage in found:
+        for quantity in coverage.quantities:
+            low, high = quantity.session_wilson or (math.nan, math.nan)
+            over_sessions = f"{(quantity.session_covered or 0) / quantity.tried:.1%} [{low:.1%}–{high:.1%}]"
+            rows.append(
+                [
+                    f"{name}: {quantity.name}",
+                    f"{coverage.plant.sessions}",
+                    f"{coverage.blocks}",
+                    f"{quantity.tried:,}",
+                    f"{quantity.covered / quantity.tried:.1%}",
+                    over_sessions if quantity.session_wilson else "–",
+                ]
+            )
+    columns = ("design: quantity", "sessions", "blocks", "plants", "over blocks", "over sessions")
+    return values_table(columns, rows)
 
 
 def _holds(ours: Interval | None, truth: float) -> str:

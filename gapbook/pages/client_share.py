@@ -56,7 +56,7 @@ def client_share_table(found: Findings, pairs: Sequence[Pair]) -> Html:
 
 
 def _require_client_alone(over: RecordedContestant, under: RecordedContestant) -> None:
-    differing = sorted({key for key, level in over.levels.items() if under.level(key) != level} - {"client"})
+    differing = sorted(over.differs_in(under) - {"client"})
     if differing:
         raise ParameterError(
             f"pair {over.name} and {under.name}: differs in {', '.join(differing)} too; allowed: the client alone"

@@ -33,6 +33,9 @@ __all__ = [
     "corrections",
     "corrections_table",
     "fixed_table",
+    "hour",
+    "one_step_apart",
+    "stored_runs",
     "verdicts_table",
 ]
 
@@ -52,7 +55,7 @@ class Correction:
 def corrected_runs() -> list[Run]:
     """Of each chapter the newest published run that was counted by the earlier rule, oldest chapter name first."""
     found: dict[str, Run] = {}
-    for run in _stored_runs():
+    for run in stored_runs():
         if PRINTED in run.trials.columns:
             known = found.get(run.manifest["chapter"])
             if known is None or run.manifest["started_unix_s"] > known.manifest["started_unix_s"]:
@@ -60,7 +63,8 @@ def corrected_runs() -> list[Run]:
     return [found[chapter] for chapter in sorted(found)]
 
 
-def _stored_runs() -> Iterator[Run]:
+def stored_runs() -> Iterator[Run]:
+    """Every published run there is."""
     for manifest in sorted((CHECKOUT / "results").glob("*/*/manifest.json")):
         yield load_run(manifest.parent)
 
@@ -69,19 +73,24 @@ def fixed_table() -> Html:
     """Each published run with the hour at which it began, beside the hours at which the tests that read its
     chapter were fixed."""
     rows: list[list[str | Html]] = []
-    for run in sorted(_stored_runs(), key=lambda run: float(run.manifest["started_unix_s"])):
+    for run in sorted(stored_runs(), key=lambda run: float(run.manifest["started_unix_s"])):
         began = datetime.fromtimestamp(float(run.manifest["started_unix_s"]), UTC)
         fixed = tests_fixed(run.manifest["chapter"])
         name = f"{run.manifest['chapter']}, run {run.run_id}"
         rows.append(
-            [name, _hour(began), ", ".join(dict.fromkeys(map(_hour, fixed))) or "–", _order(began, fixed)]
+            [
+                name,
+                hour(run.manifest["started_unix_s"]),
+                ", ".join(dict.fromkeys(hour(when.timestamp()) for when in fixed)) or "–",
+                _order(began, fixed),
+            ]
         )
     return values_table(("run", "began", "tests of claims fixed", "the tests are"), rows)
 
 
-def _hour(when: datetime) -> str:
+def hour(unix_s: float) -> str:
     """``2026-11-21 15:35 UTC``"""
-    return f"{when.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    return f"{datetime.fromtimestamp(unix_s, UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def _order(began: datetime, fixed: Sequence[datetime]) -> str:
@@ -142,7 +151,7 @@ def _quantities(found: Findings, *, labels_decide: bool) -> Iterator[tuple[str, 
         for contestant in contestants:
             goodput = found.goodput(contestant.name, treatment)
             yield f"{contestant.name}, {found.at(treatment)}", f"{goodput.as_count()}/s" if goodput else "–"
-        for over, under in _pairs(contestants):
+        for over, under in one_step_apart(contestants):
             ratio = found.ratio(over.name, under.name, treatment)
             yield f"{over.name} ÷ {under.name}, {found.at(treatment)}", _factor(ratio)
         for factors in _lattices(contestants):
@@ -179,7 +188,7 @@ def _factor(interval: Interval | None) -> str:
     return interval.as_factor() if interval else "–"
 
 
-def _pairs(
+def one_step_apart(
     contestants: Sequence[RecordedContestant],
 ) -> list[tuple[RecordedContestant, RecordedContestant]]:
     """Contestants that differ in their system alone (with what it is called from), or in their depth alone."""

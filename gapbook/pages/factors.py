@@ -41,16 +41,15 @@ class FactorResults(AnswerResults):
                 )
             names = f"{self.versioned_label(end)} ÷ {self.versioned_label(start)}"
             whole.append(f"{page.estimate(parts.gap.as_times())} at {self.at(treatment)}")
-            cited.append(self.cited(f"{names}, whole gap", treatment, parts.gap))
+            cited.append(self.cited(f"{names}, whole gap", treatment, parts.gap, parts.gap_by_block))
             for share in parts.shares:
                 if share.factor.family == "residual":
                     ordered = order_range_words(share)
                     residual.append(
                         f"{page.estimate(share.multiplier.as_factor())} at {self.at(treatment)} ({ordered})"
                     )
-                    cited.append(
-                        self.cited(f"{names}, engine residual ({ordered})", treatment, share.multiplier)
-                    )
+                    quantity = f"{names}, engine residual ({ordered})"
+                    cited.append(self.cited(quantity, treatment, share.multiplier, share.by_block))
         text = html.escape(sentence)
         for name, values in (("whole", whole), ("residual", residual)):
             text = text.replace(f"{{{name}}}", " and ".join(values))
@@ -107,13 +106,13 @@ class FactorResults(AnswerResults):
         values = [value.estimate for _, value in widest.states]
         title = (
             f"{widest.name} is worth ×{format_factor(min(values))} to ×{format_factor(max(values))} "
-            f"at {self.at(treatment)}, by the state of the rest"
+            f"at {self.at(treatment)}, depending on the rest"
         )
         return charts.interaction(
             rows,
             provenance=self.provenance,
             title=title,
-            subtitle="One dot for each state of the other factors in which both levels were run.",
+            subtitle="One dot for each state: a combination of the others in which it was measured both ways.",
             metric=self.metric(metric),
         )
 
@@ -131,7 +130,13 @@ class FactorResults(AnswerResults):
                         screen(effect),
                     ]
                 )
-        return values_table(("factor", "mean over states", "states measured", "screened"), rows)
+        columns = (
+            "factor",
+            "mean over combinations of the others",
+            "combinations measured",
+            "does it matter?",
+        )
+        return values_table(columns, rows)
 
     def interactions_table(self, factors: Sequence[Factor]) -> Html:
         """Pairs of factors whose product is not what they are worth apart: the largest, at each value of the treatment.
@@ -158,7 +163,7 @@ class FactorResults(AnswerResults):
             ]
         if not rows:
             return page.banner("note", "No pair of factors was measured at all four of its corners.")
-        return values_table(("pair", "together ÷ apart", "states", "p, adjusted (Holm)"), rows)
+        return values_table(("pair", "together ÷ apart", "combinations", "p, adjusted (Holm)"), rows)
 
     def residual_by_cores_table(self, pairs: Sequence[tuple[str, str]]) -> Html:
         """The ratio of each pair of contestants beside the processor time that both servers really took.

@@ -8,10 +8,15 @@ from gapbook.record.scenario import RecordedScenario
 __all__ = ["busiest_share", "gloss_of"]
 
 _FEW_FRAC = 0.1
+_READ_SHARE = "read_share"
 
 
 def gloss_of(scenario: RecordedScenario) -> str:
-    """How many transfers touch the busiest account at both ends of a Zipf exponent; empty for other treatments."""
+    """How many transfers touch the busiest account at both ends of a Zipf exponent, or which operations read; empty
+    for other treatments."""
+    if scenario.treatment.name == _READ_SHARE:
+        told = [f"{scenario.treatment.at(value)} {_read_words(value)}" for value in scenario.treatment.values]
+        return f"{'; '.join(told)}."
     if not scenario.workload.accounts or scenario.treatment.name != EXPONENT:
         return ""
     values, label = scenario.treatment.values, scenario.treatment.label
@@ -19,13 +24,20 @@ def gloss_of(scenario: RecordedScenario) -> str:
     parts = [f"at {end:g}, {_share_words(busiest_share(scenario, end))}" for end in ends]
     parts[0] += f" touch the busiest of {scenario.workload.accounts:,} accounts"
     parts[1:] = [f"{part} do" for part in parts[1:]]
-    return f"{label} says how unequal the accounts are: {'; '.join(parts)}."
+    return f"{label} says how unequal the load is: {'; '.join(parts)}."
 
 
 def busiest_share(scenario: RecordedScenario, exponent: float) -> float:
     """The part of all transfers that touch the account which is drawn most."""
     workload = scenario.workload
     return hot_share(AliasTable.zipf_cached(workload.accounts, exponent), workload.redraw)
+
+
+def _read_words(share: float) -> str:
+    """What a share of reads means for the operations: ``means that every operation stores a message``."""
+    if share in (0, 1):
+        return f"means that every operation {'reads' if share else 'stores'} a message"
+    return f"means that {100 * share:.0f} % of the operations read a message and the others store one"
 
 
 def _share_words(share: float) -> str:

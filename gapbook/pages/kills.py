@@ -5,10 +5,10 @@ Rows are those of a manifest's ``kill_checks``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gapbook.method.proportions import proportion_bound
+from gapbook.pages.strikes import bound_words, of_all, reasons, total
 from gapbook.record.losses import BROKEN, KILL_LOAD
 
 __all__ = ["KILL_COLUMNS", "kill_caption", "kill_table"]
@@ -39,8 +39,8 @@ def kill_table(rows: Rows, labels: Mapping[str, str] | None = None) -> list[tupl
                 (labels or {}).get(contestant, contestant),
                 str(kills[0]["durability"]),
                 str(sum(row["load_s"] is not None for row in kills)),
-                _total(row["acknowledged"] for row in resolved),
-                _total(row["lost"] for row in resolved),
+                total(row["acknowledged"] for row in resolved),
+                total(row["lost"] for row in resolved),
                 _seconds(resolved),
                 _verdict(kills),
             )
@@ -64,11 +64,6 @@ def _by_contestant(rows: Rows) -> dict[str, list[Mapping[str, Any]]]:
     for row in rows:
         grouped.setdefault(str(row["contestant"]), []).append(row)
     return grouped
-
-
-def _total(counts: Iterable[int]) -> str:
-    known = list(counts)
-    return f"{sum(known):,}" if known else "unknown"
 
 
 def _seconds(resolved: Rows) -> str:
@@ -95,17 +90,11 @@ def _verdict(kills: Rows) -> str:
     lossy = [row for row in kills if row["resolved"] and row["lost"]]
     said = []
     if broken:
-        said.append(f"{BROKEN}, {_of_kills(broken, count)}")
+        said.append(f"{BROKEN}, in {of_all(broken, count, 'kill')}")
     if len(lossy) > broken:
-        said.append(f"lost within its class, {_of_kills(len(lossy) - broken, count)}")
+        said.append(f"lost within its class, in {of_all(len(lossy) - broken, count, 'kill')}")
     if unresolved:
-        reasons = "; ".join(dict.fromkeys(str(row["note"]) for row in unresolved))
-        said.append(f"not resolved {_of_kills(len(unresolved), count)} ({reasons})")
+        said.append(f"not resolved in {of_all(len(unresolved), count, 'kill')} ({reasons(unresolved)})")
     if not lossy and len(unresolved) < count:
-        bound_percent = 100 * proportion_bound(count - len(unresolved))
-        said.append(f"kept; at 95 % confidence, at most {bound_percent:.0f} % of kills lose anything")
+        said.append(f"kept; {bound_words(count - len(unresolved), 'kill')}")
     return "; ".join(said)
-
-
-def _of_kills(some: int, count: int) -> str:
-    return "in the one kill" if count == 1 else f"in {some} of {count} kills"

@@ -91,7 +91,6 @@ def _closed_loop_of(found: Findings, one: RecordedContestant) -> RecordedContest
     """The contestant of the run that differs from this one in its loop alone, or hardly more."""
     for may_differ in _NOT_THE_SAME:
         for other in found.scenario.contestants:
-            differing = {key for key, level in one.levels.items() if other.level(key) != level}
-            if other.loop == "closed" and differing <= may_differ:
+            if other.loop == "closed" and one.differs_in(other) <= may_differ:
                 return other
     return None

@@ -49,11 +49,15 @@ _ICONS = {
 
 @dataclass(frozen=True)
 class Cited:
-    """A number of an answer: what it is of, the value as printed, and the blocks behind it."""
+    """A number of an answer: what it is of, the value as printed, and the blocks behind it.
+
+    ``over_sessions`` is the same with its interval over sessions, empty where a run cannot tell it.
+    """
 
     quantity: str
     value: str
     n: int
+    over_sessions: str = ""
 
 
 @dataclass(frozen=True)

@@ -132,7 +132,7 @@ class PictureResults(AnswerResults):
             self._endpoint(end, treatment, parts.end, metric),
             provenance=self.provenance,
             title=_waterfall_title(parts, self.at(treatment)),
-            subtitle=f"{parts.gap.as_factor()}. Mean over {parts.orderings} of {parts.orderings_possible} orders "
+            subtitle=f"{parts.gap.as_factor()}. Mean over the {parts.orderings} of {parts.orderings_possible} orders "
             f"that can be run, {parts.cells_measured} of {parts.cells_possible} cells measured. "
             + self._two_fits(parts, start, end, treatment, metric)
             + self._without_client_bound(factors, treatment, metric),
@@ -240,10 +240,15 @@ def _waterfall_title(parts: Decomposition, where: str) -> str:
     largest = max(named, key=lambda share: abs(math.log(share.multiplier.estimate)))
     words = [f"{largest.factor.name} for ×{format_factor(largest.multiplier.estimate)}"]
     words += [
-        f"the engines for ×{format_factor(share.multiplier.estimate)} ({order_range_words(share)})"
+        f"{_rest_words(share.factor.name)} for ×{format_factor(share.multiplier.estimate)} ({order_range_words(share)})"
         for share in residual
     ]
     return f"×{format_factor(parts.gap.estimate)} at {where}: {', '.join(words)}"
+
+
+def _rest_words(name: str) -> str:
+    """``the engines`` of an ``Engine residual``: what is not taken apart any further."""
+    return f"the {name.removesuffix(' residual').lower()}s"
 
 
 def _gate_cell(name: str, judged: Sequence[Mapping[str, Any]]) -> charts.Gate:

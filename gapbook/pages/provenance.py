@@ -23,14 +23,41 @@ class FindingsWithProvenance(Findings):
     @property
     def method(self) -> str:
         workload, manifest = self.scenario.workload, self.run.manifest
-        machine, sessions = manifest["machine"], manifest.get("sessions", 1)
-        held = f"{sessions} sessions" if sessions > 1 else "one session"
+        machine = manifest["machine"]
         return (
             f"{workload.label}, {self._load}, "
-            f"{self.scenario.window_s:g} s windows. {self.blocks} randomised blocks in {held}; t "
-            "intervals over blocks, which do not hold what changes between sessions. "
+            f"{self.scenario.window_s:g} s windows. {self._design}. "
             f"{machine['processor']}, {machine['processors']} cores shared by server and client."
         )
+
+    @property
+    def _design(self) -> str:
+        if self.blocks == 1:
+            return "One randomised block: a single trial has no interval"
+        return (
+            f"{self.blocks} randomised blocks in {self._held}; t intervals over blocks, {self._of_sessions}"
+        )
+
+    @property
+    def _held(self) -> str:
+        """``5 sessions``, and on how many machines, where they were not all on one."""
+        manifest = self.run.manifest
+        sessions = manifest.get("sessions", 1)
+        machines = {str(row["machine"]) for row in manifest.get("deployments", []) if row.get("machine")}
+        held = f"{sessions} sessions" if sessions > 1 else "one session"
+        return f"{held} on {len(machines)} machines of one kind" if len(machines) > 1 else held
+
+    @property
+    def _of_sessions(self) -> str:
+        """What the blocks say of sessions: all, where each has a session of its own."""
+        if self.each_block_is_a_session:
+            return "each in a session of its own"
+        return "which do not hold what changes between sessions"
+
+    @property
+    def each_block_is_a_session(self) -> bool:
+        """Whether there are several sessions of one block each: intervals over blocks are over sessions then."""
+        return len(self.sessions) > 1 and all(len(blocks) == 1 for blocks in self.sessions.values())
 
     @property
     def _load(self) -> str:
@@ -104,7 +131,7 @@ class FindingsWithProvenance(Findings):
         code = self.run.manifest["code"]
         return [
             f"Run {self.run.run_id}",
-            f"{facts['blocks']} blocks",
+            f"{facts['blocks']} block{'' if self.blocks == 1 else 's'} in {self._held}",
             f"{facts['valid_trials']} of {facts['trials']} trials valid",
             facts["load"],
             f"{facts['processor']}, {facts['processors']} cores, {facts['memory']}"

@@ -11,6 +11,7 @@ from gapbook.claims.verdicts import Evidence, Judgement, Verdict, judge_all
 from gapbook.markup import Html
 from gapbook.pages import page
 from gapbook.pages.register_table import RegisterRow, register
+from gapbook.pages.words import listed
 
 __all__ = ["Register", "verdict_words"]
 
@@ -31,7 +32,7 @@ def verdict_words() -> Mapping[Verdict, str]:
 
 
 _EVIDENCE: Mapping[str, frozenset[str]] = {
-    "are decided by an interval of ours": frozenset({"band", "bound"}),
+    "are decided by our measurements": frozenset({"band", "bound"}),
     "by arithmetic on published figures or a count in the published source": frozenset(
         {"arithmetic", "count"}
     ),
@@ -65,7 +66,7 @@ class Register:
             f'<span class="gb-muted">Our own <strong class="gb-number">{len(groups[_NOTES])}</strong> notes on '
             f"their arithmetic are counted apart ({self._counted(groups[_NOTES])}).</span>"
         )
-        return page.answer(Html(f"Of {published} published claims, {_listed(parts)}. {notes}"))
+        return page.answer(Html(f"Of {published} published claims, {listed(parts)}. {notes}"))
 
     def by_evidence(self) -> Mapping[str, list[Judgement]]:
         """The entries by what decides them: our intervals, published figures, published source, or nothing;
@@ -127,10 +128,6 @@ def _evidence_of(one: Judgement) -> str:
     if one.verdict not in {"confirmed", "conditions", "refuted"}:
         return _OPEN
     return next(name for name, rules in _EVIDENCE.items() if one.rule in rules)
-
-
-def _listed(parts: Sequence[str]) -> str:
-    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
 def _percents(fractions: Sequence[float]) -> str:

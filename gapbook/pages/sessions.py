@@ -7,13 +7,11 @@ import statistics
 from collections.abc import Collection, Mapping, Sequence
 from typing import TypeAlias
 
-import polars as pl
-
 from gapbook import charts
 from gapbook.markup import Html, values_table
 from gapbook.method.cells import Named
-from gapbook.method.estimate import geometric_interval, paired_ratios
 from gapbook.method.interval import format_factor
+from gapbook.method.sessions import session_means
 from gapbook.pages.provenance import FindingsWithProvenance
 from gapbook.pages.words import operations_of
 from gapbook.record.metric import GOODPUT, Metric
@@ -53,7 +51,7 @@ class SessionResults(FindingsWithProvenance):
                     charts.Condition(
                         self.at(treatment),
                         self.ratio(over.name, under.name, treatment, metric),
-                        tuple(self._by_block(over, under, treatment, metric).values()),
+                        tuple(self.ratio_by_block(over.name, under.name, treatment, metric).values()),
                         printed.get((name, treatment)),
                     )
                     for treatment in self.wanted_of(at, over.name, under.name)
@@ -69,11 +67,11 @@ class SessionResults(FindingsWithProvenance):
         return charts.comparisons(
             rows,
             provenance=self.provenance,
-            title=self._comparisons_title(rows),
+            title=self._comparisons_title(pairs, rows),
             **self._divided(self.metric(metric)),
         )
 
-    def _comparisons_title(self, rows: Sequence[charts.Comparison]) -> str:
+    def _comparisons_title(self, pairs: Sequence[Pair], rows: Sequence[charts.Comparison]) -> str:
         """The range of the ratios of a bank and what it is made of; of another workload the ratio farthest from ×1."""
         known = [
             (condition.ratio.estimate, row.name, condition.label)
@@ -83,7 +81,13 @@ class SessionResults(FindingsWithProvenance):
         ]
         if self.scenario.workload.accounts:
             least, most = (format_factor(pick(known)[0]) for pick in (min, max))
-            return f"From ×{least} to ×{most}, by what both sides promise and how many want the same account"
+            promises = {self.contestant(one).durability for _, *pair in pairs for one in pair}
+            by = "what both sides promise" if len(promises) > 1 else "how both sides are called"
+            conditions = {label for _, _, label in known}
+            rest = (
+                " and how many want the same account" if len(conditions) > 1 else f", at {conditions.pop()}"
+            )
+            return f"From ×{least} to ×{most}, by {by}{rest}"
         ratio, pair, condition_label = max(known, key=lambda one: abs(math.log(one[0])))
         return f"×{format_factor(ratio)} at {condition_label}: {pair}"
 
@@ -102,36 +106,39 @@ class SessionResults(FindingsWithProvenance):
             "Right of ×1 the first is faster.",
         }
 
-    def _by_block(
-        self, over: Named, under: Named, treatment: float, metric: str = GOODPUT.name
-    ) -> dict[int, float]:
-        return paired_ratios(*(self.values(one.name, treatment, metric) for one in (over, under)))
-
     def sessions_table(self, pairs: Sequence[Pair]) -> Html:
-        """Each pair's ratio in each session, and how far the highest is above the lowest."""
-        sessions = self._blocks_by_session()
+        """Each pair's ratio in each session, how far the highest is above the lowest, and the ratio with its
+        interval over blocks, which takes sessions as they were, and over sessions, which does not; the latter
+        alone where each block is a session. The caption says what that means for the intervals of the page."""
+        intervals = ("over sessions",) if self.each_block_is_a_session else ("over blocks", "over sessions")
         rows: list[list[str | Html]] = []
         for name, over, under in pairs:
             for treatment in self.treatments_of(over.name, under.name):
-                ratios = self._by_block(over, under, treatment)
-                found = [
-                    geometric_interval(inside).estimate if inside else None
-                    for blocks in sessions.values()
-                    for inside in [[ratios[block] for block in blocks if block in ratios]]
-                ]
+                ratios = self.ratio_by_block(over.name, under.name, treatment)
+                found = session_means(ratios, self.sessions).values()
                 known = [ratio for ratio in found if ratio is not None]
                 apart = f"{max(known) / min(known) - 1:.0%}" if len(known) > 1 else "–"
                 cells = [f"×{format_factor(ratio)}" if ratio else _NO_TRIAL for ratio in found]
-                rows.append([f"{name}, {self.at(treatment)}", *cells, apart])
-        columns = ("comparison", *(f"session {number + 1}" for number in sessions), "apart")
-        return values_table(columns, rows)
+                within, between = self.ratio(over.name, under.name, treatment), self.over_sessions(ratios)
+                told = [one.as_factor() if one else "–" for one in (within, between)]
+                rows.append([f"{name}, {self.at(treatment)}", *cells, apart, *told[-len(intervals) :]])
+        numbered = (f"session {number + 1}" for number in self.sessions)
+        columns = ("comparison", *numbered, "apart", *intervals)
+        return values_table(columns, rows, caption=self._intervals_words())
 
-    def _blocks_by_session(self) -> dict[int, list[int]]:
-        trials = self.run.trials
-        if "session" not in trials.columns:
-            return {0: sorted(trials["block"].unique())}
-        grouped = trials.group_by("session").agg(pl.col("block").unique().sort()).sort("session")
-        return dict(grouped.iter_rows())
+    def _intervals_words(self) -> str:
+        """What the intervals of a page say of sessions."""
+        if len(self.sessions) < 2:
+            return "This run has one session, so it cannot tell what another would give."
+        if self.each_block_is_a_session:
+            return (
+                "Each session has one block, so every interval on this page also holds what changes from one "
+                "session to the next."
+            )
+        return (
+            "Intervals over blocks, here and elsewhere on this page, leave out what changes from one session to "
+            "the next. Intervals over sessions hold it, and are wide where sessions are few."
+        )
 
     def long_windows_table(self, pairs: Sequence[tuple[Named, Named]]) -> Html:
         """Whether a short window speaks for a long one: pairs of a contestant and the same with a long window."""

@@ -76,10 +76,10 @@ class SweepResults(AnswerResults):
         parts = [f"{label} with {c.in_flight} in flight" for label, c in best if c is not None]
         return self.lines_chart(
             {group[0].system_label: [(c.in_flight, c.name) for c in group] for group in groups},
-            x_label="in flight a connection",
+            x_label="requests in flight on each connection",
             title=f"{_best_of(self.metric(metric))}: {', '.join(parts)}"
             if parts
-            else "No depth has a valid trial in this run",
+            else "No number in flight has a valid trial in this run",
             treatment=treatment,
             log_x=True,
             metric=metric,

@@ -38,27 +38,32 @@ class TableResults(FindingsWithProvenance):
                         else "–",
                     ]
                 )
-        columns = ("rung", "ours", "published", f"published ±{VERDICT_BAND_FRAC:.0%}")
+        columns = ("comparison", "measured here", "published", f"against published ±{VERDICT_BAND_FRAC:.0%}")
         shown = len(columns) if any(published for _, _, _, published in rungs) else 2
         return values_table(columns[:shown], [row[:shown] for row in rows])
 
-    def goodput_table(self, *contestants: str) -> Html:
-        """Goodput of contestants at each value of the treatment, with median and tail of their latency."""
+    def goodput_table(self, *contestants: str, labels: Mapping[str, str] | None = None) -> Html:
+        """Goodput of contestants at each value of the treatment, and what ended in the window, both as geometric means
+        over trials, with median and tail of their latency.
+
+        ``labels`` are what rows are called by the names of their contestants; without one a row has the name.
+        """
+        called = labels or {}
         rows: list[list[str | Html]] = []
         for name in contestants:
             for treatment in self.treatments_of(name):
                 goodput = self.goodput(name, treatment)
                 waits = [self.trial_values(name, treatment, percentile) for percentile in ("p50", "p99")]
                 ended = [
-                    row["completed_in_window"] / self.scenario.window_s
+                    row["completed_in_window"] / (row.get("window_s") or self.scenario.window_s)
                     for row in self.rows(name, treatment)
                     if row["valid"]
                 ]
                 rows.append(
                     [
-                        f"{name}, {self.at(treatment)}",
+                        f"{called.get(name, name)}, {self.at(treatment)}",
                         f"{goodput.as_count()}/s" if goodput else "no valid trial",
-                        f"{statistics.median(ended):,.0f}/s" if ended else "–",
+                        f"{statistics.geometric_mean(ended):,.0f}/s" if ended and min(ended) > 0 else "–",
                         *(f"{statistics.median(wait):,.1f} ms" if wait else "–" for wait in waits),
                     ]
                 )
@@ -96,7 +101,7 @@ class TableResults(FindingsWithProvenance):
 
     def infeasible_table(self, infeasible: Sequence[tuple[str, str]]) -> Html:
         """Combinations of levels that nobody can run, each with the reason."""
-        return values_table(("cell", "why it cannot be run"), [list(row) for row in infeasible])
+        return values_table(("combination", "why it cannot be run"), [list(row) for row in infeasible])
 
     def catch_up_table(self) -> Html:
         """How long each server worked on after the last acknowledgement, over all valid trials."""
@@ -112,7 +117,7 @@ class TableResults(FindingsWithProvenance):
                         f"{min(cpu_s):.1f} to {max(cpu_s):.1f} s",
                     ]
                 )
-        return values_table(("contestant", "until idle", "processor time"), rows)
+        return values_table(("contestant", "until idle", "processor time until then"), rows)
 
     def refused_table(self) -> Html:
         return page.refused_table(self.refused)
@@ -125,6 +130,9 @@ class TableResults(FindingsWithProvenance):
             if system.get("built"):
                 rows.append((name, "how it was built", system["built"]))
             rows.append((name, "sha256 of the binary", system["sha256"][:16] or "not readable"))
+            if system.get("container"):
+                rows.append((name, "where it ran", system["backend"]))
+                rows += [(name, key, value) for key, value in system["container"].items()]
             rows += [(name, key, value) for key, value in system["settings"].items()]
         rows += [(name, "not measured here", reason) for name, reason in self.absent.items()]
         return page.settings_table(("server", "setting", "read back"), rows)

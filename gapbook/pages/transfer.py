@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from gapbook import charts
 from gapbook.markup import Html, values_table
 from gapbook.method.cells import Named
-from gapbook.method.interval import Interval, format_factor
+from gapbook.method.interval import Interval
 from gapbook.model.work import REDRAW_BOTH, REDRAW_DESTINATION, AliasTable, hot_share
 from gapbook.pages import page
 from gapbook.pages.gloss import busiest_share
@@ -82,8 +82,8 @@ class TransferResults(SweepResults):
             return "No contestant was measured at both ends of contention"
         kept, least = max(parts, key=lambda part: part[0]), min(parts, key=lambda part: part[0])
         return (
-            f"From {self.at(self.treatments[0])} to {self.treatments[-1]:g}, {least[1].name} does ×{format_factor(least[0])} "
-            f"of what it did, {kept[1].name} ×{format_factor(kept[0])}"
+            f"From {self.at(self.treatments[0])} to {self.treatments[-1]:g}, {least[1].name} keeps "
+            f"{100 * least[0]:.0f} % of its rate, {kept[1].name} {100 * kept[0]:.0f} %"
         )
 
     def hot_key_table(self, contestants: Sequence[str]) -> Html:

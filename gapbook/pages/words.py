@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gapbook.record.scenario import RecordedScenario, RecordedWorkload
 
 __all__ = [
-    "CONNECTIONS",
     "as_text",
     "audited_words",
     "connections_at",
     "connections_text",
     "connections_words",
+    "listed",
     "operation_of",
     "operations_of",
     "parameter_words",
     "state_row_of",
 ]
-
-CONNECTIONS = "connections"
-"""The name of a treatment that is the number of the load's connections."""
 
 
 def operation_of(workload: RecordedWorkload) -> str:
@@ -51,13 +50,15 @@ def as_text(value: str | float | bool | None) -> str:
 
 def connections_at(scenario: RecordedScenario, treatment: float) -> float:
     """How many connections load a trial at one value of the treatment."""
-    return treatment if scenario.treatment.name == CONNECTIONS else scenario.connections
+    if scenario.treatment.is_connections:
+        return treatment
+    return scenario.connections * (treatment if scenario.treatment.is_databases else 1)
 
 
 def connections_text(scenario: RecordedScenario) -> str:
     """``50``; ``1 to 1,000`` where the number of connections is the treatment."""
     treatment = scenario.treatment
-    if treatment.name != CONNECTIONS:
+    if not treatment.is_connections:
         return str(scenario.connections)
     ends = dict.fromkeys((min(treatment.values), max(treatment.values)))
     return " to ".join(f"{value:,g}" for value in ends)
@@ -66,11 +67,19 @@ def connections_text(scenario: RecordedScenario) -> str:
 def connections_words(scenario: RecordedScenario) -> str:
     """``50 connections``; ``1 to 1,000 users`` where their number is the treatment."""
     treatment = scenario.treatment
-    what = treatment.label if treatment.name == CONNECTIONS else "connections"
-    return f"{connections_text(scenario)} {what}"
+    many = connections_text(scenario)
+    what = treatment.label if treatment.is_connections else "connection" if many == "1" else "connections"
+    if treatment.is_databases:
+        what += " to each database"
+    return f"{many} {what}"
 
 
 def audited_words(workload: RecordedWorkload, operations: int, trials: int) -> str:
     """How much was reconciled: operations, and of a bank the balances of all trials."""
     counted = f"{operations:,} {operations_of(workload)}"
     return f"{counted} and {trials * workload.accounts:,} balances" if workload.accounts else counted
+
+
+def listed(names: Sequence[str]) -> str:
+    """``a, b and c``"""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

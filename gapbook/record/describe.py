@@ -44,9 +44,10 @@ class Said(msgspec.Struct, frozen=True):
 
 
 def described(
-    given: ContestantSettings, said: Said, *, durability: str, window_s: float
+    given: ContestantSettings, said: Said, *, durability: str, window_s: float, places: bool = False
 ) -> RecordedContestant:
-    """The contestant as a run records it; ``durability`` and ``window_s`` are those of the scenario."""
+    """The contestant as a run records it; ``durability`` and ``window_s`` are those of the scenario, ``places``
+    says whether systems run in several places there."""
     return RecordedContestant(
         name=given.name,
         system=given.system,
@@ -60,10 +61,11 @@ def described(
             server_cores=given.server_cores,
             program=said.program,
             settings=said.server_settings,
+            backend=given.backend,
             usual_durability=durability,
         ),
         colour=said.colour,
-        levels=levels_of(given, said.level),
+        levels=levels_of(given, said.level, places=places),
         durability=str(Durability.parse(given.durability or durability)),
         loop="closed" if given.rate_per_s is None else "open",
         in_flight=given.in_flight,
@@ -84,13 +86,17 @@ def versioned(system: str, version: str | None) -> str:
     return f"{system} {version}" if version else system
 
 
-def levels_of(given: ContestantSettings, access_level: str) -> dict[str, str]:
+def levels_of(given: ContestantSettings, access_level: str, *, places: bool = False) -> dict[str, str]:
     """The level of each dimension, in words that are the same for all systems.
 
     A version belongs to its system, so both are one dimension: ``spacetimedb`` and ``spacetimedb 2.8.3``
-    are two levels of it, and the step between them is a factor like any other.
+    are two levels of it, and the step between them is a factor like any other. Where a server runs is a dimension
+    for who runs in a container, and for all where ``places`` says that it varies: else there is none, as in runs
+    from before there were containers.
     """
+    place = {"backend": given.backend or "native"} if places or given.backend else {}
     return {
+        **place,
         "system": versioned(given.system, given.version),
         "access": access_level,
         "tier": given.tier,
@@ -124,6 +130,7 @@ def detail_of(given: ContestantSettings, said: Said) -> str:
         said.parameters,
         "server killed" if given.server_killed else "",
         "" if given.window_s is None else f"{given.window_s:g} s window",
+        "" if given.backend is None else f"in a container ({given.backend})",
         *given.flaw_names,
     )
     return " · ".join(part for part in parts if part)
@@ -138,6 +145,7 @@ def server_of(
     server_cores: int | None,
     program: str | None,
     settings: Mapping[str, str],
+    backend: str | None,
     usual_durability: str,
 ) -> str:
     """``spacetimedb 2.8.3 (1 core)``: system and version of a server, and what is not as the scenario has it."""
@@ -148,6 +156,7 @@ def server_of(
         cores if server_cores is not None else "",
         program,
         *(f"{setting} {value}" for setting, value in settings.items()),
+        backend,
     ]
     parts = ", ".join(part for part in differs if part)
     name = versioned(system, version)

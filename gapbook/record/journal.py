@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import hashlib
+import io
 import json
 import os
 import shutil
@@ -20,9 +21,21 @@ from typing import Any, TypeVar
 
 from gapbook.errors import RecordError
 from gapbook.model.plan import PlannedTrial
-from gapbook.record.run import MANIFEST, STAGED, Run, canonical, load_run, read_bytes, read_run, run_id_of
+from gapbook.record.run import (
+    MANIFEST,
+    STAGED,
+    Run,
+    canonical,
+    find_begun_at,
+    find_finished,
+    load_run,
+    read_bytes,
+    read_run,
+    run_id_of,
+)
 from gapbook.record.schema import FILES, FORMAT_VERSION, one_line
 from gapbook.record.tables import make_tables
+from gapbook.record.whole import PARTIAL, write_whole
 
 __all__ = ["Journal"]
 
@@ -47,13 +60,13 @@ class Journal:
     @contextmanager
     def locked(self, *, resume: bool) -> Iterator[None]:
         """Hold the journal; raises RecordError when another process does, or when there is none to resume."""
-        if resume and not self._trial_files():
+        if resume and not self.begun:
             others = sorted(path.name for path in self.folder.glob("incomplete-*"))
             raise RecordError(
                 f"source: no interrupted run with these parameters in {self.folder}; "
                 f"there are: {', '.join(others) or 'none'}; use source=live to start one"
             )
-        if not resume and self._trial_files():
+        if not resume and self.begun:
             raise RecordError(
                 f"source: an interrupted run with these parameters is kept in {self.directory}; "
                 "use source=resume to finish it, or remove that folder to start again"
@@ -63,8 +76,8 @@ class Journal:
             try:
                 yield
             finally:
-                if not self._trial_files():
-                    self._remove()
+                if not self.begun:
+                    self.remove()
 
     @contextmanager
     def _lock(self) -> Iterator[None]:
@@ -85,6 +98,27 @@ class Journal:
             yield
         finally:
             os.close(lock)
+
+    @property
+    def begun(self) -> bool:
+        """Whether it holds a trial."""
+        return bool(self._trial_files())
+
+    def finished(self) -> Run | None:
+        """The finished run of this plan, where nothing is under way, or only what was to be removed after it.
+
+        Raises RecordError when what is under way cannot be told.
+        """
+        chapter, trials = self.folder.name, self.trials()
+        if trials:
+            finished = find_begun_at(chapter, self.plan_key, self.facts()["started_unix_s"])
+        else:
+            finished = find_finished(chapter, self.plan_key)
+        if finished is not None and self.directory.is_dir() and bool(trials) == self.begun:
+            # What is no trial of the run, though it is named so, is not ours to remove.
+            with self.locked(resume=self.begun):
+                self.remove()
+        return finished
 
     # --- what it holds ------------------------------------------------------------------------
     def trials(self) -> dict[int, dict[str, Any]]:
@@ -159,12 +193,15 @@ class Journal:
         def stage() -> str:
             shutil.rmtree(staged, ignore_errors=True)
             staged.mkdir(parents=True)
+            hashes = {}
             for name in FILES:
-                tables[name].write_parquet(staged / name)
-            hashes = {name: hashlib.sha256((staged / name).read_bytes()).hexdigest() for name in FILES}
+                table = io.BytesIO()
+                tables[name].write_parquet(table)
+                hashes[name] = hashlib.sha256(table.getvalue()).hexdigest()
+                write_whole(staged / name, table.getvalue())
             content = {**manifest, "format": FORMAT_VERSION, "files": hashes}
             run_id = run_id_of(content)
-            (staged / MANIFEST).write_bytes(canonical({**content, "run_id": run_id}))
+            write_whole(staged / MANIFEST, canonical({**content, "run_id": run_id}))
             return run_id
 
         run_id = self._write_guarded(stage)
@@ -172,18 +209,19 @@ class Journal:
         final = self.folder / run_id
         shutil.rmtree(final, ignore_errors=True)
         staged.rename(final)
-        self._remove()
+        self.remove()
         return load_run(final)
 
     def _in_order(self) -> list[dict[str, Any]]:
         return [row for _, row in sorted(self.trials().items())]
 
-    def _remove(self) -> None:
-        """Remove what the journal wrote, and its folder unless somebody else keeps a file there."""
+    def remove(self) -> None:
+        """Remove what the journal wrote, and its folder unless somebody else keeps a file there. The plan goes
+        last: until then it tells of which run the trials are."""
         for path in (
             *self._trial_files(),
             *self.directory.glob(f"{_PLAN}"),
-            *self.directory.glob("*.partial"),
+            *self.directory.glob(f"*{PARTIAL}"),
         ):
             with contextlib.suppress(OSError):
                 path.unlink()
@@ -209,17 +247,7 @@ class Journal:
         return hashlib.sha256(canonical({"plan_key": self.plan_key, "content": content})).hexdigest()
 
     def _write(self, path: Path, data: bytes) -> None:
-        """Write a file whole or not at all, and onto the disk."""
-
-        def write() -> None:
-            partial = path.with_suffix(".partial")
-            with partial.open("wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            partial.replace(path)
-
-        self._write_guarded(write)
+        self._write_guarded(lambda: write_whole(path, data))
 
     def _write_guarded(self, action: Callable[[], _Result]) -> _Result:
         try:

@@ -6,16 +6,14 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from gapbook.model.work import EVEN_EXPONENT, EXPONENT
 from gapbook.record.durability import Durability
 
-__all__ = ["BROKEN", "KILL_ALPHA", "KILL_LOAD", "ObservedLoss", "observed_loss", "verdict_of"]
+__all__ = ["BROKEN", "KILL_LOAD", "ObservedLoss", "observed_loss", "verdict_of"]
 
 BROKEN = "lost more than its class allows"
-KILL_ALPHA = 0.0
-"""The Zipf exponent under which servers are killed, whatever the scenario has: transfers are spread evenly, for only then
-can what survived be told from the balances."""
-KILL_LOAD = f"alpha {KILL_ALPHA:g}"
-"""The same in words."""
+KILL_LOAD = f"{EXPONENT} {EVEN_EXPONENT:g}"
+"""The Zipf exponent under which servers are killed, whatever the scenario has, in words."""
 
 
 class ObservedLoss(NamedTuple):

@@ -75,34 +75,55 @@ def _processor_us(part: str) -> Metric:
     )
 
 
-def _latency_ms(percentile: float) -> Metric:
-    def at(text: str) -> float | None:
-        points = json.loads(text)
-        return next((p["latency_ms"] for p in points if p["percentile"] == percentile), None)
+def _latency_at(text: str, percentile: float) -> float | None:
+    points = json.loads(text)
+    return next((point["latency_ms"] for point in points if point["percentile"] == percentile), None)
 
+
+def _service_time_ms(name: str, label: str, words: str, value: pl.Expr) -> Metric:
     return Metric(
-        name=f"p{percentile:g}",
-        label=f"p{percentile:g}",
-        words=f"service time, {percentile:g}th percentile",
+        name=name,
+        label=label,
+        words=words,
         unit=" ms",
         spelled="ms",
         spoken="milliseconds",
         better="lower",
-        value=pl.col("latency_ms").map_elements(at, return_dtype=pl.Float64),
+        value=value,
         decimals=1,
     )
 
 
-_MEAN_LATENCY = Metric(
-    name="mean-latency",
-    label="mean latency",
-    words="mean service time",
-    unit=" ms",
-    spelled="ms",
-    spoken="milliseconds",
+def _percentile_ms(percentile: float) -> Metric:
+    def at(text: str) -> float | None:
+        return _latency_at(text, percentile)
+
+    name = f"p{percentile:g}"
+    value = pl.col("latency_ms").map_elements(at, return_dtype=pl.Float64)
+    return _service_time_ms(name, name, f"service time, {percentile:g}th percentile", value)
+
+
+_MEAN_LATENCY = _service_time_ms(
+    "mean-latency", "mean latency", "mean service time", 1e3 * pl.col("mean_service_time_s")
+)
+
+
+def _tail(text: str) -> float | None:
+    """The 90th percentile of the service time by its median."""
+    high, middle = _latency_at(text, 90.0), _latency_at(text, 50.0)
+    return high / middle if high and middle else None
+
+
+_TAIL = Metric(
+    name="tail",
+    label="p90 ÷ p50",
+    words="service time, 90th percentile by the median",
+    unit="",
+    spelled="times the median",
+    spoken="times the median",
     better="lower",
-    value=1e3 * pl.col("mean_service_time_s"),
-    decimals=1,
+    value=pl.col("latency_ms").map_elements(_tail, return_dtype=pl.Float64),
+    decimals=2,
 )
 _TRANSACTIONS = Metric(
     name="transactions",
@@ -152,8 +173,9 @@ METRICS: Mapping[str, Metric] = {
     metric.name: metric
     for metric in (
         GOODPUT,
-        *map(_latency_ms, (50.0, 95.0, 99.0, 99.9)),
+        *map(_percentile_ms, (50.0, 90.0, 95.0, 99.0, 99.9)),
         _MEAN_LATENCY,
+        _TAIL,
         *map(_processor_us, ("client", "tier", "server")),
         _TRANSACTIONS,
         _MEMORY,

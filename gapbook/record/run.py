@@ -45,8 +45,10 @@ __all__ = [
     "STAGED",
     "Run",
     "canonical",
+    "find_begun_at",
     "find_finished",
     "find_run",
+    "finished_folders",
     "latest_published",
     "live_folder",
     "load_run",
@@ -54,6 +56,7 @@ __all__ = [
     "read_bytes",
     "read_run",
     "run_id_of",
+    "runs_folder",
     "stored_run",
 ]
 
@@ -71,9 +74,14 @@ def published_folder(chapter: str) -> Path:
     return CHECKOUT / "results" / chapter
 
 
-def live_folder(chapter: str) -> Path:
+def runs_folder() -> Path:
     """Where a reader's own runs are kept: ``GAPBOOK_RUNS``, else ``runs/`` in the checkout."""
-    return Path(os.environ.get("GAPBOOK_RUNS", CHECKOUT / "runs")) / chapter
+    return Path(os.environ.get("GAPBOOK_RUNS", CHECKOUT / "runs"))
+
+
+def live_folder(chapter: str) -> Path:
+    """Where a reader's own runs of one chapter are kept."""
+    return runs_folder() / chapter
 
 
 @dataclass(frozen=True)
@@ -217,7 +225,7 @@ def find_run(chapter: str, run_id: str) -> Run:
         for path in _finished(parent)
     ]
     raise RecordError(
-        f"source: no run {one_line(repr(run_id))} of {chapter}; allowed: live, resume, published"
+        f"source: no run {one_line(repr(run_id))} of {chapter}; allowed: live, resume, session, published"
         + "".join(f", {name}" for name in there_are)
     )
 
@@ -229,9 +237,26 @@ def stored_run(chapter: str, source: str) -> Run:
 
 def find_finished(chapter: str, plan_key: str) -> Run | None:
     """The newest finished live run of exactly this plan; None when there is none."""
-    runs = [load_run(path) for path in _finished(live_folder(chapter))]
+    runs = [load_run(path) for path in finished_folders(chapter)]
     same = [run for run in runs if run.manifest.get("plan_key") == plan_key]
     return max(same, key=lambda run: float(run.manifest["started_unix_s"]), default=None)
+
+
+def find_begun_at(chapter: str, plan_key: str, started_unix_s: float) -> Run | None:
+    """The finished live run of this plan that began at that moment; None when there is none that can be read."""
+    for folder in finished_folders(chapter):
+        try:
+            manifest = json.loads(read_bytes(folder / MANIFEST))
+            if (manifest["plan_key"], manifest["started_unix_s"]) == (plan_key, started_unix_s):
+                return load_run(folder)
+        except (KeyError, TypeError, RecursionError, ValueError, RecordError):
+            continue
+    return None
+
+
+def finished_folders(chapter: str) -> Sequence[Path]:
+    """The folders of the finished live runs of a chapter."""
+    return _finished(live_folder(chapter))
 
 
 def latest_published(chapter: str) -> Run:

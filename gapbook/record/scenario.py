@@ -14,8 +14,11 @@ from gapbook.errors import ParameterError
 from gapbook.model.work import REDRAW_BOTH, REDRAWS
 from gapbook.record.durability import Durability
 from gapbook.record.fields import Amount, Count, Name, Positive, TreatmentValue, Window
+from gapbook.record.placement import Placement
 
 __all__ = [
+    "CONNECTIONS",
+    "DATABASES",
     "ContestantSettings",
     "RecordedContestant",
     "RecordedScenario",
@@ -24,6 +27,10 @@ __all__ = [
     "require_durability",
 ]
 
+CONNECTIONS = "connections"
+"""The treatment that is a setting of the load, and so one of every workload."""
+DATABASES = "databases"
+"""The treatment that is the number of database files over which a load is spread, each with connections of its own."""
 _MOST_ACCOUNTS = 2**21
 _Plain: TypeAlias = str | int | float | bool | None
 
@@ -33,7 +40,8 @@ class ContestantSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True
 
     None is what the scenario has (``durability``, ``window_s``) or the server by itself (``isolation``,
     ``server_cores``: all, ``version``). ``rate_per_s`` None is a closed loop. ``parameters`` are those of the
-    workload that are not as the scenario has them.
+    workload that are not as the scenario has them. ``watched``: its server was read each second of the load.
+    ``backend`` None is a process of the machine.
     """
 
     name: Name
@@ -53,10 +61,14 @@ class ContestantSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     rate_per_s: Amount | None = None
     window_s: Window | None = None
     version: str | None = None
+    watched: bool = False
+    backend: str | None = None
 
     def __post_init__(self) -> None:
         if self.durability is not None:
             require_durability(self.durability)
+        if self.backend is not None:
+            _require_place(self.backend)
         if not all(isinstance(flaw.get("name"), str) for flaw in self.flaws):
             raise ValueError("a flaw has no name")
 
@@ -121,6 +133,10 @@ class RecordedContestant(msgspec.Struct, frozen=True):
         """Its level in a dimension; empty in one that its run does not know."""
         return self.levels.get(dimension, "")
 
+    def differs_in(self, other: RecordedContestant) -> set[str]:
+        """The dimensions of its own in which another has another level, or none."""
+        return {dimension for dimension, level in self.levels.items() if other.level(dimension) != level}
+
 
 class RecordedWorkload(msgspec.Struct, frozen=True):
     """What all contestants were asked to do: the name and label of the workload, and its parameters."""
@@ -165,6 +181,16 @@ class RecordedTreatment(msgspec.Struct, frozen=True):
         if len(set(self.values)) != len(self.values):
             raise ValueError(f"a value of {self.name} stands twice")
 
+    @property
+    def is_connections(self) -> bool:
+        """Whether it is the number of the load's connections, not a parameter of the workload."""
+        return self.name == CONNECTIONS
+
+    @property
+    def is_databases(self) -> bool:
+        """Whether it is over how many database files the load is spread, each with connections of its own."""
+        return self.name == DATABASES
+
     def at(self, value: float) -> str:
         """``α = 0.5``: one value as it is printed."""
         return f"{self.label} = {value:g}{f' {self.unit}' if self.unit else ''}"
@@ -202,6 +228,14 @@ class RecordedScenario(msgspec.Struct, frozen=True):
         """As a manifest holds it."""
         described: dict[str, Any] = msgspec.to_builtins(self)
         return described
+
+
+def _require_place(text: str) -> None:
+    """Raises ValueError for what is no place to run."""
+    try:
+        Placement.parse(text)
+    except ParameterError as error:
+        raise ValueError(str(error)) from error
 
 
 def require_durability(text: str) -> None:

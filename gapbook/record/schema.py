@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import msgspec
 
+from gapbook.record.cuts import CutCheck
 from gapbook.record.fields import (
     Amount,
     Count,
@@ -59,6 +60,10 @@ class System(msgspec.Struct):
     settings: dict[str, str]
     built: str | None = None
     """How the binary was built otherwise than its vendor builds it."""
+    backend: str = "native"
+    """Where it ran (:class:`gapbook.record.placement.Placement`)."""
+    container: dict[str, str] | None = None
+    """What is known of its containers: engine, images with their hashes, network, place of the data."""
 
 
 class Code(msgspec.Struct):
@@ -88,6 +93,8 @@ class KillCheck(msgspec.Struct):
 class Deployed(msgspec.Struct):
     session: Count
     started_unix_s: UnixSeconds
+    machine: Machine | None = None
+    """None in a run that did not say it of each session; then it is that of the run."""
 
 
 class CeilingOfBlock(msgspec.Struct):
@@ -124,6 +131,8 @@ class Manifest(msgspec.Struct):
     attempts: Annotated[int, msgspec.Meta(ge=1, le=1_000)] = 1
     kills: Count = 0
     kill_checks: list[KillCheck] = msgspec.field(default_factory=list)
+    cuts: Count = 0
+    cut_checks: list[CutCheck] = msgspec.field(default_factory=list)
     plan_key: str | None = None
     finished_unix_s: UnixSeconds | None = None
     resumed_unix_s: list[UnixSeconds] = msgspec.field(default_factory=list)

@@ -34,6 +34,12 @@ class _Latency(msgspec.Struct):
     operations_above: Count
 
 
+class _Watched(msgspec.Struct):
+    elapsed_s: Amount
+    cpu_s: Amount | None = None
+    memory_bytes: Count | None = None
+
+
 @dataclass(frozen=True)
 class _Column:
     """The type of a column, the rows in which it must stand, what its text holds where that is JSON,
@@ -87,8 +93,10 @@ TRIAL_COLUMNS: Mapping[str, _Column] = {
     "tier_cpu_s": _Column(_FLOAT),
     "steal_s": _Column(_FLOAT),
     "other_cpu_s": _Column(_FLOAT, signed=True),
+    "kernel_cpu_s": _Column(_FLOAT),
     "server_memory_bytes": _Column(_INTEGER),
     "log_bytes": _Column(_INTEGER),
+    "watched": _Column(_TEXT, holds=list[_Watched], absent="[]"),
     "catch_up_s": _Column(_FLOAT, "when valid"),
     "catch_up_cpu_s": _Column(_FLOAT, "when valid"),
     "catch_up_log_bytes": _Column(_INTEGER),

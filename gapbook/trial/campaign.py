@@ -6,26 +6,28 @@ import hashlib
 import json
 import shutil
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
-from itertools import product
+from functools import partial
 from typing import Any
 
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.server import ServerChoice
-from gapbook.deploy.stack import Stack, StackContext
-from gapbook.errors import ParameterError, RecordError, StackError
-from gapbook.model.plan import PlannedTrial, make_plan
+from gapbook.deploy.stack import Stack
+from gapbook.errors import ParameterError, RecordError, SessionsLeftError, StackError
+from gapbook.model.plan import make_plan
+from gapbook.parameters import MEASURING
 from gapbook.paths import deployments_directory
 from gapbook.record.journal import Journal
-from gapbook.record.run import Run, find_finished, live_folder, stored_run
+from gapbook.record.run import Run, live_folder, stored_run
 from gapbook.trial.ceilings import Ceilings, median_ceilings
 from gapbook.trial.contestant import Variant
-from gapbook.trial.facts import code_version, described_server, machine
-from gapbook.trial.kill_check import kill_check
+from gapbook.trial.cuts import cut_disks
+from gapbook.trial.facts import code_version, described_server, machine, require_same_kind
+from gapbook.trial.kill_check import kill_servers
 from gapbook.trial.scenario import Scenario
-from gapbook.trial.servers import choice_of, require_servers, require_used
+from gapbook.trial.schedule import Schedule
+from gapbook.trial.servers import require_servers, require_used, started_stacks
 from gapbook.trial.trial import run_trial
 
 __all__ = ["obtain_run"]
@@ -39,6 +41,7 @@ def obtain_run(
     choices: Mapping[str, ServerChoice],
     attempts: int = 1,
     kills: int = 0,
+    cuts: int = 0,
     sessions: int = 1,
     trials_per_block: Mapping[str, float] | None = None,
     only_at: Mapping[str, Collection[float]] | None = None,
@@ -46,19 +49,23 @@ def obtain_run(
     absent: Mapping[str, str] | None = None,
     say: Callable[[str], None] = print,
 ) -> Run:
-    """The run behind a chapter: ``live`` measures now, ``resume`` finishes an interrupted live run,
-    ``published`` or a run id reads a stored one.
+    """The run behind a chapter: ``live`` measures now, ``resume`` finishes an interrupted live run, ``session``
+    measures the next session of a run (begun here, where there is none), ``published`` or a run id reads a
+    stored one.
 
-    Raises RecordError for a run that is missing or cannot be trusted, SetupError or StackError for
-    servers that cannot run. A refused trial is run again at the end of its block, until it was tried
-    ``attempts`` times, whatever refused it; every attempt is kept. The blocks are spread evenly over
-    ``sessions``, each with servers deployed anew. After the trials the server of each contestant is
-    killed ``kills`` times, to see which acknowledged transfers are gone.
-    ``trials_per_block`` and ``only_at`` are those of :func:`gapbook.model.plan.make_plan`. ``parameters`` are those of the chapter
-    as they were given, kept in the manifest so that a page can print the command that repeats its run.
-    ``absent`` are the contestants that were left out, each with the reason.
+    A refused trial is run again at the end of its block, until it was tried ``attempts`` times, whatever refused
+    it; every attempt is kept. The blocks are spread evenly over ``sessions``, each with servers deployed anew.
+    After the trials the server of each contestant is killed ``kills`` times, to see which acknowledged transfers
+    are gone, and the power of its disk is cut ``cuts`` times (:mod:`gapbook.trial.cut_check`).
+    ``trials_per_block`` and ``only_at`` are those of :func:`gapbook.model.plan.make_plan`. ``parameters`` are
+    those of the chapter as they were given, kept in the manifest so that a page can print the command that
+    repeats its run. ``absent`` are the contestants that were left out, each with the reason.
+
+    Raises ParameterError for more sessions than blocks, RecordError for a run that is missing or cannot be
+    trusted, SetupError or StackError for servers that cannot run, and SessionsLeftError when the run has sessions
+    after the one asked for.
     """
-    if source not in {"live", "resume"}:
+    if source not in MEASURING:
         return stored_run(scenario.chapter, source)
     if sessions > blocks:
         raise ParameterError(f"sessions: {sessions} of {blocks} blocks; allowed: at most one for each block")
@@ -74,54 +81,54 @@ def obtain_run(
     require_servers(choices, scenario.contestants, scenario.durability)
     for contestant in scenario.contestants:
         contestant.load_client.resolved_command()
-    campaign = _Campaign(scenario, plan, choices, attempts, kills, sessions, say, parameters, absent or {})
-    return campaign.run(resume=source == "resume")
+    campaign = _Campaign(
+        scenario, Schedule(plan, sessions, attempts), choices, kills, cuts, say, parameters, absent or {}
+    )
+    return campaign.run(source)
 
 
 class _Campaign:
     def __init__(
         self,
         scenario: Scenario,
-        plan: Sequence[PlannedTrial],
+        schedule: Schedule,
         choices: Mapping[str, ServerChoice],
-        attempts: int,
         kills: int,
-        sessions: int,
+        cuts: int,
         say: Callable[[str], None],
         parameters: Mapping[str, Any] | None,
         absent: Mapping[str, str],
     ) -> None:
         self.scenario = scenario
-        self.plan = plan
+        self.schedule = schedule
         self.choices = choices
-        self.attempts = attempts
         self.kills = kills
-        self.sessions = sessions
+        self.cuts = cuts
         self.absent = dict(absent)
-        self.blocks = 1 + max(planned.block for planned in plan)
         self.say = say
         self.given = {} if parameters is None else {"parameters": dict(parameters)}
         self.described = {
             "scenario": scenario.as_dict(),
-            "blocks": self.blocks,
-            "attempts": attempts,
+            "blocks": schedule.blocks,
+            "attempts": schedule.attempts,
             "kills": kills,
-            "sessions": sessions,
-            "trials": [list(vars(planned).values()) for planned in plan],
+            **({"cuts": cuts} if cuts else {}),
+            "sessions": schedule.sessions,
+            "trials": [list(vars(planned).values()) for planned in schedule.plan],
             "servers": {name: choice.without_password() for name, choice in choices.items()},
         }
         key = hashlib.sha256(json.dumps(self.described, sort_keys=True).encode()).hexdigest()[:12]
-        self.journal = Journal(live_folder(scenario.chapter), key, plan)
+        self.journal = Journal(live_folder(scenario.chapter), key, schedule.plan)
 
-    def run(self, *, resume: bool) -> Run:
-        if resume and not self.journal.trials():
-            finished = find_finished(self.scenario.chapter, self.journal.plan_key)
-            if finished is not None:
-                self.say(f"{self.scenario.chapter}: run {finished.run_id} is finished, nothing to resume")
-                return finished
+    def run(self, source: str) -> Run:
+        resume = source == "resume" or (source == "session" and self.journal.begun)
+        if resume and (finished := self.journal.finished()) is not None:
+            self.say(f"{self.scenario.chapter}: run {finished.run_id} is finished, nothing to resume")
+            return finished
         with self.journal.locked(resume=resume):
             if resume:
                 facts = self.journal.facts()
+                require_same_kind(facts["machine"], machine())
                 for line in self.journal.left_out():
                     self.say(line)
                 facts["resumed_unix_s"] = [*facts.get("resumed_unix_s", []), time.time()]
@@ -133,9 +140,15 @@ class _Campaign:
                     **self.given,
                 }
             self._write_down(facts)
-            for session in range(self.sessions):
+            for session in range(self.schedule.sessions):
                 if not self._finished_session(session, facts):
                     self._run_session(session, facts)
+                    if source == "session":
+                        self._require_last(session, facts)
+            if self.cuts:
+                with _disk_errors():
+                    rows, keep = facts.setdefault("cut_checks", []), partial(self._write_down, facts)
+                    cut_disks(self.scenario, self.choices, self.cuts, rows, keep=keep, say=self.say)
             facts["ceilings_per_s"] = median_ceilings(facts["ceilings"])
             facts["finished_unix_s"] = time.time()
             return self.journal.finish(
@@ -149,25 +162,30 @@ class _Campaign:
                 }
             )
 
-    def _blocks_of(self, session: int) -> range:
-        """The blocks of a session: all of them spread evenly, in order."""
-        return range(session * self.blocks // self.sessions, (session + 1) * self.blocks // self.sessions)
+    def _require_last(self, session: int, facts: Mapping[str, Any]) -> None:
+        """Raise SessionsLeftError when the run has sessions that are still to be measured."""
+        sessions = self.schedule.sessions
+        if not all(self._finished_session(later, facts) for later in range(session + 1, sessions)):
+            raise SessionsLeftError(
+                f"{self.scenario.chapter}: session {session + 1} of {sessions} is done and kept; "
+                "use source=session for the next, or source=resume for all"
+            )
 
     def _finished_session(self, session: int, facts: Mapping[str, Any]) -> bool:
         """Whether every trial of a session, and every kill after the last, was done before."""
-        if session == self.sessions - 1 and "kill_checks" not in facts:
+        if session == self.schedule.sessions - 1 and "kill_checks" not in facts:
             return False
-        done = self.journal.trials()
-        return not any(
-            self._left(block, attempt, done)
-            for block in self._blocks_of(session)
-            for attempt in range(self.attempts)
-        )
+        return self.schedule.is_done(session, self.journal.trials())
 
     def _run_session(self, session: int, facts: dict[str, Any]) -> None:
         """Deploy every server anew and run the blocks of one session; the last one ends with the kills."""
-        with _disk_errors(), Deployment() as deployment, self._started_stacks(deployment) as stacks:
-            facts.setdefault("deployments", []).append({"session": session, "started_unix_s": time.time()})
+        with (
+            _disk_errors(),
+            Deployment() as deployment,
+            started_stacks(self.scenario, self.choices, deployment, self.say) as stacks,
+        ):
+            deployed = {"session": session, "started_unix_s": time.time(), "machine": machine()}
+            facts.setdefault("deployments", []).append(deployed)
             self._keep(
                 facts,
                 systems={
@@ -185,8 +203,11 @@ class _Campaign:
                 say=self.say,
             )
             self._run_trials(session, deployment, stacks, ceilings)
-            if session == self.sessions - 1:
-                facts["kill_checks"] = self._kill_checks(deployment, stacks)
+            if session == self.schedule.sessions - 1:
+                facts["kill_checks"] = kill_servers(
+                    self.scenario, stacks, deployment, rounds=self.kills, say=self.say
+                )
+                self._write_down(facts)
 
     def _write_down(self, facts: Mapping[str, Any]) -> None:
         self.journal.write_plan({**self.described, "facts": facts})
@@ -202,85 +223,33 @@ class _Campaign:
                     f"trials of both cannot be compared: remove {self.journal.directory} and use source=live"
                 )
 
-    def _kill_checks(self, deployment: Deployment, stacks: Mapping[Variant, Stack]) -> list[dict[str, Any]]:
-        """What is gone of each contestant's acknowledged transfers after its server was killed."""
-        rows: list[dict[str, Any]] = []
-        for contestant in self.scenario.contestants if self.kills else ():
-            # What is simulated promises nothing, and one that only runs for longer has its twin killed.
-            if contestant.stack.facts.get("simulated") or contestant.window_s is not None:
-                continue
-            stack = stacks[contestant.variant(self.scenario.durability)]
-            self.say(f"killing the server of {contestant.name}, {self.kills} times")
-            rows += kill_check(contestant, self.scenario, stack, deployment, rounds=self.kills)
-        return rows
-
-    @contextmanager
-    def _started_stacks(self, deployment: Deployment) -> Iterator[dict[Variant, Stack]]:
-        stacks: dict[Variant, Stack] = {}
-        try:
-            for contestant in self.scenario.contestants:
-                variant = contestant.variant(self.scenario.durability)
-                if variant not in stacks:
-                    context = StackContext(
-                        deployment,
-                        self.scenario.durability_of(contestant),
-                        choice_of(self.choices, contestant),
-                        processors=variant.processors,
-                        isolation=variant.isolation,
-                        program=variant.program,
-                        workload=self.scenario.workload.name,
-                        settings=dict(variant.settings),
-                    )
-                    self.say(f"starting {variant.label(self.scenario.durability)}")
-                    stacks[variant] = contestant.stack(context)
-                    stacks[variant].start()
-            yield stacks
-        finally:
-            for stack in stacks.values():
-                stack.stop()
-
-    def _left(self, block: int, attempt: int, done: Mapping[int, Mapping[str, Any]]) -> list[PlannedTrial]:
-        """What a block still has to run at an attempt: its planned trials, later only those refused before."""
-        numbered = (
-            replace(planned, number=planned.number + attempt * len(self.plan))
-            for planned in self.plan
-            if planned.block == block
-        )
-        left = [planned for planned in numbered if planned.number not in done]
-        if attempt == 0:
-            return left
-        earlier = {planned.number: done.get(planned.number - len(self.plan)) for planned in left}
-        return [planned for planned in left if (row := earlier[planned.number]) and not row["valid"]]
-
     def _run_trials(
         self, session: int, deployment: Deployment, stacks: Mapping[Variant, Stack], ceilings: Ceilings
     ) -> None:
-        """Block by block: the planned trials, then those refused, again, in the same order."""
+        """What the session has left, a trial after the other, each kept and said as it ends."""
         done = self.journal.trials()
-        started, ran = time.monotonic(), 0
-        for block, attempt in product(self._blocks_of(session), range(self.attempts)):
-            for planned in self._left(block, attempt, done):
-                contestant = self.scenario.contestant(planned.contestant)
-                stack = stacks[contestant.variant(self.scenario.durability)]
-                row = run_trial(
-                    planned,
-                    self.scenario,
-                    stack,
-                    deployment=deployment,
-                    tables=deployment.directory,
-                    ceiling_per_s=ceilings.of(contestant, stack, block, planned.treatment),
-                )
-                row["session"] = session
-                self.journal.add(row)
-                done[planned.number] = row
-                ran += 1
-                elapsed_s = time.monotonic() - started
-                left_s = elapsed_s / ran * sum(p.number not in done for p in self.plan)
-                self.say(
-                    f"trial {planned.number % len(self.plan) + 1}/{len(self.plan)}{' again' * attempt}, "
-                    f"block {block + 1}, {planned.contestant}, {self.scenario.treatment.name} {planned.treatment:g}: {_outcome(row)} "
-                    f"({elapsed_s:.0f} s, about {left_s:.0f} s left)"
-                )
+        started = time.monotonic()
+        for ran, planned in enumerate(self.schedule.left_of(session, done), 1):
+            contestant = self.scenario.contestant(planned.contestant)
+            stack = stacks[contestant.variant(self.scenario.durability)]
+            row = run_trial(
+                planned,
+                self.scenario,
+                stack,
+                deployment=deployment,
+                tables=deployment.directory,
+                ceiling_per_s=ceilings.of(contestant, stack, planned.block, planned.treatment),
+            )
+            row["session"] = session
+            self.journal.add(row)
+            done[planned.number] = row
+            elapsed_s = time.monotonic() - started
+            left_s = elapsed_s / ran * sum(p.number not in done for p in self.schedule.plan)
+            self.say(
+                f"{self.schedule.title(planned)}, {planned.contestant}, "
+                f"{self.scenario.treatment.name} {planned.treatment:g}: {_outcome(row)} "
+                f"({elapsed_s:.0f} s, about {left_s:.0f} s left)"
+            )
 
 
 def _outcome(row: Mapping[str, Any]) -> str:

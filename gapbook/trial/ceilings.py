@@ -14,11 +14,10 @@ from typing import Any
 
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.stack import Stack
-from gapbook.errors import ClientError
+from gapbook.errors import ClientError, StackError
 from gapbook.load.null_server import measure_ceiling
 from gapbook.trial.contestant import Contestant
 from gapbook.trial.scenario import Scenario
-from gapbook.trial.treatment import CONNECTIONS
 
 __all__ = ["Ceilings", "ceiling_key", "median_ceilings"]
 
@@ -76,7 +75,7 @@ class Ceilings:
                 in_flight=contestant.in_flight,
                 warmup_s=self.scenario.warmup_s,
             )
-        except ClientError as error:
+        except (ClientError, StackError) as error:
             self.say(f"no ceiling of {key}: {error}")
             return None
 
@@ -93,7 +92,7 @@ def ceiling_key(contestant: Contestant, options: Mapping[str, Any], scenario: Sc
     """``rust/postgres/mode=procedure/64``: contestants of one key have one ceiling; one for each number of
     connections where it varies."""
     words = "".join(f"/{key}={_short(told)}" for key, told in sorted(options.items()))
-    varied = f"/{value:g} connections" if scenario.treatment.name == CONNECTIONS else ""
+    varied = f"/{value:g} connections" if scenario.treatment.is_connections else ""
     return f"{contestant.client}/{contestant.protocol}{words}/{contestant.in_flight}{varied}"
 
 

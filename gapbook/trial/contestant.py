@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gapbook.deploy.module import Module, load_module
+from gapbook.deploy.server import ServerChoice
 from gapbook.deploy.stack import Stack, stack_class
 from gapbook.errors import ParameterError
 from gapbook.load.client import Client, find_client
 from gapbook.model.declaration import declaration_of
 from gapbook.record.describe import Said, detail_of, levels_of, server_of, versioned
 from gapbook.record.durability import Durability
+from gapbook.record.placement import NATIVE, Placement
 from gapbook.record.scenario import ContestantSettings
 
 __all__ = ["Contestant", "Variant"]
@@ -25,7 +27,7 @@ class Variant:
     ``isolation`` None is the server's own default, ``server_cores`` None is every processor, ``version``
     None the one that the stack has by itself. ``program`` is what the server is given to run where an access
     level needs another one than the module's; None is the module's. ``settings`` are names and values that
-    it needs in place of the stack's own.
+    it needs in place of the stack's own. ``placement`` is where it runs.
     """
 
     system: str
@@ -35,6 +37,7 @@ class Variant:
     version: str | None = None
     program: str | None = None
     settings: tuple[tuple[str, str], ...] = ()
+    placement: Placement = NATIVE
 
     @property
     def processors(self) -> list[int] | None:
@@ -50,6 +53,7 @@ class Variant:
             server_cores=self.server_cores,
             program=self.program,
             settings=dict(self.settings),
+            backend=_backend(self.placement),
             usual_durability=str(durability),
         )
 
@@ -67,7 +71,9 @@ class Contestant:
     ``parameters`` are those of the workload that are not as the scenario has them.
     ``rate_per_s`` is the offered load of an open loop, None is a closed loop. ``window_s`` None is the
     window of the scenario. ``version`` is the server's; None is the one that the stack has by itself, or
-    that the reader named in its place. ``workload`` is that of the scenario.
+    that the reader named in its place. ``workload`` is that of the scenario. ``watched``: processor time and
+    memory of the server are read each second of the load, which takes a little of the machine. ``backend`` is
+    where the server runs (:class:`gapbook.record.placement.Placement`); None is where its stack runs by itself.
     """
 
     name: str
@@ -88,16 +94,12 @@ class Contestant:
     window_s: float | None = None
     version: str | None = None
     workload: str = "transfer"
+    watched: bool = False
+    backend: str | None = None
 
     def __post_init__(self) -> None:
         self.module.require(self.access, self.tier)
-        client = find_client(
-            self.client,
-            self.protocol,
-            self.access,
-            workload=self.module.workload,
-            among=self.module.facts["access"],
-        )
+        client = self.load_client
         if self.in_flight > 1:
             self.module.require_pipelined(self.access, self.tier)
             client.require_pipelined(self.protocol)
@@ -110,6 +112,7 @@ class Contestant:
             Durability.parse(self.durability)
         if self.stack.facts["in_process"]:
             self._require_no_server()
+        self.stack.require_place(ServerChoice(placement=self.placement))
 
     def _require_no_server(self) -> None:
         """Raises ParameterError for a setting that needs a server between the client and the engine."""
@@ -117,6 +120,8 @@ class Contestant:
             "server_cores": self.server_cores is not None,
             "round_trip_ms": self.round_trip_ms is not None,
             "server_killed": self.server_killed,
+            "watched": self.watched,
+            "backend": self.placement.in_container,
         }
         if needless := [name for name, is_set in settings.items() if is_set]:
             raise ParameterError(
@@ -129,6 +134,11 @@ class Contestant:
         return stack_class(self.system)
 
     @property
+    def placement(self) -> Placement:
+        """Where its server runs."""
+        return self.stack.usual_placement() if self.backend is None else Placement.parse(self.backend)
+
+    @property
     def module(self) -> Module:
         return load_module(self.system, self.workload)
 
@@ -139,7 +149,9 @@ class Contestant:
 
     @property
     def load_client(self) -> Client:
-        return find_client(self.client, self.protocol, self.access, workload=self.module.workload)
+        known = {self.module.client_level(access) for access in self.module.facts["access"]}
+        level = self.module.client_level(self.access)
+        return find_client(self.client, self.protocol, level, workload=self.workload, among=known)
 
     @property
     def client_retries(self) -> int:
@@ -156,6 +168,7 @@ class Contestant:
             self.version,
             self.module.program(self.access),
             tuple(sorted(self.module.settings(self.access).items())),
+            self.placement,
         )
 
     @property
@@ -172,7 +185,12 @@ class Contestant:
         """What it was asked to be, as a record holds it."""
         own = {name: value for name, value in vars(self).items() if name != "workload"}
         return ContestantSettings(
-            **{**own, "flaws": [dict(flaw) for flaw in self.flaws], "parameters": dict(self.parameters)}
+            **{
+                **own,
+                "flaws": [dict(flaw) for flaw in self.flaws],
+                "parameters": dict(self.parameters),
+                "backend": _backend(self.placement),
+            }
         )
 
     @property
@@ -209,3 +227,8 @@ class Contestant:
     def detail_label(self) -> str:
         """``Rust client · procedure · 64 in flight``"""
         return detail_of(self.settings, self.said)
+
+
+def _backend(placement: Placement) -> str | None:
+    """A place as it is recorded: None is the usual one, natively."""
+    return str(placement) if placement.in_container else None

@@ -5,21 +5,32 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import psutil
 
 from gapbook.deploy.stack import Stack
+from gapbook.errors import RecordError
 from gapbook.paths import CHECKOUT, deployments_directory
 
-__all__ = ["code_version", "described_server", "machine"]
+__all__ = ["code_version", "described_server", "machine", "require_same_kind"]
+
+_OF_ONE_KIND = ("processor", "processors", "file_system", "virtual")
+_SAME_MEMORY_FRAC = 0.1
 
 
 def described_server(stack: Stack) -> dict[str, Any]:
-    """What the running server says of itself: version, hash, settings, and how it was built where that is told."""
+    """What the running server says of itself: version, hash, settings, and how it was built where that is told;
+    and where it runs."""
     server = stack.server()
-    described = {"version": server.version, "sha256": server.sha256, "settings": stack.settings()}
+    described = {
+        "version": server.version,
+        "sha256": server.sha256,
+        "settings": stack.settings(),
+        **stack.place(),
+    }
     return described | ({"built": server.built} if server.built else {})
 
 
@@ -45,6 +56,26 @@ def machine() -> dict[str, Any]:
         "virtual": "hypervisor" in Path("/proc/cpuinfo").read_text(),
         "python": platform.python_version(),
     }
+
+
+def require_same_kind(before: Mapping[str, Any], here: Mapping[str, Any]) -> None:
+    """Raise RecordError where a run would go on upon a machine of another kind than that of its first session.
+
+    Kernels may differ, and a little memory that the kernel keeps for itself: the record has both.
+    """
+    other = [
+        f"{name.replace('_', ' ')} {here[name]}, not {before[name]}"
+        for name in _OF_ONE_KIND
+        if here[name] != before[name]
+    ]
+    if abs(here["memory_bytes"] / before["memory_bytes"] - 1) > _SAME_MEMORY_FRAC:
+        gibibytes = [f"{one['memory_bytes'] / 2**30:.1f} GiB" for one in (here, before)]
+        other.append(f"memory {gibibytes[0]}, not {gibibytes[1]}")
+    if other:
+        raise RecordError(
+            f"source: the run was begun on another kind of machine ({'; '.join(other)} here); sessions of both "
+            "cannot be set side by side: go on upon a machine of that kind, or use source=live"
+        )
 
 
 def code_version() -> dict[str, Any]:

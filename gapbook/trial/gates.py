@@ -98,7 +98,7 @@ def steady(per_100ms: Sequence[int], warmup_s: float, window_s: float) -> Gate:
 
 
 def quiet(other_cpu_s: float, window_s: float, processors: int) -> Gate:
-    """Other processes took little of the machine inside the window.
+    """Other processes took little of the machine inside the window; what the kernel did is none of them.
 
     NaN for a server that is not ours to watch. A little below 0 is the grain of the kernel's counters.
     """

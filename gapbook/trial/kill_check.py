@@ -7,37 +7,45 @@ what a server has not handed to the kernel; it is not the loss of power.
 
 from __future__ import annotations
 
-import signal
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import psutil
 
-from gapbook.deploy import warden
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.stack import Stack
+from gapbook.deploy.warden import kill_tree
 from gapbook.errors import ClientError, StackError
-from gapbook.load.client import ClientRun, configure_load
-from gapbook.model.reported import issued_work
-from gapbook.model.workload import State, Workload
-from gapbook.trial.contestant import Contestant
-from gapbook.trial.kill_outcome import KillOutcome, killed_no_earlier_s, oldest_age_s
-from gapbook.trial.kill_timer import KillTimer
+from gapbook.load.client import ClientRun
+from gapbook.model.workload import State
+from gapbook.trial.contestant import Contestant, Variant
+from gapbook.trial.kill_outcome import KillOutcome
 from gapbook.trial.scenario import Scenario
-from gapbook.trial.target import target_of
+from gapbook.trial.struck_load import UNEXPLAINED, StruckLoad, is_struck, load_of_round_s
 
-__all__ = ["kill_check"]
+__all__ = ["kill_check", "kill_servers"]
 
-_WARMUP_S = 1.0
 _JITTER_S = 1.0
-"""Kills are spread over at least one period of every known flush timer, or they could all hit one phase."""
-_AFTER_KILL_S = 0.5
-_DRAIN_S = 5.0
-_REQUEST_TIMEOUT_S = 5.0
-_UNEXPLAINED = "no prefixes of the connections' operations explain the whole state"
+
+
+def kill_servers(
+    scenario: Scenario,
+    stacks: Mapping[Variant, Stack],
+    deployment: Deployment,
+    *,
+    rounds: int,
+    say: Callable[[str], None] = print,
+) -> list[dict[str, Any]]:
+    """What is gone of each contestant's acknowledged operations after its server was killed ``rounds`` times."""
+    rows: list[dict[str, Any]] = []
+    for contestant in scenario.contestants if rounds else ():
+        if not is_struck(contestant):
+            continue
+        stack = stacks[contestant.variant(scenario.durability)]
+        say(f"killing the server of {contestant.name}, {rounds} times")
+        rows += kill_check(contestant, scenario, stack, deployment, rounds=rounds)
+    return rows
 
 
 def kill_check(
@@ -64,7 +72,7 @@ def kill_check(
         return [{**named, "round": 0, **unkilled.as_dict(durability)}]
     rows = []
     for number in range(rounds):
-        kill_after_s = load_s + _JITTER_S * float(np.random.default_rng([work_seed, number]).random())
+        kill_after_s = load_of_round_s(load_s, _JITTER_S, work_seed, number)
         check = _Check(contestant, scenario, stack, deployment, work_seed + number, kill_after_s)
         try:
             outcome = check.run()
@@ -76,26 +84,8 @@ def kill_check(
     return rows
 
 
-@dataclass
-class _Check:
+class _Check(StruckLoad):
     """One kill of one contestant."""
-
-    contestant: Contestant
-    scenario: Scenario
-    stack: Stack
-    deployment: Deployment
-    seed: int
-    kill_after_s: float
-    workload: Workload = field(init=False)
-    connections: int = field(init=False)
-    progress: list[tuple[float, int]] = field(default_factory=list)
-    """Seconds since the load began and acknowledgements so far, as the client said once a second."""
-
-    def __post_init__(self) -> None:
-        values = self.scenario.treatment.values
-        value = values[len(values) // 2]
-        self.workload = self.scenario.workload.at(**self.scenario.treatment.parameters(value)).told_apart()
-        self.connections = self.scenario.connections_at(value)
 
     def run(self) -> KillOutcome:
         self.stack.seed(self.workload)
@@ -104,8 +94,8 @@ class _Check:
         self.stack.recover()
         recovered_in_s = time.monotonic() - started
         state = self.stack.state()
-        outcome = self._of_dead_client(state) if report is None else self._of_report(report, state)
-        outcome.load_s = self.kill_after_s
+        outcome = self._of_dead_client(state) if report is None else self.of_report(report, state)
+        outcome.load_s = self.strike_after_s
         outcome.recovered_in_s = recovered_in_s if self.stack.processes() else None
         outcome.goodput_per_s = self._goodput_per_s()
         return outcome
@@ -113,44 +103,14 @@ class _Check:
     # --- load and kill ------------------------------------------------------------------------
     def _load_until_killed(self) -> dict[str, Any] | None:
         """The client's report; None when it was the client that had to be killed."""
-        with target_of(
-            self.contestant, self.stack.endpoint(), self.deployment, pool_size=self.connections
-        ) as target:
-            configuration = self._configuration(target.endpoint)
+        with self.target() as target:
+            configuration = self.configuration(target.endpoint)
             if self.stack.processes():
-                return self._loaded(configuration, self.stack.kill)
+                return self.run_until(self.stack.kill, self.strike_after_s, configuration)
             if target.processes:
-                return self._loaded(configuration, target.processes[0].kill)
+                return self.run_until(target.processes[0].kill, self.strike_after_s, configuration)
             self._kill_with_client(configuration)
             return None
-
-    def _configuration(self, endpoint: Mapping[str, Any]) -> dict[str, Any]:
-        return configure_load(
-            endpoint,
-            self.workload,
-            self.deployment.directory,
-            seed=self.seed,
-            connections=self.connections,
-            in_flight=self.contestant.in_flight,
-            warmup_s=_WARMUP_S,
-            window_s=self.kill_after_s + _AFTER_KILL_S,
-            drain_s=_DRAIN_S,
-            request_timeout_s=_REQUEST_TIMEOUT_S,
-            max_retries=self.contestant.client_retries,
-        )
-
-    def _loaded(self, configuration: Mapping[str, Any], kill: Callable[[], None]) -> dict[str, Any]:
-        """Run the client to its end and kill what it calls meanwhile; raises StackError when that failed."""
-        with KillTimer(kill, self.kill_after_s) as timer:
-
-            def on_event(event: dict[str, Any]) -> None:
-                timer.on_event(event)
-                if not timer.struck:
-                    self._note_progress(event)
-
-            report = ClientRun(self.contestant.load_client, configuration, on_event).run(self.deployment)
-            timer.require_killed(self.stack.name)
-        return report
 
     def _kill_with_client(self, configuration: Mapping[str, Any]) -> None:
         """Kill the client, and the engine inside it, the moment it has said how much was acknowledged."""
@@ -161,15 +121,15 @@ class _Check:
             nonlocal killed
             if killed:
                 return
-            self._note_progress(event)
-            if event.get("event") == "progress" and self.progress[-1][0] >= _WARMUP_S + self.kill_after_s:
+            self.note_progress(event)
+            if event.get("event") == "progress" and self.progress[-1][0] >= self.struck_at_s:
                 killed = True
                 for child in psutil.Process().children():
                     if child.pid not in others:
-                        _kill_tree(child.pid)
+                        kill_tree(child.pid)
 
         # The last progress line comes with the next whole second after the kill is due.
-        longer = {**configuration, "window_s": self.kill_after_s + 2.0}
+        longer = {**configuration, "window_s": self.strike_after_s + 2.0}
         try:
             ClientRun(self.contestant.load_client, longer, on_event).run(self.deployment)
         except ClientError:
@@ -178,40 +138,15 @@ class _Check:
         if not killed:
             raise StackError(f"{self.stack.name}: the load ended before its client was killed")
 
-    def _note_progress(self, event: Mapping[str, Any]) -> None:
-        if event.get("event") == "progress":
-            self.progress.append((float(event["elapsed_s"]), int(event["acknowledged"])))
-
     def _goodput_per_s(self) -> float | None:
         """Acknowledgements a second between the end of the warm-up and the last progress before the kill."""
-        counted = [row for row in self.progress if row[0] >= _WARMUP_S]
+        counted = [row for row in self.progress if row[0] >= self.warmup_s]
         if len(counted) < 2:
             return None
         (begin_s, before), (end_s, after) = counted[0], counted[-1]
         return (after - before) / (end_s - begin_s)
 
     # --- what is gone -------------------------------------------------------------------------
-    def _of_report(self, report: Mapping[str, Any], state: State) -> KillOutcome:
-        outcome = KillOutcome(acknowledged=int(report["acknowledged"]))
-        # A server can die between its last answer and the next request: only connections are lost then.
-        signs = (report["in_doubt"], report["failed"]["error"], report["lost_connections"])
-        if not any(map(int, signs)):
-            outcome.note = "no request was cut off, so the server was not killed under this load"
-            return outcome
-        if all(table.is_empty() for table in state.values()):
-            outcome.lost, outcome.in_doubt_committed = outcome.acknowledged, 0
-            outcome.note = f"nothing is left, not even the {' and '.join(state)}"
-            return outcome
-        work = [issued_work(row, self.contestant.in_flight) for row in report["connections"]]
-        survived = self.workload.survived(self.seed, work, state)
-        if survived is None:
-            outcome.note = _UNEXPLAINED
-            return outcome
-        outcome.lost, outcome.in_doubt_committed = survived.lost, survived.in_doubt_committed
-        killed_at_s = killed_no_earlier_s(report["per_100ms"], _WARMUP_S + self.kill_after_s)
-        outcome.oldest_lost_s = oldest_age_s(report["per_second"], killed_at_s, outcome.lost)
-        return outcome
-
     def _of_dead_client(self, state: State) -> KillOutcome:
         """Without a report: what survived is counted, and held against the client's last progress line."""
         acknowledged = self.progress[-1][1]
@@ -222,14 +157,8 @@ class _Check:
         )
         survived = self.workload.committed(self.seed, self.connections, acknowledged, state)
         if survived is None:
-            outcome.note = _UNEXPLAINED
+            outcome.note = UNEXPLAINED
             return outcome
         outcome.lost = max(0, acknowledged - survived)
         outcome.in_doubt_committed = max(0, survived - acknowledged)
         return outcome
-
-
-def _kill_tree(root: int) -> None:
-    ticks = warden.process_start_ticks(root)
-    alive = {} if ticks is None else {root: ticks}
-    warden.end_processes(alive | warden.descendants(alive), signal.SIGKILL)

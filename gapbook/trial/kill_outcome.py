@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from gapbook.load.report import BINS_PER_SECOND
 from gapbook.record.durability import Durability
 from gapbook.record.losses import verdict_of
 
-__all__ = ["KillOutcome", "killed_no_earlier_s", "oldest_age_s"]
-
-_BINS_PER_SECOND = 10
+__all__ = ["KillOutcome", "killed_no_earlier_s", "oldest_age_s", "seconds_of_work"]
 
 
 @dataclass
@@ -31,9 +30,7 @@ class KillOutcome:
     note: str | None = None
 
     def as_dict(self, durability: Durability) -> dict[str, Any]:
-        lost_s = None
-        if self.lost is not None and (self.lost == 0 or self.goodput_per_s):
-            lost_s = self.lost / self.goodput_per_s if self.goodput_per_s else 0.0
+        lost_s = seconds_of_work(self.lost, self.goodput_per_s)
         return {
             **vars(self),
             "resolved": self.lost is not None,
@@ -42,11 +39,18 @@ class KillOutcome:
         }
 
 
+def seconds_of_work(lost: int | None, rate_per_s: float | None) -> float | None:
+    """How long the load took for what is gone; 0 for nothing, None where losses or rate are not known."""
+    if lost == 0:
+        return 0.0
+    return lost / rate_per_s if lost is not None and rate_per_s else None
+
+
 def killed_no_earlier_s(per_100ms: Sequence[int], due_s: float) -> float:
     """When the server was killed: when that was due or, on a machine too busy for it, at the end of the tenth of a
     second in which its last answer came."""
     last = max((place for place, count in enumerate(per_100ms) if count), default=-1)
-    return due_s if last < due_s * _BINS_PER_SECOND else (last + 1) / _BINS_PER_SECOND
+    return due_s if last < due_s * BINS_PER_SECOND else (last + 1) / BINS_PER_SECOND
 
 
 def oldest_age_s(per_second: Sequence[int], killed_at_s: float, last: int) -> float:

@@ -17,7 +17,7 @@ _KILLED_WITHIN_S = 20.0
 class KillTimer:
     """Calls ``kill`` once, ``after_s`` after a client has said that its window opened.
 
-    A context manager: on leaving, a kill that has not come is called off.
+    A context manager: on leaving, a kill that has not come is called off, and one that has begun is waited for.
     """
 
     def __init__(self, kill: Callable[[], None], after_s: float) -> None:
@@ -33,6 +33,8 @@ class KillTimer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._timer.cancel()
+        if self._timer.is_alive():
+            self._timer.join(_KILLED_WITHIN_S)
 
     @property
     def struck(self) -> bool:

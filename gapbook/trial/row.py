@@ -8,9 +8,10 @@ from typing import Any
 
 from gapbook.record.durability import Durability
 from gapbook.record.histograms import decode_histogram
+from gapbook.record.measured import OWN_METRICS
 from gapbook.trial.audit import Audit
 from gapbook.trial.backlog import Backlog
-from gapbook.trial.window_cpu import WindowCpu
+from gapbook.trial.window_cpu import Watched, WindowCpu
 
 __all__ = ["Loaded", "as_counted", "as_measured"]
 
@@ -30,6 +31,8 @@ class Loaded:
     log_bytes: int
     audit: Audit
     metric_transactions: int | None
+    watched: list[Watched]
+    observed: dict[str, dict[str, Any]]
 
     @property
     def client_cpu_s(self) -> float:
@@ -55,11 +58,14 @@ def as_measured(loaded: Loaded) -> dict[str, Any]:
         "tier_cpu_s": _readable(cpu.tier_s),
         "steal_s": _readable(cpu.steal_s),
         "other_cpu_s": _readable(cpu.other_s(loaded.client_cpu_s)),
+        "kernel_cpu_s": _readable(cpu.kernel_s),
         "server_memory_bytes": loaded.server_memory_bytes,
         "log_bytes": loaded.log_bytes,
+        "watched": loaded.watched,
         **loaded.backlog.as_dict(),
         "settings": loaded.settings,
         "durability": str(loaded.proven),
+        OWN_METRICS: loaded.observed,
     }
 
 

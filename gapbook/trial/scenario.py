@@ -17,12 +17,15 @@ from gapbook.record.scenario import (
     RecordedWorkload,
 )
 from gapbook.trial.contestant import Contestant
-from gapbook.trial.treatment import CONNECTIONS, Treatment
+from gapbook.trial.treatment import Treatment
 from gapbook.trial.workloads import find_workload
 
 __all__ = ["PROMISES", "Scenario", "WorkloadSettings"]
 
 PROMISES = ("durability", "isolation")
+_ADDED: Mapping[str, Any] = {"backend": None, "watched": False}
+"""Settings of a contestant that could not be asked for when runs were first stored, with what each is where nobody
+asks: that leaves the key of a run as it was."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,7 @@ class Scenario:
     """What a chapter compares, and how each of its trials is loaded.
 
     ``connections`` is the most of any trial: where the treatment is the connections, each of its values is that
-    of some.
+    of some, and where it is the databases, those of each database.
     ``varies`` names the promises (``durability``, ``isolation``) that are a factor of the chapter. What
     is not named must be equal in all contestants. Raises ParameterError.
     """
@@ -76,9 +79,9 @@ class Scenario:
                     "name one for all"
                 )
             self.workload_of(contestant, self.treatment.values[0])
-        if self.treatment.name == CONNECTIONS and self.connections != max(self.treatment.values):
+        if self.treatment.is_connections and self.connections != max(self.treatment.values):
             raise ParameterError(
-                f"connections: {self.connections} are not the most of {CONNECTIONS} that vary; leave it out"
+                f"connections: {self.connections} are not the most of {self.treatment.name} that vary; leave it out"
             )
         for promise in PROMISES:
             self._require_equal(promise)
@@ -120,7 +123,13 @@ class Scenario:
 
     def connections_at(self, value: float) -> int:
         """How many connections a trial has at one value of the treatment."""
-        return int(value) if self.treatment.name == CONNECTIONS else self.connections
+        if self.treatment.is_connections:
+            return int(value)
+        return self.connections * self.databases_at(value)
+
+    def databases_at(self, value: float) -> int:
+        """Over how many database files the load of a trial is spread at one value of the treatment."""
+        return int(value) if self.treatment.is_databases else 1
 
     def window_of(self, contestant: Contestant) -> float:
         """For how many seconds this contestant is measured in each of its trials."""
@@ -146,7 +155,12 @@ class Scenario:
 
     def as_dict(self) -> dict[str, Any]:
         """All that tells this scenario from another."""
-        return {**asdict(self), "durability": str(self.durability)}
+        described = {**asdict(self), "durability": str(self.durability)}
+        for contestant in described["contestants"]:
+            for name, unasked in _ADDED.items():
+                if contestant[name] == unasked:
+                    del contestant[name]
+        return described
 
     def recorded(self) -> RecordedScenario:
         """The scenario as a run records it: complete, so that no reader asks a stack or a module again."""
@@ -175,4 +189,7 @@ class Scenario:
             contestant.said,
             durability=str(self.durability),
             window_s=self.window_s,
+            places=any(
+                one.placement.in_container and not one.stack.only_in_containers() for one in self.contestants
+            ),
         )

@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 
+from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.server import ServerChoice
+from gapbook.deploy.stack import Stack, StackContext
 from gapbook.errors import ParameterError, SetupError, cut
 from gapbook.record.durability import Durability
-from gapbook.trial.contestant import Contestant
+from gapbook.trial.contestant import Contestant, Variant
+from gapbook.trial.scenario import Scenario
 
-__all__ = ["absent_versions", "choice_of", "parse_choices", "require_servers", "require_used"]
+__all__ = [
+    "absent_images",
+    "absent_tiers",
+    "absent_versions",
+    "choice_of",
+    "parse_choices",
+    "require_servers",
+    "require_used",
+    "stack_of",
+    "started_stacks",
+]
 
 
 def parse_choices(text: str) -> dict[str, ServerChoice]:
@@ -37,7 +52,31 @@ def choice_of(choices: Mapping[str, ServerChoice], contestant: Contestant) -> Se
     """
     name = _name_of(choices, contestant)
     named = ServerChoice() if name is None else choices[name]
-    return replace(named, version=contestant.version)
+    return replace(named, version=contestant.version, placement=contestant.placement)
+
+
+def stack_of(
+    contestant: Contestant,
+    scenario: Scenario,
+    choices: Mapping[str, ServerChoice],
+    deployment: Deployment,
+    storage: Path | None = None,
+) -> Stack:
+    """The server of a contestant, not started yet; ``storage`` is where its data lies, if not in the deployment."""
+    variant = contestant.variant(scenario.durability)
+    return contestant.stack(
+        StackContext(
+            deployment,
+            scenario.durability_of(contestant),
+            choice_of(choices, contestant),
+            processors=variant.processors,
+            isolation=variant.isolation,
+            program=variant.program,
+            workload=scenario.workload.name,
+            settings=dict(variant.settings),
+            storage=storage,
+        )
+    )
 
 
 def _name_of(choices: Mapping[str, ServerChoice], contestant: Contestant) -> str | None:
@@ -96,3 +135,49 @@ def absent_versions(choices: Mapping[str, ServerChoice], contestants: Sequence[C
         except SetupError as error:
             absent[contestant.name] = str(error)
     return absent
+
+
+def absent_images(choices: Mapping[str, ServerChoice], contestants: Sequence[Contestant]) -> dict[str, str]:
+    """Contestants of systems that run in containers only and cannot here, each with the reason."""
+    absent = {}
+    for contestant in contestants:
+        choice = choice_of(choices, contestant)
+        if contestant.stack.only_in_containers() and not choice.endpoint:
+            try:
+                contestant.stack.located(choice)
+            except SetupError as error:
+                absent[contestant.name] = str(error)
+    return absent
+
+
+def absent_tiers(contestants: Sequence[Contestant]) -> dict[str, str]:
+    """Contestants behind a tier whose program is not on this machine, each with the reason."""
+    absent = {}
+    for contestant in contestants:
+        try:
+            contestant.module.tier_program(contestant.tier)
+        except SetupError as error:
+            absent[contestant.name] = str(error)
+    return absent
+
+
+@contextmanager
+def started_stacks(
+    scenario: Scenario,
+    choices: Mapping[str, ServerChoice],
+    deployment: Deployment,
+    say: Callable[[str], None],
+) -> Iterator[dict[Variant, Stack]]:
+    """Every server that a scenario needs, each started once, until the block ends; ``say`` hears of each."""
+    stacks: dict[Variant, Stack] = {}
+    try:
+        for contestant in scenario.contestants:
+            variant = contestant.variant(scenario.durability)
+            if variant not in stacks:
+                say(f"starting {variant.label(scenario.durability)}")
+                stacks[variant] = stack_of(contestant, scenario, choices, deployment)
+                stacks[variant].start()
+        yield stacks
+    finally:
+        for stack in stacks.values():
+            stack.stop()

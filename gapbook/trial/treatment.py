@@ -8,14 +8,13 @@ from typing import Any
 
 from gapbook.errors import ParameterError, cut
 from gapbook.model.declaration import AsTreatment, declaration_of
-from gapbook.record.scenario import RecordedTreatment
+from gapbook.record.scenario import CONNECTIONS, DATABASES, RecordedTreatment
 
-__all__ = ["CONNECTIONS", "Treatment"]
+__all__ = ["Treatment"]
 
-CONNECTIONS = "connections"
-"""The treatment that is a setting of the load, and so one of every workload."""
 _LOAD: Mapping[str, AsTreatment] = {
-    CONNECTIONS: AsTreatment(label="users", words="virtual users, each on a connection of its own")
+    CONNECTIONS: AsTreatment(label="users", words="virtual users, each on a connection of its own"),
+    DATABASES: AsTreatment(label="databases", words="databases, each written by connections of its own"),
 }
 
 
@@ -38,10 +37,23 @@ class Treatment:
             raise ParameterError(
                 f"treatment: {cut(repr(name))} cannot be varied in workload {workload}; allowed: {', '.join(told)}"
             )
-        ordered = tuple(sorted(float(value) for value in values))
+        # A workload that takes whole numbers alone is told whole ones.
+        whole = name in declared and declared[name].type == "integer"
+        given = (float(value) for value in values)
+        ordered = tuple(sorted(int(value) if whole and value.is_integer() else value for value in given))
         if not ordered or len(set(ordered)) != len(ordered):
             raise ParameterError(f"treatment: {name} needs one value or several different ones")
         return cls(name, ordered, told[name].label, told[name].words)
+
+    @property
+    def is_connections(self) -> bool:
+        """Whether it is the number of the load's connections, not a parameter of the workload."""
+        return self.name == CONNECTIONS
+
+    @property
+    def is_databases(self) -> bool:
+        """Whether it is over how many database files the load is spread, each with connections of its own."""
+        return self.name == DATABASES
 
     def parameters(self, value: float) -> dict[str, Any]:
         """What the workload is told at one value; nothing where the treatment is a setting of the load."""

@@ -12,8 +12,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 __all__ = ["Trend", "trend"]
 
@@ -32,14 +32,14 @@ class Trend:
 def trend(series: _Floats) -> Trend:
     """The trend of at least three counts, of which one is above 0."""
     n = len(series)
-    slope = float(stats.theilslopes(series).slope)
+    slope = float(scipy.stats.theilslopes(series).slope)
     change_frac = slope * n / float(series.mean())
     if np.ptp(series) == 0:
         return Trend(0.0, 1.0)
     statistic = float(sum(np.sign(series[later:] - series[:-later]).sum() for later in range(1, n)))
     spread = math.sqrt(_variance(series) * _inflation(series - slope * np.arange(n)))
     z = max(0.0, abs(statistic) - 1) / spread
-    return Trend(change_frac, float(2 * stats.norm.sf(z)))
+    return Trend(change_frac, float(2 * scipy.stats.norm.sf(z)))
 
 
 def _variance(series: _Floats) -> float:
@@ -52,7 +52,7 @@ def _variance(series: _Floats) -> float:
 def _inflation(detrended: _Floats) -> float:
     """By how much autocorrelation of the ranks raises that variance; never below 1."""
     n = len(detrended)
-    ranks = stats.rankdata(detrended)
+    ranks = scipy.stats.rankdata(detrended)
     ranks -= ranks.mean()
     power = float(ranks @ ranks)
     if power == 0:

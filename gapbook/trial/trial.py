@@ -13,7 +13,7 @@ from gapbook.deploy.backend import memory_bytes_of
 from gapbook.deploy.delay import delay_proxy
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.process import Process
-from gapbook.deploy.stack import Stack
+from gapbook.deploy.stack import Ahead, Stack
 from gapbook.errors import ClientError, StackError
 from gapbook.load.client import ClientRun, configure_load
 from gapbook.model.plan import PlannedTrial
@@ -87,6 +87,7 @@ def _load(
     """
     workload = scenario.workload_of(contestant, planned.treatment)
     connections = scenario.connections_at(planned.treatment)
+    stack.prepare(_ahead(planned, scenario, contestant))
     stack.seed(workload)
     settings, proven = stack.settings(), stack.durability()
     committed_before, log_before = stack.committed_operations(), stack.log_bytes()
@@ -95,11 +96,14 @@ def _load(
         _delayed(contestant, stack, deployment) as (stack_endpoint, proxies),
         target_of(contestant, stack_endpoint, deployment, pool_size=connections) as target,
     ):
-        between, server = [*proxies, *target.processes], stack.processes()
-        sampler = WindowSampler(None if stack.context.choice.endpoint else server, between)
+        between, server = [*proxies, *target.processes, *stack.beside()], stack.processes()
+        sampler = WindowSampler(
+            None if stack.context.choice.endpoint else server, between, watches=contestant.watched
+        )
         configuration = _configuration(planned, scenario, contestant, target.endpoint, workload, tables)
         report = _report(contestant, stack, configuration, sampler, deployment)
         on_report(report)
+        observed = stack.observe()
         backlog = wait_until_idle(stack, (proven.max_ms or 0.0) / 1000)
         memory_bytes = memory_bytes_of([*server, *between])
     committed = stack.committed_operations()
@@ -119,7 +123,26 @@ def _load(
     grown = stack.log_bytes() - log_before
     counted = None if metric is None or metric_before is None else metric - metric_before
     return Loaded(
-        settings, proven, report, sampler.window_cpu(), backlog, memory_bytes, grown, audit, counted
+        settings,
+        proven,
+        report,
+        sampler.window_cpu(),
+        backlog,
+        memory_bytes,
+        grown,
+        audit,
+        counted,
+        sampler.watched,
+        observed,
+    )
+
+
+def _ahead(planned: PlannedTrial, scenario: Scenario, contestant: Contestant) -> Ahead:
+    return Ahead(
+        contestant.module.facts["access"][contestant.access],
+        scenario.databases_at(planned.treatment),
+        scenario.warmup_s,
+        scenario.window_of(contestant),
     )
 
 
@@ -168,15 +191,20 @@ def _report(
     deployment: Deployment,
 ) -> dict[str, Any]:
     """The client's report; where the contestant asks for it, the server is ended in the middle of the window."""
+
+    def on_event(event: dict[str, Any]) -> None:
+        sampler.on_event(event)
+        stack.on_event(event)
+
     if not contestant.server_killed:
-        return ClientRun(contestant.load_client, configuration, sampler.on_event).run(deployment)
+        return ClientRun(contestant.load_client, configuration, on_event).run(deployment)
     with KillTimer(stack.kill, configuration["window_s"] / 2) as timer:
 
-        def on_event(event: dict[str, Any]) -> None:
-            sampler.on_event(event)
+        def on_event_until_killed(event: dict[str, Any]) -> None:
+            on_event(event)
             timer.on_event(event)
 
-        report = ClientRun(contestant.load_client, configuration, on_event).run(deployment)
+        report = ClientRun(contestant.load_client, configuration, on_event_until_killed).run(deployment)
         timer.require_killed(stack.name)
     return report
 

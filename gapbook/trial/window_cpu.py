@@ -6,22 +6,28 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypedDict
 
-from gapbook.deploy.backend import Running, cpu_s_of
-from gapbook.deploy.usage import machine_cpu
+from gapbook.deploy.backend import Running, cpu_s_of, memory_bytes_of
+from gapbook.deploy.usage import LivingCpu, MachineCpu, living_cpu, machine_cpu, used_s
 
-__all__ = ["WindowCpu", "WindowSampler"]
+__all__ = ["Watched", "WindowCpu", "WindowSampler"]
 
 
 @dataclass(frozen=True)
 class WindowCpu:
-    """CPU seconds inside the window; NaN where nobody could read them."""
+    """CPU seconds inside the window; NaN where nobody could read them.
+
+    ``programs_s`` is that of all programs of the machine, ours among them, and ``kernel_s`` that of interrupts
+    and kernel threads, whoever gave them work. Where the kernel does not time interrupts by themselves, one
+    that interrupts a program is in both.
+    """
 
     server_s: float
     tier_s: float
     harness_s: float
-    machine_busy_s: float
+    programs_s: float
+    kernel_s: float
     steal_s: float
 
     def other_s(self, client_s: float) -> float:
@@ -30,7 +36,25 @@ class WindowCpu:
         Counters of the machine and of processes are not read at one instant, nor in one grain: on a quiet
         machine the difference lies on both sides of 0, and is left as it is.
         """
-        return self.machine_busy_s - self.server_s - self.tier_s - self.harness_s - client_s
+        return self.programs_s - self.server_s - self.tier_s - self.harness_s - client_s
+
+
+@dataclass(frozen=True)
+class _Edge:
+    server_s: float
+    tier_s: float
+    harness_s: float
+    machine: MachineCpu
+    living: LivingCpu
+
+
+class Watched(TypedDict):
+    """The server at one moment of a load: seconds since the clock started, its CPU so far, its memory; None where
+    nobody can read it."""
+
+    elapsed_s: float
+    cpu_s: float | None
+    memory_bytes: int | None
 
 
 @dataclass
@@ -43,29 +67,57 @@ class WindowSampler:
 
     server: Sequence[Running] | None
     between: Sequence[Running]
-    _samples: dict[str, WindowCpu] = field(default_factory=dict)
+    watches: bool = False
+    """Whether the server is read at each word of progress too, which a client says once a second."""
+    watched: list[Watched] = field(default_factory=list)
+    _edges: dict[str, _Edge] = field(default_factory=dict)
 
     def on_event(self, event: dict[str, Any]) -> None:
         """Progress of a client (clients/CONTRACT.md); other events are passed over."""
         name = event.get("event")
+        if name == "progress" and self.watches and self.server:
+            self.watched.append(
+                Watched(
+                    elapsed_s=float(event["elapsed_s"]),
+                    cpu_s=cpu_s_of(self.server),
+                    memory_bytes=memory_bytes_of(self.server),
+                )
+            )
         if name in {"window_start", "window_end"}:
-            machine = machine_cpu()
-            self._samples[name] = WindowCpu(
+            machine, living = machine_cpu(), living_cpu()
+            self._edges[name] = _Edge(
                 math.nan if self.server is None else _cpu_s(self.server),
                 _cpu_s(self.between),
                 time.process_time(),
-                machine.busy_s,
-                machine.steal_s,
+                machine,
+                living,
             )
 
     def window_cpu(self) -> WindowCpu:
         """Differences between both edges; all NaN when the client never told them."""
-        if len(self._samples) < 2:
-            return WindowCpu(*[math.nan] * 5)
-        start, end = self._samples["window_start"], self._samples["window_end"]
+        if len(self._edges) < 2:
+            return WindowCpu(*[math.nan] * 6)
+        start, end = self._edges["window_start"], self._edges["window_end"]
+        threads_s = used_s(start.living.kernel_threads, end.living.kernel_threads)
         return WindowCpu(
-            *(getattr(end, name) - getattr(start, name) for name in WindowCpu.__dataclass_fields__)
+            end.server_s - start.server_s,
+            end.tier_s - start.tier_s,
+            end.harness_s - start.harness_s,
+            _programs_s(start, end, threads_s),
+            end.machine.interrupts_s - start.machine.interrupts_s + threads_s,
+            end.machine.steal_s - start.machine.steal_s,
         )
+
+
+def _programs_s(start: _Edge, end: _Edge, threads_s: float) -> float:
+    """What programs used, counted in two ways; the larger, for each can only miss something.
+
+    The machine's own count lacks interrupts that ran on top of a program, which the program's count has where
+    the kernel does not time interrupts by themselves: less what ours used, that would hide as much of others.
+    The sum over all programs lacks those that ended before the window did.
+    """
+    charged_s = end.machine.charged_s - start.machine.charged_s - threads_s
+    return max(charged_s, used_s(start.living.programs, end.living.programs))
 
 
 def _cpu_s(several: Sequence[Running]) -> float:

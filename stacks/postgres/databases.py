@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 import secrets
+import sys
+from pathlib import Path
 from typing import Any
 
 import psycopg
 from psycopg import sql
 
-__all__ = ["create_on_named", "create_on_own"]
+from gapbook.deploy.deployment import Deployment, Undo
+
+from .sessions import without_password
+
+__all__ = ["create_on_named", "create_on_own", "promise_removal"]
 
 _ROLE = _DATABASE = "bank"
+
+
+def promise_removal(deployment: Deployment, endpoint: str, database: str) -> Undo:
+    """Say how the database of a run on a named server is removed, before it is made."""
+    return deployment.on_abandon(
+        [sys.executable, "-I", Path(__file__).with_name("drop_database.py"), database],
+        what=f"postgres: database {database} on {without_password(endpoint)}",
+        environment={"GAPBOOK_POSTGRES": endpoint},
+    )
 
 
 def create_on_named(admin: psycopg.Connection[Any], database: str, isolation: str) -> dict[str, Any]:

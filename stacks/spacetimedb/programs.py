@@ -2,38 +2,25 @@
 
 from __future__ import annotations
 
-import re
-import shutil
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from gapbook.deploy.toolchain import require_tool, run_step
-from gapbook.errors import SetupError
+from gapbook.deploy.installed import cargo_install
+from gapbook.deploy.server import said_version
 from gapbook.paths import cache_directory
 
-__all__ = ["how_to_get", "install", "own_binary", "version_of"]
-
-_ANSWER_TIMEOUT_S = 30.0
+__all__ = ["how_to_get", "install", "own_binary", "program_files", "server_arguments", "version_of"]
 
 
 def install(native: Mapping[str, Any]) -> None:
     """Compile our own server, as stack.toml has it in ``native``, unless it is there."""
-    binary = own_binary(native, None)
-    if binary.is_file():
-        return
-    root = binary.parent.parent
-    cargo = require_tool("cargo", "rustup (https://rustup.rs) or the cargo package of your system")
-    # Kept until the build is through, so that an interrupted one goes on where it stopped.
-    target = root.with_name(f"{root.name}-target")
-    run_step(
-        f"{native['crate']} {native['version']}",
-        [cargo, "install", f"{native['crate']}@{native['version']}", "--locked", "--root", root],
+    cargo_install(
+        native["crate"],
+        native["version"],
         expected_s=native["expected_install_s"],
-        environment={"CARGO_TARGET_DIR": str(target)},
+        binary=own_binary(native, None),
     )
-    shutil.rmtree(target, ignore_errors=True)
 
 
 def own_binary(native: Mapping[str, Any], version: str | None) -> Path:
@@ -51,15 +38,21 @@ def how_to_get(native: Mapping[str, Any], binary: Path, version: str | None) -> 
     )
 
 
+def program_files(native: Mapping[str, Any], binary: Path) -> Mapping[str, Path]:
+    """What an image of ours must hold: the binary, by the name of our own, and the libraries that lie beside it."""
+    return {str(native["binary"]): binary, **{path.name: path for path in binary.parent.glob("*.so")}}
+
+
+def server_arguments(
+    address: str, data: str | Path, public: str | Path, private: str | Path, *, in_memory: bool
+) -> list[str]:
+    """The command line of a server behind its program: where it listens, its data folder and its keys."""
+    words = ["start", "--listen-addr", address, "--data-dir", str(data)]
+    words += ["--jwt-pub-key-path", str(public), "--jwt-priv-key-path", str(private)]
+    return [*words, "--in-memory"] if in_memory else words
+
+
 def version_of(binary: Path) -> str:
     """What the binary says of itself; raises SetupError for one that is no SpacetimeDB server."""
-    try:
-        printed = subprocess.run(
-            [binary, "--version"], capture_output=True, text=True, check=False, timeout=_ANSWER_TIMEOUT_S
-        ).stdout
-    except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError) as error:
-        raise SetupError(f"spacetimedb: {binary} --version failed: {error}") from error
-    version = re.search(r"spacetimedb tool version (\d+\.\d+\.\d+\S*?);", printed)
-    if version is None:
-        raise SetupError(f"spacetimedb: {binary} --version names no version; name a spacetimedb-standalone")
-    return version[1]
+    words = r"spacetimedb tool version (\d+\.\d+\.\d+\S*?);"
+    return said_version("spacetimedb", binary, words, program="spacetimedb-standalone")

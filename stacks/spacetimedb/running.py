@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from gapbook.deploy.file_system import file_system
 from gapbook.deploy.server import Server, built_note, sha256_of
 from gapbook.errors import StackError
 
@@ -64,13 +64,7 @@ class Running:
     @property
     def file_system(self) -> str:
         """Type of the file system under the data directory."""
-        device = self.data_directory.stat().st_dev
-        wanted = f"{os.major(device)}:{os.minor(device)}"
-        for line in Path(f"/proc/{self.pid}/mountinfo").read_text().splitlines():
-            left, _, right = line.partition(" - ")
-            if left.split()[2] == wanted:
-                return right.split()[0]
-        return "unknown"
+        return file_system(self.data_directory, seen_by=self.pid)
 
     @property
     def version(self) -> str:

@@ -6,7 +6,6 @@ import contextlib
 import runpy
 import secrets
 import shutil
-import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,27 +13,30 @@ from typing import Any
 
 import polars as pl
 
-from gapbook.deploy import stack
+from gapbook.deploy import backend, stack
 from gapbook.deploy.deployment import Undo
+from gapbook.deploy.file_system import MEMORY_FILE_SYSTEMS
 from gapbook.deploy.module import version_numbers
-from gapbook.deploy.process import Process, free_port, log_tail, require_port_free
+from gapbook.deploy.process import Process
 from gapbook.deploy.server import Server, ServerChoice, built_note, sha256_of
 from gapbook.errors import SetupError, StackError
 from gapbook.model.declaration import StateTable
-from gapbook.model.workload import Workload, frame_schema
+from gapbook.model.workload import Workload
 from gapbook.record.durability import Durability
 
+from .commit_log import CommitLog
+from .contained import start_in_container
 from .database import Database
 from .keys import write_key_pair
 from .metrics import operations, transactions
-from .programs import how_to_get, install, own_binary, version_of
+from .named import promise_deletion
+from .programs import how_to_get, install, own_binary, program_files, server_arguments, version_of
 from .running import Running, host_and_port
 from .versions import commit_log_timer, confirms_reads, require_durability
 
 _PROGRAM = "program.wasm"
 _READY_TIMEOUT_S = 30.0
 _SETTLE_TIMEOUT_S = 5.0
-_MEMORY_FILE_SYSTEMS = {"tmpfs", "ramfs"}
 
 
 class Stack(stack.Stack):
@@ -48,11 +50,13 @@ class Stack(stack.Stack):
     def __init__(self, context: stack.StackContext) -> None:
         super().__init__(context)
         self._directory = self.deployment.directory / f"spacetimedb-{secrets.token_hex(4)}"
+        self._data = context.storage / self._directory.name if context.storage else self._directory / "data"
         self._process: Process | None = None
         self._command: list[str | Path] = []
         self._session: Database | None = None
         self._address: dict[str, Any] = {}
         self._undo: Undo | None = None
+        self._log = CommitLog()
         self._program = self.module.path(context.program or "")
 
     # --- before a run -------------------------------------------------------------------------
@@ -69,6 +73,11 @@ class Stack(stack.Stack):
         if not binary.is_file():
             raise SetupError(how_to_get(native, binary, choice.version))
         return Server(str(binary), version_of(binary), sha256_of(binary), built_note(binary))
+
+    @classmethod
+    def program(cls, choice: ServerChoice) -> tuple[Server, Mapping[str, Path]]:
+        server = cls.locate(choice)
+        return server, program_files(cls.facts["native"], Path(server.path))
 
     @classmethod
     def commit_log_timer(cls, version: str) -> Mapping[str, Any]:
@@ -109,12 +118,13 @@ class Stack(stack.Stack):
             host, port = host_and_port(self.context.choice.endpoint)
             database = f"gapbook-{secrets.token_hex(8)}"
         else:
-            host, port, database = "127.0.0.1", self._start_server(Path(located.path)), "bank"
+            host, port, database = "127.0.0.1", self._start_server(located), "bank"
+        self._log = CommitLog()
         self._session = Database(host, port, database, self._last_words)
         self._session.log_in()
         token = self._session.token
         if self.context.choice.endpoint:
-            self._undo = self._say_how_to_delete(f"http://{host}:{port}", database, token)
+            self._undo = promise_deletion(self.deployment, f"http://{host}:{port}", database, token)
         self._address = {
             "protocol": "spacetimedb",
             "host": host,
@@ -126,33 +136,23 @@ class Stack(stack.Stack):
             # Said either way: what an address leaves out depends on the protocol (v2 and v3 confirm, v1 does not).
             self._address["confirmed"] = self.context.durability.kind == "fsync-per-commit"
 
-    def _say_how_to_delete(self, server: str, database: str, token: str) -> Undo:
-        print(
-            f"spacetimedb: {database} on {server} is deleted when the run ends; the log files of deleted databases "
-            "stay in the server's data folder, where no server removes them"
-        )
-        return self.deployment.on_abandon(
-            [sys.executable, "-I", self.folder / "drop_database.py", server, database],
-            what=f"spacetimedb: database {database} on {server}",
-            environment={"GAPBOOK_SPACETIMEDB_TOKEN": token},
-        )
-
-    def _start_server(self, binary: Path) -> int:
+    def _start_server(self, located: Server) -> int:
         """Start the server over a fresh directory; its port."""
+        port = self.own_port()
+        if self.placement.in_container:
+            self.container = start_in_container(self, port, _READY_TIMEOUT_S)
+        else:
+            self._start_process(Path(located.path), port)
+        return port
+
+    def _start_process(self, binary: Path, port: int) -> None:
         self._directory.mkdir(mode=0o700)
         private, public = self._directory / "id_ecdsa", self._directory / "id_ecdsa.pub"
         write_key_pair(private, public)
-        port = self.context.choice.port or free_port()
-        if self.context.choice.port:
-            require_port_free(port, "spacetimedb")
-        command: list[str | Path] = [binary, "start", "--listen-addr", f"127.0.0.1:{port}"]
-        command += ["--data-dir", self._directory / "data"]
-        command += ["--jwt-pub-key-path", public, "--jwt-priv-key-path", private]
-        if self.context.durability.kind == "none":
-            command.append("--in-memory")
-        self._command = command
+        in_memory = self.context.durability.kind == "none"
+        arguments = server_arguments(f"127.0.0.1:{port}", self._data, public, private, in_memory=in_memory)
+        self._command = [binary, *arguments]
         self._launch(port)
-        return port
 
     def _launch(self, port: int) -> None:
         """Start the server over its data directory, which may be that of a killed one."""
@@ -177,21 +177,24 @@ class Stack(stack.Stack):
         if self._process is not None:
             self.deployment.stop(self._process)
             self._process = None
-        shutil.rmtree(self._directory, ignore_errors=True)
+        self.clear_containers()
+        for folder in (self._data, self._directory):
+            shutil.rmtree(folder, ignore_errors=True)
 
     def recover(self) -> None:
-        if self._process is None:
+        if self.context.choice.endpoint:
             raise StackError("spacetimedb: a server that was named is not ours to start again")
         if self._workload is None:
             raise StackError("spacetimedb: not seeded, so there is nothing to recover")
         declaration = self._workload.declaration
-        self._launch(self._address["port"])
+        if not self.restart_container(_READY_TIMEOUT_S):
+            self._launch(self._address["port"])
         # The log is replayed at the first request for the database.
         name, table = next(iter(declaration.state.items()))
-        self._database.rows("recover", f"{_columns(table)} FROM {name} WHERE {table.key[0]} = 0")
+        self._database.rows("recover", name, table, f"WHERE {table.key[0]} = 0")
 
-    def processes(self) -> list[Process]:
-        return [self._process] if self._process else []
+    def processes(self) -> list[backend.Running]:
+        return [one for one in (self._process, self.container) if one is not None]
 
     # --- a trial ------------------------------------------------------------------------------
     def _reset(self, workload: Workload) -> None:
@@ -216,20 +219,21 @@ class Stack(stack.Stack):
             "page_pool_max_size": running.argument("--page_pool_max_size") or "default",
             "log_directives": ",".join(running.toml("config.toml").get("logs", {}).get("directives", [])),
             "data_file_system": running.file_system,
-            "module_program": str(self._database.described()["initial_program"]),
+            "module_program": self._database.program(),
             "commit_log_timer": f"not readable; {timer['says']}",
             "commit_log_timer_verified": str(timer["verified"]).lower(),
         }
 
     def durability(self) -> Durability:
         running = self._running()
-        if running.in_memory or running.file_system in _MEMORY_FILE_SYSTEMS:
+        if running.in_memory or running.file_system in MEMORY_FILE_SYSTEMS:
             return Durability("none")
         if not running.log_files():
             raise StackError(
                 f"spacetimedb: no commit log under {running.data_directory}; its durability cannot be proven"
             )
-        if self._address.get("confirmed"):
+        # Of an image only the running server says its version: an older one than was asked for confirms nothing.
+        if self._address.get("confirmed") and confirms_reads(running.version):
             return Durability("fsync-per-commit")
         max_ms = self.commit_log_timer(running.version).get("max_ms")
         return Durability("delayed", None if max_ms is None else float(max_ms))
@@ -260,25 +264,20 @@ class Stack(stack.Stack):
         )
 
     def _read_table(self, name: str, table: StateTable) -> pl.DataFrame:
-        rows = self._database.rows(f"read {name}", f"{_columns(table)} FROM {name}")
-        return pl.DataFrame(rows, schema=frame_schema(table), orient="row")
+        return self._database.rows(f"read {name}", name, table)
 
     def log_bytes(self) -> int:
-        total = 0
-        for path in self._running().log_files():
-            # A snapshot compresses older segments, which replaces their files.
-            with contextlib.suppress(FileNotFoundError):
-                total += path.stat().st_size
-        return total
+        return self._log.written_bytes(self._running().log_files())
 
     def server(self) -> Server:
         return self._running().server()
 
     # --- inside -------------------------------------------------------------------------------
     def _running(self) -> Running:
-        if self._process is not None:
-            self._process.require_running()
-            return Running(self._process.pid)
+        for own in (self._process, self.container):
+            if own is not None:
+                own.require_running()
+                return Running(own.pid)
         if self._session is None:
             raise StackError("spacetimedb: not started")
         return Running.listening_at(self._address["host"], self._address["port"])
@@ -290,9 +289,5 @@ class Stack(stack.Stack):
         return self._session
 
     def _last_words(self) -> str:
-        return f": {log_tail(self._process.log_path)}" if self._process else ""
-
-
-def _columns(table: StateTable) -> str:
-    """The columns as the server's SQL wants them: in quotes, for ``index`` is a word of it."""
-    return ", ".join(f'"{name}"' for name in table.columns)
+        words = [one.last_words() for one in self.processes()]
+        return f": {words[0]}" if words else ""

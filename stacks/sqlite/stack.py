@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import _sqlite3
 import contextlib
-import os
 import secrets
 import shutil
 import sqlite3
@@ -15,11 +14,13 @@ from typing import Any
 import polars as pl
 
 from gapbook.deploy import stack
+from gapbook.deploy.file_system import MEMORY_FILE_SYSTEMS, file_system, size_unless_gone
 from gapbook.deploy.process import Process
 from gapbook.deploy.server import Server, ServerChoice, sha256_of
+from gapbook.deploy.sqlite_tables import SqliteTables
 from gapbook.errors import SetupError, StackError
 from gapbook.model.declaration import StateTable
-from gapbook.model.workload import Workload, frame_schema
+from gapbook.model.workload import Workload
 from gapbook.record.durability import Durability
 
 _ISOLATION = "serializable"
@@ -33,7 +34,6 @@ _PROMISED = {
     ("delete", "EXTRA"): "fsync-per-commit",
 }
 """The class of a journal with a value of ``PRAGMA synchronous``; others promise none (stack.toml has the reasons)."""
-_MEMORY_FILE_SYSTEMS = {"tmpfs", "ramfs"}
 _SETTINGS_READ_BACK = (
     "journal_mode",
     "page_size",
@@ -51,8 +51,10 @@ class Stack(stack.Stack):
 
     def __init__(self, context: stack.StackContext) -> None:
         super().__init__(context)
-        self._directory = self.deployment.directory / f"sqlite-{secrets.token_hex(4)}"
-        self._path = self._directory / "bank.sqlite"
+        folder = (context.storage or self.deployment.directory) / f"sqlite-{secrets.token_hex(4)}"
+        self.path = folder / "bank.sqlite"
+        """The database file, in a folder of its own; another name may be given before the stack starts."""
+        self._tables = SqliteTables(self.module.facts.get("tables", {}), {})
         self._journal_mode = ""
         self._synchronous = ""
         self._auditor: sqlite3.Connection | None = None
@@ -76,7 +78,7 @@ class Stack(stack.Stack):
 
     # --- life ---------------------------------------------------------------------------------
     def start(self) -> None:
-        if self._auditor is not None:
+        if self._journal_mode:
             return
         self.locate(self.context.choice)
         self._journal_mode = self.declared_settings()["journal_mode"]
@@ -85,12 +87,12 @@ class Stack(stack.Stack):
             raise StackError(
                 f"sqlite: isolation {self.context.isolation!r} is not offered; allowed: {_ISOLATION}"
             )
-        self._directory.mkdir(mode=0o755)
+        self.path.parent.mkdir(mode=0o755)
         with self._new_file():
             pass
 
     def _required_synchronous(self) -> str:
-        """The setting that keeps the class that was asked for; raises StackError when there is none."""
+        """The setting that was asked for, or that keeps the class; raises StackError when there is none."""
         values = self.facts["durability"]["synchronous"][self._journal_mode]
         asked = self.context.durability
         if asked.kind not in values or asked.max_ms is not None:
@@ -98,11 +100,16 @@ class Stack(stack.Stack):
                 f"sqlite: {asked} cannot be kept with journal_mode {self._journal_mode}, for no setting flushes "
                 f"by a timer; allowed: {', '.join(sorted(values, reverse=True))}"
             )
-        return str(values[asked.kind]["value"])
+        return self.context.settings.get("synchronous", str(values[asked.kind]["value"]))
+
+    def declared_settings(self) -> dict[str, str]:
+        declared = super().declared_settings()
+        return declared | {"synchronous": self._synchronous} if self._synchronous else declared
 
     def stop(self) -> None:
         self._close()
-        shutil.rmtree(self._directory, ignore_errors=True)
+        self._journal_mode = self._synchronous = ""
+        shutil.rmtree(self.path.parent, ignore_errors=True)
 
     def processes(self) -> list[Process]:
         return []
@@ -110,12 +117,10 @@ class Stack(stack.Stack):
     # --- a trial ------------------------------------------------------------------------------
     def _reset(self, workload: Workload) -> None:
         with self._new_file() as connection:
-            for name, rows in workload.initial_state().items():
-                columns = ", ".join(map(_quoted, rows.columns))
-                values = ", ".join("?" * rows.width)
-                connection.executemany(
-                    f"INSERT INTO {_quoted(name)} ({columns}) VALUES ({values})", rows.iter_rows()
-                )
+            self._tables.fill(connection, workload.initial_state())
+        if self.context.storage is not None:
+            # That disk may go away under an open file, and a mapped one would take this process with it.
+            self._close()
 
     @contextlib.contextmanager
     def _new_file(self) -> Iterator[sqlite3.Connection]:
@@ -123,7 +128,7 @@ class Stack(stack.Stack):
         self._close()
         with _stack_errors("seed"):
             for suffix in ("", "-wal", "-shm", "-journal"):
-                self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
+                self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
             connection = self._auditor = self._connect(create=True)
             connection.execute(f"PRAGMA page_size = {self.facts['settings']['page_size']['value']}")
             connection.execute(f"PRAGMA journal_mode = {self._journal_mode}")
@@ -134,7 +139,7 @@ class Stack(stack.Stack):
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def endpoint(self) -> dict[str, Any]:
-        return {"protocol": "sqlite", "path": str(self._path), "synchronous": self._synchronous}
+        return {"protocol": "sqlite", "path": str(self.path), "synchronous": self._synchronous}
 
     def settings(self) -> dict[str, str]:
         with self._as_client() as connection:
@@ -142,12 +147,12 @@ class Stack(stack.Stack):
                 "auditor: sqlite_version": str(connection.execute("SELECT sqlite_version()").fetchone()[0]),
                 "synchronous": _SYNCHRONOUS[int(_pragma(connection, "synchronous"))],
                 **{name: _pragma(connection, name) for name in _SETTINGS_READ_BACK},
-                "data_file_system": _file_system(self._directory),
+                "data_file_system": file_system(self.path.parent),
             }
 
     def durability(self) -> Durability:
         settings = self.settings()
-        if settings["data_file_system"] in _MEMORY_FILE_SYSTEMS:
+        if settings["data_file_system"] in MEMORY_FILE_SYSTEMS:
             return Durability("none")
         return Durability(_PROMISED.get((settings["journal_mode"], settings["synchronous"]), "none"))
 
@@ -156,15 +161,13 @@ class Stack(stack.Stack):
         file's change counter need not move. The audit holds the state against the work."""
 
     def _read_table(self, name: str, table: StateTable) -> pl.DataFrame:
-        columns = ", ".join(map(_quoted, table.columns))
         with _stack_errors(f"read {name}"):
-            rows = self._running.execute(f"SELECT {columns} FROM {_quoted(name)}").fetchall()
-        return pl.DataFrame(rows, schema=frame_schema(table), orient="row")
+            return self._tables.read(self._running, name, table)
 
     def log_bytes(self) -> int:
         """Size of the log and of the database that checkpoints copy it to: still once no engine writes."""
-        files = (self._path, self._path.with_name(f"{self._path.name}-wal"))
-        return sum(path.stat().st_size for path in files if path.exists())
+        files = (self.path, self.path.with_name(f"{self.path.name}-wal"))
+        return sum(map(size_unless_gone, files))
 
     def server(self) -> Server:
         return self.locate(self.context.choice)
@@ -172,14 +175,17 @@ class Stack(stack.Stack):
     # --- inside -------------------------------------------------------------------------------
     @property
     def _running(self) -> sqlite3.Connection:
-        """Open as long as the stack runs: the last connection to close would delete the log."""
-        if self._auditor is None:
+        """Open as long as the stack runs, unless its disk may go away: the last connection to close would
+        delete the log."""
+        if not self._journal_mode:
             raise StackError("sqlite: not started")
+        if self._auditor is None:
+            self._auditor = self._connect()
         return self._auditor
 
     def _connect(self, *, create: bool = False) -> sqlite3.Connection:
         return sqlite3.connect(
-            f"{self._path.as_uri()}?mode={'rwc' if create else 'rw'}",
+            f"{self.path.as_uri()}?mode={'rwc' if create else 'rw'}",
             uri=True,
             timeout=_BUSY_TIMEOUT_S,
             isolation_level=None,
@@ -206,21 +212,6 @@ def _loaded_library() -> Path:
         if Path(path).name.startswith("libsqlite3"):
             return Path(path)
     return Path(_sqlite3.__file__)
-
-
-def _file_system(directory: Path) -> str:
-    """Type of the file system under a directory."""
-    device = directory.stat().st_dev
-    wanted = f"{os.major(device)}:{os.minor(device)}"
-    for line in Path("/proc/self/mountinfo").read_text().splitlines():
-        left, _, right = line.partition(" - ")
-        if left.split()[2] == wanted:
-            return right.split()[0]
-    return "unknown"
-
-
-def _quoted(name: str) -> str:
-    return f'"{name}"'
 
 
 def _pragma(connection: sqlite3.Connection, name: str) -> str:

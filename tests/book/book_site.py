@@ -44,8 +44,7 @@ class Site:
     @property
     def pages(self) -> list[str]:
         """Every page there is in this book: a chapter without a published run is left out of it."""
-        pages = ["book/index.html", "book/method.html"]
-        pages += [f"notebooks/{name}.html" for name in (*chapters(), *overviews())]
+        pages = ["book/method.html", *(f"notebooks/{name}.html" for name in (*chapters(), *overviews()))]
         return [page for page in pages if (self.folder / page).is_file()]
 
 

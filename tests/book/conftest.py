@@ -8,7 +8,6 @@ import os
 import shutil
 import subprocess
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,6 +29,8 @@ _ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+
+_BUSY_PROGRAMS_A_PROCESSOR = 3
 
 _OF_EACH_KIND = (
     "drizzle-rpc",
@@ -66,18 +67,30 @@ def refused_site(tmp_path_factory: pytest.TempPathFactory) -> Site:
 
 @contextmanager
 def _busy_machine() -> Iterator[None]:
+    """Programs that are busy on every processor from the first line on until the last of it, several each, so
+    that a server and a client that share a processor with them do not leave them a tenth of it."""
     python = tool_path("python")
     assert python is not None
-    # The stop is the program's own too: no test may leave a processor busy, however it ends.
-    program = "import time\nend = time.monotonic() + 300\nwhile time.monotonic() < end: pass"
-    busy = [subprocess.Popen([str(python), "-c", program]) for _ in range(os.cpu_count() or 1)]
+    # They end with this process too, however it ends: nobody else holds the other end of what they read.
+    program = (
+        "import os, sys, threading\n"
+        "threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0))).start()\n"
+        "print('busy', flush=True)\n"
+        "while True: pass"
+    )
+    busy = [
+        subprocess.Popen([str(python), "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        for _ in range(_BUSY_PROGRAMS_A_PROCESSOR * (os.cpu_count() or 1))
+    ]
     try:
-        time.sleep(0.5)
+        for process in busy:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"busy\n"
         yield
     finally:
         for process in busy:
             process.kill()
-            process.wait()
+            process.communicate()
 
 
 @pytest.fixture(scope="session")

@@ -64,7 +64,7 @@ def http_caller(endpoint: Mapping[str, Any], declaration: Declaration) -> Iterat
                 request["method"],
                 filled(request["path"], fields, _percent_encoded),
                 headers={name: filled(value, fields, str) for name, value in request["headers"].items()},
-                content=filled(request["body"], fields, json.dumps),
+                content=filled(request["body"], fields, json.dumps) if "body" in request else None,
             )
             if _answers(request["success"], reply):
                 return "done"

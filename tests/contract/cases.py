@@ -17,11 +17,15 @@ _ACCOUNTS, _INITIAL = 100, 1_000
 PARAMETERS: Mapping[str, Mapping[str, Any]] = {
     "transfer": {"accounts": _ACCOUNTS, "initial_balance": _INITIAL},
     "counter-and-messages": {"counters": 3},
+    "chat": {"rooms": 2, "stored": 5},
+    "fibonacci": {"n": 10},
 }
 """What each workload is seeded with."""
 CROWDED: Mapping[str, Mapping[str, Any]] = {
     "transfer": {"accounts": 2, "initial_balance": _INITIAL, "amount_max": 400},
     "counter-and-messages": {"counters": 1, "increment_share": 0.5},
+    "chat": {"rooms": 1, "stored": 5, "read_share": 0.3, "forbidden_every": 4},
+    "fibonacci": {"n": 12},
 }
 """What each is seeded with where all connections are to meet at the same rows."""
 
@@ -151,4 +155,69 @@ _COUNTER_AND_MESSAGES = [
     ),
 ]
 
-CASES: Mapping[str, Sequence[Case]] = {"transfer": _TRANSFERS, "counter-and-messages": _COUNTER_AND_MESSAGES}
+
+_FIRST_ID = 100_000_000_000_000
+_CLOSED = 2
+"""The room whose member the sender is not, behind those of ``PARAMETERS``."""
+
+
+def _post(room: int, connection: int, index: int, body: str, ends: str) -> Call:
+    fields: Fields = {"room": _FIRST_ID + room, "connection": connection, "index": index, "body": body}
+    return Call("post", fields, ends)
+
+
+def _read(message: int, ends: str) -> Call:
+    return Call("read", {"id": _FIRST_ID + message}, ends)
+
+
+def _posted(*rows: tuple[int, int, int, str]) -> dict[str, pl.DataFrame]:
+    schema = {"room": pl.Int64, "connection": pl.Int64, "index": pl.Int64, "body": pl.String}
+    posted = [(_FIRST_ID + room, *identity_and_body) for room, *identity_and_body in rows]
+    return {"messages": pl.DataFrame(posted, schema=schema, orient="row")}
+
+
+_CHAT = [
+    Case(
+        "posted",
+        [
+            _post(0, 0, 0, "a", "done"),
+            _post(1, 199, 2**53 - 1, "z" * 64, "done"),
+            _post(0, 1, 0, 'quoted " and, commaed', "done"),
+        ],
+        _posted((0, 0, 0, "a"), (1, 199, 2**53 - 1, "z" * 64), (0, 1, 0, 'quoted " and, commaed')),
+    ),
+    Case(
+        "forbidden",
+        [_post(_CLOSED, 0, 1, "a", "forbidden"), _post(1, 0, 1, "a", "done")],
+        _posted((1, 0, 1, "a")),
+    ),
+    Case("found", [_read(0, "done"), _read(4, "done"), _read(0, "done")]),
+    Case("missing-message", [_read(5, "error"), _read(4, "done")]),
+    Case(
+        "after-a-refusal",
+        [
+            _post(_CLOSED, 3, 1, "a", "forbidden"),
+            _read(9, "error"),
+            _post(0, 3, 2, "b", "done"),
+            _read(1, "done"),
+        ],
+        _posted((0, 3, 2, "b")),
+    ),
+]
+
+
+def _compute(n: int, value: int, ends: str) -> Call:
+    return Call("compute", {"n": n, "value": value}, ends)
+
+
+_FIBONACCI = [
+    Case("computed", [_compute(0, 0, "done"), _compute(1, 1, "done"), _compute(20, 6765, "done")]),
+    Case("another-number", [_compute(10, 56, "error"), _compute(10, 55, "done")]),
+]
+
+CASES: Mapping[str, Sequence[Case]] = {
+    "transfer": _TRANSFERS,
+    "counter-and-messages": _COUNTER_AND_MESSAGES,
+    "chat": _CHAT,
+    "fibonacci": _FIBONACCI,
+}

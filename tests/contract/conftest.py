@@ -1,13 +1,16 @@
-"""One server at a time for the ways that need it; a server that is not on this machine skips them, and says so."""
+"""One server at a time for the ways that need it; a server or a tier's program that is not on this machine skips
+them, and says so."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.server import ServerChoice
 from gapbook.deploy.stack import Stack, StackContext
 from gapbook.errors import SetupError, StackError
 from gapbook.record.durability import Durability
@@ -43,6 +46,10 @@ def _stack_for(deployment: Deployment) -> Iterator[Callable[[Way], Stack]]:
         running.clear()
 
     def stack_for(way: Way) -> Stack:
+        try:
+            way.module.tier_program(way.tier)
+        except SetupError as error:
+            pytest.skip(str(error))
         if way.server not in running:
             stop()
             running[way.server] = _started(way, deployment)
@@ -52,11 +59,20 @@ def _stack_for(deployment: Deployment) -> Iterator[Callable[[Way], Stack]]:
     stop()
 
 
-def _started(way: Way, deployment: Deployment) -> Stack:
+@cache
+def _why_absent(stack: type[Stack], choice: ServerChoice) -> str | None:
+    """Asked once: an image that is nowhere is looked for at its registry."""
     try:
-        way.stack.located(way.choice())
+        stack.located(choice)
     except SetupError as error:
-        pytest.skip(str(error))
+        return str(error)
+    return None
+
+
+def _started(way: Way, deployment: Deployment) -> Stack:
+    absent = _why_absent(way.stack, way.choice())
+    if absent is not None:
+        pytest.skip(absent)
     refused = ""
     for promise in _PROMISES:
         context = StackContext(

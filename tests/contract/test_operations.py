@@ -35,8 +35,9 @@ def test_every_workload_has_cases() -> None:
 
 
 def test_every_workload_of_a_module_can_be_asked_for() -> None:
+    """An engine that only clients hold is asked by them alone (test_load.py)."""
     asked = {(way.system, way.workload) for way in _WAYS}
-    assert asked == {(way.system, way.workload) for way in discovered_ways()}
+    assert asked == {(way.system, way.workload) for way in discovered_ways() if way.protocol != "sqlite"}
 
 
 @contextlib.contextmanager

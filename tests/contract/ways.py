@@ -58,7 +58,7 @@ class Way:
         return self.system, self.workload, version, self.module.program(self.access), settings
 
     def choice(self) -> ServerChoice:
-        return ServerChoice(version=self.server[2])
+        return ServerChoice(version=self.server[2], placement=self.stack.usual_placement())
 
 
 def discovered_ways() -> list[Way]:
@@ -77,11 +77,16 @@ def _ways() -> Iterator[Way]:
 
 
 def clients_of(way: Way) -> list[Client]:
-    """The load clients that speak the protocol and know the access level, one for each language."""
+    """The load clients that speak the protocol and know the access level, one for each language.
+
+    A level that is another one to a client is tested with one language: the rest is tested at that other level.
+    """
+    level = way.module.client_level(way.access)
     able = {
         client.language: client
         for client in reversed(discover_clients())
         if way.protocol in client.protocols
-        and (way.protocol == "http" or way.access in client.access.get(way.protocol, [way.access]))
+        and (way.protocol == "http" or level in client.access.get(way.protocol, [level]))
     }
-    return [able[language] for language in sorted(able)]
+    found = [able[language] for language in sorted(able)]
+    return found if level == way.access else found[:1]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from faults.belongings import belongs_to, command_line, listening, socket_inodes
 from gapbook.deploy import warden
 from gapbook.paths import CHECKOUT
 
@@ -36,12 +36,6 @@ def environment_with(changed: Mapping[str, str | Path]) -> dict[str, str]:
     }
 
 
-def command_line(pid: int) -> list[bytes]:
-    with contextlib.suppress(OSError):
-        return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-    return []
-
-
 class Running:
     """``gapbook run`` of two contestants in folders of its own."""
 
@@ -57,6 +51,8 @@ class Running:
         )
         self.seen: dict[int, int] = {}
         self.ports: set[int] = set()
+        self.errors = ""
+        """What it wrote to standard error, once it has ended."""
 
     @classmethod
     def chapter(cls, data: Path, runs: Path, source: str, **changed: str) -> Running:
@@ -85,29 +81,20 @@ class Running:
 
     def alive(self) -> dict[int, int]:
         """Every process that this run started, by its folder in the environment, arguments or place."""
-        found = {self.popen.pid: 0, **warden.descendants([self.popen.pid])}
-        wanted = os.fsencode(self.data)
-        for entry in Path("/proc").glob("[0-9]*"):
-            with contextlib.suppress(OSError):
-                texts = ((entry / name).read_bytes() for name in ("environ", "cmdline"))
-                if any(wanted in text for text in texts) or wanted in os.fsencode((entry / "cwd").readlink()):
-                    found[int(entry.name)] = 0
+        found = {self.popen.pid: 0, **warden.descendants([self.popen.pid]), **belongs_to(self.data)}
         return {pid: ticks for pid in found if (ticks := warden.process_start_ticks(pid)) is not None}
 
     def look(self) -> None:
         """Remember the processes and the ports of this moment, to miss them later."""
         self.seen |= self.alive()
-        inodes = set()
-        for pid in self.seen:
-            with contextlib.suppress(OSError):
-                inodes |= {str(handle.readlink()) for handle in Path(f"/proc/{pid}/fd").iterdir()}
-        self.ports |= {port for port, inode in _listening() if f"socket:[{inode}]" in inodes}
+        inodes = {inode for pid in self.seen for inode in socket_inodes(pid)}
+        self.ports |= {port for port, inode in listening() if inode in inodes}
 
     def nothing_left(self) -> bool:
         return (
             not self.alive()
             and not [pid for pid, ticks in self.seen.items() if warden.process_start_ticks(pid) == ticks]
-            and not self.ports & {port for port, _ in _listening()}
+            and not self.ports & {port for port, _ in listening()}
             and not list(self.data.iterdir())
         )
 
@@ -116,9 +103,9 @@ class Running:
         self.look()
         os.kill(pid or self.popen.pid, number)
         killed = time.monotonic()
-        _, errors = self.popen.communicate(timeout=CLEAN_WITHIN_S)
+        _, self.errors = self.popen.communicate(timeout=CLEAN_WITHIN_S)
         assert eventually(self.nothing_left, CLEAN_WITHIN_S - (time.monotonic() - killed)), self.alive()
-        lines = errors.strip().splitlines()
+        lines = self.errors.strip().splitlines()
         return self.popen.returncode, lines[-1] if lines else ""
 
     def kernel(self) -> int:
@@ -127,14 +114,6 @@ class Running:
         return min(
             (pid for pid in started if b"ipykernel_launcher" in command_line(pid)), key=started.__getitem__
         )
-
-
-def _listening() -> Iterator[tuple[int, str]]:
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
-        for line in Path(table).read_text().splitlines()[1:]:
-            fields = line.split()
-            if fields[3] == "0A":
-                yield int(fields[1].rpartition(":")[2], 16), fields[9]
 
 
 def loading(running: Running) -> bool:

@@ -17,11 +17,13 @@ from typing import Any
 import polars as pl
 import pytest
 
+from faults.belongings import command_line
 from gapbook import cli
 from gapbook.book.execute import execute_chapter
 from gapbook.chapter import Chapter
 from gapbook.deploy import warden
 from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.on_demand import systems_on_demand
 from gapbook.deploy.server import ServerChoice
 from gapbook.deploy.stack import Stack, StackContext, stack_class
 from gapbook.errors import ParameterError, RecordError, StackError
@@ -39,7 +41,6 @@ from tests.integration.running import (
     BIN,
     CHAPTER,
     Running,
-    command_line,
     environment_with,
     eventually,
     loading,
@@ -154,9 +155,12 @@ def test_bad_input_of_the_command_is_one_line_and_exit_code_2(
     [
         (
             {"source": "0123456789ab"},
-            "source: no run '0123456789ab' of both-optimized; allowed: live, resume, ",
+            "source: no run '0123456789ab' of both-optimized; allowed: live, resume, session, ",
         ),
-        ({"source": "../x"}, "source: no run '../x' of both-optimized; allowed: live, resume, published"),
+        (
+            {"source": "../x"},
+            "source: no run '../x' of both-optimized; allowed: live, resume, session, published",
+        ),
         ({"source": "resume"}, "source: no interrupted run with these parameters in "),
         (
             {"servers": "mysql=http://127.0.0.1:1"},
@@ -224,10 +228,20 @@ def test_doctor_names_each_missing_tool_and_how_to_get_it(bare: dict[str, str | 
     assert "https://rustup.rs" in missing[0]
     assert "apt-get install gcc" in missing[1]
     assert all("make setup" in line for line in missing[2:])
-    *_, newer, last = done.stdout.splitlines()
-    assert newer.startswith("  optional server of spacetimedb 2.8.3: ")
-    assert "servers=spacetimedb@2.8.3=" in newer
-    assert last == "5 missing"
+    optional = {
+        name.removeprefix("  optional "): how
+        for name, _, how in (line.partition(": ") for line in done.stdout.splitlines())
+        if name.startswith("  optional ")
+    }
+    on_demand = {f"server of {name}" for name in systems_on_demand()}
+    # Its packages lie in the checkout, where another run may have installed them.
+    on_demand.discard("server of payload")
+    assert len(on_demand) > 3
+    assert all("gapbook setup" in optional[name] for name in on_demand)
+    assert "disks whose power can be cut" in optional
+    assert "servers=spacetimedb@2.8.3=" in optional["server of spacetimedb 2.8.3"]
+    assert "npm install --global bun" in optional["bun, for Bun server of postgres"]
+    assert done.stdout.splitlines()[-1] == "5 missing"
 
 
 def test_setup_without_a_toolchain_names_it_and_builds_nothing(bare: dict[str, str | Path]) -> None:
@@ -559,6 +573,7 @@ def test_run_ended_in_every_way_loses_no_trial_and_leaves_nothing(
     code, line = running.end(signal.SIGKILL, running.kernel())
     assert code == 2
     assert line.startswith(f"gapbook: chapter {CHAPTER}: its kernel was ended from outside; trials finished")
+    assert running.errors.splitlines() == [line]
     assert kept.items() < running.trials().items()
     kept = running.trials()
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -22,8 +23,7 @@ from gapbook.record.losses import verdict_of
 from gapbook.trial.contestant import Contestant
 from gapbook.trial.kill_check import kill_check
 from gapbook.trial.kill_outcome import killed_no_earlier_s, oldest_age_s
-from gapbook.trial.scenario import Scenario
-from tests.bank import alphas, balances_of, bank, seed_bank
+from tests.bank import balances_of, one_contestant, seed_bank
 
 _FSYNC = Durability("fsync-per-commit")
 _DELAYED = Durability("delayed", 500.0)
@@ -33,6 +33,7 @@ _POSTGRES_RPC = Contestant("procedure-rpc", "postgres", "procedure", "rpc", "rus
 _SPACETIMEDB = Contestant("spacetimedb-rust", "spacetimedb", "reducer", "direct", "rust", 4)
 _SQLITE = Contestant("sqlite-rust", "sqlite", "sql", "in-process", "rust", 1)
 _SQLITE_RPC = Contestant("sqlite-rpc", "sqlite", "sql", "rpc", "rust", 1)
+_scenario = partial(one_contestant, accounts=20_000, seed=9)
 _KEYS = {
     "contestant",
     "durability",
@@ -49,20 +50,6 @@ _KEYS = {
     "note",
     "verdict",
 }
-
-
-def _scenario(contestant: Contestant, durability: Durability) -> Scenario:
-    return Scenario(
-        chapter="kill",
-        contestants=(contestant,),
-        workload=bank(20_000),
-        treatment=alphas(1.5),
-        connections=8,
-        window_s=1.0,
-        warmup_s=0.2,
-        durability=durability,
-        seed=9,
-    )
 
 
 @contextmanager
@@ -99,15 +86,15 @@ def test_fsync_per_commit_loses_nothing(contestant: Contestant, deployment: Depl
 @pytest.mark.parametrize("contestant", [_POSTGRES, _SPACETIMEDB])
 def test_delayed_commits_are_counted_to_the_unit(contestant: Contestant, deployment: Deployment) -> None:
     with _started(contestant.system, _DELAYED, deployment) as stack:
-        rows = _check(contestant, stack, deployment, rounds=2)
+        rows = _check(contestant, stack, deployment, rounds=5)
     for row in rows:
         assert row["resolved"], row
         assert 0 <= row["lost"] < row["acknowledged"]
         assert row["in_doubt_committed"] <= 8 * contestant.in_flight
         assert (row["lost"] == 0) == (row["oldest_lost_s"] == 0)
-    # Some commits always wait for the log when they are acknowledged before it.
+    # Some commits wait for the log when they are acknowledged before it, though not at every moment.
     assert any(row["lost"] for row in rows), rows
-    assert len({row["load_s"] for row in rows}) == 2
+    assert len({row["load_s"] for row in rows}) == 5
 
 
 def test_false_promise_is_refuted(deployment: Deployment) -> None:

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import signal
+
 import pytest
 
+from faults.belongings import shared_files
+from gapbook.deploy import warden
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.stack import StackContext, stack_class
+from gapbook.errors import StackError
 from gapbook.record.durability import Durability
+from tests.bank import balances_of, seed_bank
+from tests.processes import process_of
 
 
 @pytest.mark.parametrize("asked", ["none", "delayed", "delayed(500 ms)", "fsync-per-commit"])
@@ -18,3 +26,41 @@ def test_the_running_server_proves_the_class_it_was_asked_for(asked: str, deploy
         assert stack.durability().satisfies(declared), (asked, str(stack.durability()))
     finally:
         stack.stop()
+
+
+def test_a_server_that_never_answers_is_said_after_a_bound_and_can_be_started_again(
+    deployment: Deployment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stack = stack_class("postgres")(StackContext(deployment, Durability("none")))
+    stack.start()
+    monkeypatch.setattr("gapbook_stack_postgres.sessions._ANSWER_WITHIN_S", 0.5)
+    monkeypatch.setattr("gapbook_stack_postgres.sessions._LOG_IN_WITHIN_S", 2)
+    server = process_of(stack).pid
+    for pid in (server, *warden.descendants([server])):
+        os.kill(pid, signal.SIGSTOP)
+    with pytest.raises(StackError, match=r"postgres: read the log position: no answer within 0\.5 s"):
+        stack.log_bytes()
+    with pytest.raises(StackError, match="postgres: read settings back: connection timeout expired"):
+        stack.settings()
+    with pytest.raises(StackError, match="postgres: read the version: the connection is closed"):
+        stack.server()
+    monkeypatch.undo()
+    stack.stop()
+    stack.start()
+    seed_bank(stack, 3, 100)
+    assert balances_of(stack).tolist() == [100] * 3
+    stack.stop()
+
+
+def test_a_server_that_is_killed_leaves_no_shared_memory_and_starts_again(deployment: Deployment) -> None:
+    stack = stack_class("postgres")(StackContext(deployment, Durability("fsync-per-commit")))
+    stack.start()
+    server = process_of(stack).pid
+    files = {file for pid in (server, *warden.descendants([server])) for file in shared_files(pid)}
+    assert files
+    stack.kill()
+    assert not [file for file in files if file.exists()]
+    stack.recover()
+    seed_bank(stack, 3, 100)
+    assert balances_of(stack).tolist() == [100] * 3
+    stack.stop()

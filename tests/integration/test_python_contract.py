@@ -148,7 +148,7 @@ def test_golden_vectors_are_drawn(path: Path) -> None:
         ({"workload": {}}, "workload: Object missing required field `name`"),
         (
             {"workload": {**_COUNTERS, "name": "tpc-c"}},
-            'workload.name: "tpc-c" is refused; allowed: "counter',
+            'workload.name: "tpc-c" is refused; allowed: "chat", "counter',
         ),
         ({"workload": {**_TRANSFERS["workload"], "files": {}}}, "workload.files.alias_table: missing"),
         ({"workload": _COUNTERS}, "endpoint.requests.increment: missing"),

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from gapbook.errors import ParameterError
+from gapbook.errors import ParameterError, RecordError, SessionsLeftError, StackError
 from gapbook.record.durability import Durability
+from gapbook.record.journal import Journal
 from gapbook.record.run import Run
 from gapbook.trial.campaign import obtain_run
 from gapbook.trial.ceilings import median_ceilings
 from gapbook.trial.contestant import Contestant
+from gapbook.trial.facts import machine
 from gapbook.trial.scenario import Scenario
 from tests.bank import alphas, bank
 
@@ -54,12 +58,84 @@ def test_a_run_of_two_sessions_deploys_twice_and_resumes_by_session(runs_folder:
     assert run.manifest["sessions"] == _SESSIONS
 
 
+def test_a_session_at_a_time_ends_as_the_whole_run_would(
+    runs_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(SessionsLeftError, match="session 1 of 2 is done and kept"):
+        _run("session", [])
+    here, seen = machine(), "gapbook.trial.campaign.machine"
+    # Where the kernel is another, the machine may be of the same kind; where the processor is, it is not.
+    monkeypatch.setattr(seen, lambda: {**here, "processor": "another"})
+    with pytest.raises(RecordError, match=r"another kind of machine \(processor another, not "):
+        _run("session", [])
+    moved = {**here, "kernel": "another"}
+    monkeypatch.setattr(seen, lambda: moved)
+    run = _run("session", [])
+    assert run.trials["session"].to_list() == [0, 1, 1]
+    assert [row["machine"] for row in run.manifest["deployments"]] == [here, moved]
+    assert not list(runs_folder.glob("*/incomplete-*"))
+
+
+def test_a_session_that_ends_half_way_goes_on_with_what_it_had(runs_folder: Path) -> None:
+    with pytest.raises(SessionsLeftError):
+        _run("session", [])
+    with pytest.raises(_StoppedError):
+        _run("session", [], stop_at="trial 2/")
+    kept = [path.read_bytes() for path in sorted(runs_folder.glob("*/incomplete-*/trial-*.json"))]
+    assert len(kept) == 2
+    said = list[str]()
+    run = _run("session", said)
+    assert [line.split(",")[0] for line in said if line.startswith("trial")] == ["trial 3/3"]
+    assert run.trials["session"].to_list() == [0, 1, 1]
+    assert [row["session"] for row in run.manifest["deployments"]] == [0, 1, 1]
+    before = [json.loads(data)["content"]["started_unix_s"] for data in kept]
+    assert run.trials["started_unix_s"].to_list()[:2] == before
+
+
+@pytest.mark.parametrize("gone", ["trial-00000.json", "trial-*.json"])
+def test_a_run_that_was_ended_while_its_journal_was_removed_is_finished(
+    gone: str, runs_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def remove_a_part(journal: Journal) -> None:
+        for path in journal.directory.glob(gone):
+            path.unlink()
+        raise _StoppedError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Journal, "remove", remove_a_part)
+        with pytest.raises(_StoppedError):
+            _run("live", [])
+    assert list(runs_folder.glob("*/incomplete-*/plan.json"))
+    said = list[str]()
+    run = _run("resume", said)
+    assert said == [f"sessions: run {run.run_id} is finished, nothing to resume"]
+    assert run.trials["trial"].to_list() == [0, 1, 2]
+    assert [path.name for path in (runs_folder / "sessions").iterdir()] == [run.run_id]
+
+
 def test_every_block_has_a_ceiling_of_its_own(runs_folder: Path) -> None:
     run = _run("live", [])
     ceilings = run.manifest["ceilings"]
     assert [row["block"] for row in ceilings] == [0, 1, 2]
     assert run.trials["ceiling_per_s"].to_list() == [row["rate_per_s"] for row in ceilings]
     assert run.manifest["ceilings_per_s"] == median_ceilings(ceilings)
+    assert runs_folder.is_dir()
+
+
+def test_a_null_server_that_does_not_start_costs_its_ceilings_and_no_trial(
+    runs_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_arguments: Any, **_named: Any) -> float:
+        raise StackError("null server postgres: not ready: (empty log)")
+
+    monkeypatch.setattr("gapbook.trial.ceilings.measure_ceiling", fail)
+    said = list[str]()
+    run = _run("live", said)
+    reasons = [line for line in said if line.startswith("no ceiling of rust/postgres")]
+    assert len(reasons) == 3
+    assert all(line.endswith(": null server postgres: not ready: (empty log)") for line in reasons)
+    assert run.trials["trial"].to_list() == [0, 1, 2]
+    assert run.trials["ceiling_per_s"].to_list() == [None] * 3
     assert runs_folder.is_dir()
 
 

@@ -198,7 +198,7 @@ def test_a_killed_client_leaves_whole_transfers_and_a_sound_file(
     seen: dict[str, Any] = {}
     while seen.get("acknowledged", 0) == 0:
         line = process.stderr.readline()
-        assert line, "the client ended before its first second"
+        assert line, f"the client ended before its first acknowledgement was told: {seen}"
         seen = json.loads(line)
     process.popen.kill()
     process.popen.wait()

@@ -34,6 +34,14 @@ REPLAYED = Contestant(
     flaws=({"name": "replayed-pairs", "batch": 100}, {"name": "clock-between-batches", "batch": 100}),
 )
 CONTESTANTS = (DRIZZLE, SQL, PROCEDURE, PROCEDURE_RUST, SPACETIMEDB, SPACETIMEDB_RUST, REPLAYED)
+MACHINE = {
+    "processor": "Zen 2",
+    "processors": 2,
+    "memory_bytes": 2**33,
+    "kernel": "Linux 6.1",
+    "file_system": "ext4",
+    "virtual": True,
+}
 GOODPUT_PER_S = dict(
     zip((one.name for one in CONTESTANTS), (1e3, 2e3, 8e3, 16e3, 16e3, 48e3, 90e3), strict=True)
 )
@@ -166,14 +174,7 @@ def store(
         "scenario": (recorded or scenario.recorded()).as_dict(),
         "blocks": 1 + max(int(row["block"]) for row in rows),
         "sessions": 1 + max(int(row.get("session", 0)) for row in rows),
-        "machine": {
-            "processor": "Zen 2",
-            "processors": 2,
-            "memory_bytes": 2**33,
-            "kernel": "Linux 6.1",
-            "file_system": "ext4",
-            "virtual": True,
-        },
+        "machine": MACHINE,
         "systems": {"postgres": system, "spacetimedb": system},
         "code": {"revision": "0" * 40, "changed": False},
         "started_unix_s": 1_760_000_000.0,

@@ -14,9 +14,9 @@ import polars as pl
 import pytest
 
 from gapbook import cli
-from gapbook.book.locks import own_folder, taking_turns
 from gapbook.deploy.toolchain import require_tool
 from gapbook.errors import GapbookError, SetupError
+from gapbook.locks import own_folder, taking_turns
 from gapbook.pages.refused import mostly_refused
 from gapbook.paths import CHECKOUT
 
@@ -32,7 +32,7 @@ def command(chosen):
         print("x" * 1000)
     open(sys.argv[2], "w").write("done")
 
-setup.set_up = lambda *_: command(None)
+setup.set_up = lambda *_, **__: command(None)
 sys.exit(cli.main(["setup"]))
 """
 
@@ -75,7 +75,7 @@ def test_signal_ends_a_command_in_one_line(number: int, tmp_path: Path) -> None:
 
 
 def test_command_line_leaves_the_callers_signal_handlers(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise GapbookError("no")
 
     before = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)]

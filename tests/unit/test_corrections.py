@@ -51,7 +51,7 @@ def test_a_run_is_told_as_older_or_newer_than_its_tests(run: Run, monkeypatch: p
         (datetime(2026, 4, 1, tzinfo=UTC), "all older than the run"),
     ):
         begun = replace(run, manifest={**run.manifest, "started_unix_s": began.timestamp()})
-        monkeypatch.setattr("gapbook.pages.corrections._stored_runs", lambda begun=begun: iter([begun]))
+        monkeypatch.setattr("gapbook.pages.corrections.stored_runs", lambda begun=begun: iter([begun]))
         text = fixed_table().html
         assert order in text
         assert f"{began:%Y-%m-%d %H:%M} UTC" in text

@@ -125,6 +125,34 @@ def test_killed_owner_leaves_nothing(owner: Callable[..., _Owner], number: int) 
     assert _eventually(killed.nothing_left)
 
 
+_KILLED_AS_IT_BEGINS = """
+import os, signal
+from pathlib import Path
+from gapbook.deploy.deployment import Deployment
+Path.chmod = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+Deployment().__enter__()
+"""
+
+
+def test_an_owner_that_is_killed_before_it_says_who_it_is_leaves_no_folder(data_folder: Path) -> None:
+    killed = subprocess.run(
+        [sys.executable, "-c", _KILLED_AS_IT_BEGINS],
+        env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
+        cwd=CHECKOUT,
+        check=False,
+    )
+    assert killed.returncode == -signal.SIGKILL
+    assert _eventually(lambda: not list(data_folder.iterdir()))
+
+
+def test_an_empty_folder_of_nobody_is_swept_and_one_that_holds_something_is_not(data_folder: Path) -> None:
+    for name in ("gapbook-00000000", "gapbook-notes"):
+        (data_folder / name).mkdir()
+    (data_folder / "gapbook-notes" / "mine").touch()
+    with Deployment() as deployment:
+        assert set(data_folder.iterdir()) == {deployment.directory, data_folder / "gapbook-notes"}
+
+
 def test_killed_owner_and_warden_are_swept_by_the_next_deployment(owner: Callable[..., _Owner]) -> None:
     killed = owner(_SLEEP, _LEAVES_HOME)
     os.kill(killed.warden(), signal.SIGKILL)

@@ -145,6 +145,13 @@ def test_a_contestant_with_another_setting_is_in_no_cell_of_the_rest(
     assert parts.gap.estimate == pytest.approx(48.0)
 
 
+def test_of_two_that_differ_in_no_dimension_the_first_stands_for_the_cell(tmp_path: Path) -> None:
+    gives_up = replace(DRIZZLE, name="drizzle-gives-up", max_retries=9)
+    both = found(tmp_path, [DRIZZLE, gives_up, SQL])
+    cells = both.cells(["access"], 0.0, DRIZZLE)
+    assert cells[("Drizzle",)] == both.values(DRIZZLE.name, 0.0) != both.values(gives_up.name, 0.0)
+
+
 def test_no_contestant_has_no_cells(lattice: Findings) -> None:
     assert lattice.cells(["access"], 0.0, None) == {}
 

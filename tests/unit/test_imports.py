@@ -49,6 +49,11 @@ def test_what_needs_no_library_loads_none(statement: str) -> None:
     assert _loaded(statement) == set()
 
 
+def test_statistics_are_loaded_by_what_computes_them() -> None:
+    seen = "import sys; from gapbook import Chapter; assert 'scipy.stats' not in sys.modules"
+    subprocess.run([sys.executable, "-c", seen], cwd=CHECKOUT, timeout=120, check=True)
+
+
 def test_pictures_alone_load_what_draws_them() -> None:
     assert not {"altair", "jsonschema"} & _loaded("from gapbook import Chapter, Factor, claim")
     drawn = "from gapbook.charts import Provenance, missing; missing('x', 'y', provenance={})"

@@ -192,7 +192,7 @@ def test_a_stray_file_is_named_and_kept(kept: Journal) -> None:
     (kept.directory / "trial-of-mine.json").write_text("{}")
     (kept.directory / "notes.txt").write_text("mine")
     assert "trial-of-mine.json" in kept.left_out()[0]
-    kept._remove()
+    kept.remove()
     assert [path.name for path in kept.directory.iterdir()] == ["notes.txt"]
 
 

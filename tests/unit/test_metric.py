@@ -174,7 +174,7 @@ def test_metrics_that_disagree_with_their_trials_are_refused(tmp_path: Path) -> 
 
 
 def test_an_unknown_metric_is_refused_with_those_there_are() -> None:
-    with pytest.raises(ParameterError, match="metric 'speed': unknown; allowed: goodput, p50, p95, p99"):
+    with pytest.raises(ParameterError, match="metric 'speed': unknown; allowed: goodput, p50, p90, p95, p99"):
         metric_named("speed")
 
 

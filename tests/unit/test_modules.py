@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from gapbook.deploy import module
+from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.module import Module, load_module, module_workloads
 from gapbook.deploy.stack import discover_stacks
-from gapbook.errors import ParameterError, SetupError
+from gapbook.errors import ParameterError, SetupError, StackError
 from gapbook.model.declaration import declaration_of, workload_names
 
 _ALL = [(system, workload) for system in discover_stacks() for workload in module_workloads(system)]
@@ -52,7 +53,7 @@ def test_what_is_declared_fits_the_workload(system: str, workload: str) -> None:
     for requests in (facts.get("requests", {}), *of_levels):
         for kind, request in requests.items():
             whole = {**facts["requests"][kind], **request}
-            texts = (whole["path"], whole["body"], *whole["headers"].values())
+            texts = (whole["path"], whole.get("body", ""), *whole["headers"].values())
             used = {found[1] for text in texts for found in _FIELD.finditer(text) if found[1]}
             assert used <= {field.name for field in declared.kinds[kind].fields}
             assert whole.get("refusals", {}).keys() == declared.refusals.keys()
@@ -106,7 +107,7 @@ def test_a_workload_is_a_folder_or_a_table_of_the_module(modules: Path) -> None:
     [
         (
             lambda folder: (folder / "module.toml").write_text('system = "shelf"\n[procedure.letters]\n'),
-            "letters is declared in module.toml and in its folder; keep one",
+            "letters is declared twice, in module.toml or in folders; keep one",
         ),
         (lambda folder: (folder / "module.toml").write_text("system ="), "modules/shelf/module.toml: "),
         (lambda folder: (folder / "letters/procedure.toml").write_bytes(b"\xff"), "letters/procedure.toml: "),
@@ -198,6 +199,60 @@ def test_the_sources_are_those_of_the_workload_and_what_all_share(modules: Path)
     changed = hashes()
     _write(beside, "http.ts", "serve more")
     assert all(now != then for now, then in zip(hashes(), changed, strict=True))
+
+
+def test_modules_may_have_what_a_workload_has_in_common(modules: Path) -> None:
+    common = modules.parent / "common"
+    common.mkdir()
+    _write(common, "letters/procedure.toml", 'scripts = ["a.sql"]\n')
+    (modules / "module.toml").write_text('system = "shelf"\nprocedures = ["../common"]\n')
+    assert module_workloads("shelf") == ("letters",)
+    letters = load_module("shelf", "letters")
+    assert letters.facts["scripts"] == ["a.sql"]
+    before = letters.source_hash()
+    _write(common, "letters/procedure.toml", "")
+    assert letters.source_hash() != before
+
+
+def test_a_tier_that_says_so_may_be_asked_ahead_whatever_is_behind_it() -> None:
+    facts: dict[str, Any] = {
+        "tier": {"plain": {}, "wide": {"pipelined": True}, "narrow": {"pipelined": False}},
+        "access": {"steps": {"pipelined": False}, "call": {}},
+    }
+    shelf = Module("shelf", "letters", Path(), facts)
+    for access, tier in (("call", "plain"), ("steps", "wide"), ("call", "wide")):
+        shelf.require_pipelined(access, tier)
+    with pytest.raises(ParameterError, match=r"access 'steps' of shelf has one request out"):
+        shelf.require_pipelined("steps", "plain")
+    with pytest.raises(ParameterError, match=r"tier 'narrow' of shelf has one request out"):
+        shelf.require_pipelined("call", "narrow")
+
+
+def test_a_tier_whose_program_is_missing_says_how_to_get_it() -> None:
+    server = {"command": ["no-such-program", "server.ts"], "install_hint": "plant one"}
+    shelf = Module("shelf", "letters", Path(), {"tier": {"rpc": server, "direct": {}}})
+    assert shelf.tier_program("direct") is None
+    with pytest.raises(
+        SetupError, match=r"^shelf behind rpc: no-such-program is not installed; install it: plant one$"
+    ):
+        shelf.tier_program("rpc")
+
+
+@pytest.mark.parametrize(
+    "arguments", [["-c", "exit 3"], ["-c", "exec 0<&-; sleep 0.2"]], ids=["ends", "deaf"]
+)
+def test_a_tier_that_ends_before_it_is_ready_is_one_line(arguments: list[str], data_folder: Path) -> None:
+    tier = {"command": ["sh", *arguments], "access": ["sql"], "protocol": "http"}
+    postgres = load_module("postgres", "transfer")
+    facts = {**postgres.facts, "tier": {"rpc": tier}}
+    ending = Module(postgres.system, postgres.workload, postgres.folder, facts)
+    with Deployment(data_folder) as deployment:
+        # More than a pipe holds, so that it must be read before it is all written.
+        endpoint = {"host": "127.0.0.1", "port": 1, "database": "x" * 100_000}
+        with pytest.raises(StackError, match=r"^postgres rpc tier \(sql\): not ready: ") as caught:
+            ending.start_tier(deployment, tier="rpc", access="sql", endpoint=endpoint, pool_size=1)
+        assert "\n" not in str(caught.value)
+        assert not deployment._processes
 
 
 def test_every_workload_runs_somewhere() -> None:

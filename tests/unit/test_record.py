@@ -108,7 +108,7 @@ def test_a_run_is_found_by_its_id_and_an_unknown_id_lists_them(
     with pytest.raises(RecordError) as caught:
         find_run(runs.CHAPTER, "f" * 12)
     assert str(caught.value) == (
-        f"source: no run '{'f' * 12}' of synthetic; allowed: live, resume, published, {run.run_id}"
+        f"source: no run '{'f' * 12}' of synthetic; allowed: live, resume, session, published, {run.run_id}"
     )
 
 

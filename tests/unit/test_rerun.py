@@ -62,14 +62,22 @@ class _PlannedError(Exception):
 def _no_server(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is started: what would have run is raised."""
 
-    def run(self: Any, *, resume: bool) -> None:
-        del resume
+    def run(self: Any, source: str) -> None:
+        del source
         raise _PlannedError(self)
 
     monkeypatch.setattr(campaign._Campaign, "run", run)
     monkeypatch.setattr(Client, "resolved_command", lambda self: [])
     monkeypatch.setattr(campaign, "require_servers", lambda *told: None)
     monkeypatch.setattr(chapter, "absent_versions", lambda *told: {})
+    # No image is looked for: the runs that are stored have none of these.
+    monkeypatch.setattr(
+        chapter,
+        "absent_images",
+        lambda choices, contestants: {
+            one.name: "no image" for one in contestants if one.stack.only_in_containers()
+        },
+    )
     monkeypatch.setattr(Results, "glue", lambda self, **more: None)
 
 

@@ -54,6 +54,7 @@ RESULTS: dict[str, Callable[[Results], Any]] = {
     "catch_up_table": lambda e: e.catch_up_table(),
     "cite_panel": lambda e: e.cite_panel(e.answer_ratio(SPACETIMEDB, DRIZZLE)),
     "claim_line": lambda e: e.claim_line(CLAIM),
+    "claim_lines": lambda e: e.claim_lines(CLAIM, CLAIM),
     "no_claim": lambda e: e.no_claim("Does it hold?"),
     "treatment_gloss": lambda e: e.treatment_gloss(),
     "depth_chart": lambda e: e.depth_chart([PROCEDURE, PROCEDURE_RUST], [SPACETIMEDB, SPACETIMEDB_RUST]),
@@ -117,6 +118,7 @@ ELSEWHERE = {
     "first_screen",
     "glue",
     "answer_calibration",
+    "between_sessions",
     "citation",
     "cited",
     "read_with",
@@ -271,7 +273,9 @@ def test_the_depth_chart_is_called_by_the_best_depth_of_each(stored: dict[str, R
     assert RESULTS["depth_chart"](shown(stored, "whole")).title == (
         "Highest goodput: Postgres with 1 in flight, SpacetimeDB with 1 in flight"
     )
-    assert "No depth has a valid trial" in RESULTS["depth_chart"](shown(stored, "all broken")).title
+    assert (
+        "No number in flight has a valid trial" in RESULTS["depth_chart"](shown(stored, "all broken")).title
+    )
 
 
 @pytest.mark.parametrize("text", ["16,384", "0.10", "1e5", "None", "it's", '"quoted"', "×1.72 [1.63–1.82]"])

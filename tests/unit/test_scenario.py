@@ -179,7 +179,9 @@ def test_a_level_that_no_client_can_do_names_those_of_the_system_alone() -> None
 
 
 @pytest.mark.parametrize(
-    "settings", [{"server_cores": 1}, {"round_trip_ms": 0.5}, {"server_killed": True}], ids=str
+    "settings",
+    [{"server_cores": 1}, {"round_trip_ms": 0.5}, {"server_killed": True}, {"watched": True}],
+    ids=str,
 )
 def test_an_engine_inside_its_caller_has_no_server_to_pin_delay_or_kill(settings: dict[str, Any]) -> None:
     with pytest.raises(ParameterError, match=f"{next(iter(settings))}: sqlite runs inside its caller"):

@@ -11,7 +11,14 @@ from gapbook.deploy.stack import stack_class
 from gapbook.errors import ParameterError, SetupError, StackError
 from gapbook.record.durability import Durability
 from gapbook.trial.contestant import Contestant
-from gapbook.trial.servers import absent_versions, choice_of, parse_choices, require_servers, require_used
+from gapbook.trial.servers import (
+    absent_tiers,
+    absent_versions,
+    choice_of,
+    parse_choices,
+    require_servers,
+    require_used,
+)
 from tests.unit.test_scenario import DELAYED, postgres, scenario, spacetimedb
 
 NEW = "2.8.3"
@@ -91,6 +98,35 @@ def test_a_binary_of_another_version_is_refused_in_one_line(binaries: dict[str, 
         require_servers(chosen, [spacetimedb(version=NEW)], Durability("delayed"))
     with pytest.raises(SetupError, match="--version names no version"):
         require_servers(parse_choices("spacetimedb=/bin/true"), [spacetimedb()], DELAYED)
+
+
+@pytest.mark.parametrize(
+    ("program", "says"),
+    [
+        ("no program at all\n", "Exec format error"),
+        ("#!/nowhere/shell\n", "No such file or directory"),
+        ("#!/bin/sh\nprintf '\\377\\376'\n", "can't decode byte 0xff"),
+        ("#!/bin/sh\nexec sleep 600\n", "timed out after 2.0 seconds"),
+        (
+            "#!/bin/sh\nprintf 'postgres (PostgreSQL)\\n18.6\\n'\n",
+            "names no version; name a spacetimedb-standalone",
+        ),
+        ("#!/bin/sh\nkill -9 $$\n", "names no version; name a spacetimedb-standalone"),
+    ],
+    ids=["text", "no interpreter", "bytes", "mute", "another program", "ended"],
+)
+def test_a_binary_that_is_no_server_is_refused_in_one_line(
+    program: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "server"
+    path.write_text(program)
+    path.chmod(0o755)
+    monkeypatch.setattr("gapbook.deploy.server._ANSWER_TIMEOUT_S", 2.0)
+    with pytest.raises(SetupError) as caught:
+        require_servers(parse_choices(f"spacetimedb={path}"), [spacetimedb()], DELAYED)
+    assert str(caught.value).startswith(f"spacetimedb: {path} --version ")
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.usefixtures("empty_cache")
@@ -183,3 +219,16 @@ def test_where_a_system_runs_in_two_versions_each_contestant_names_its_own() -> 
     }
     with pytest.raises(ParameterError, match=rf"version: old names none, while others run spacetimedb {NEW}"):
         scenario(spacetimedb("old"), spacetimedb("new", version=NEW))
+
+
+def test_who_is_behind_a_program_that_is_missing_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    behind = Contestant("bun", "postgres", "drizzle", "bun", "typescript", 1)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert absent_tiers([behind, postgres("node")]) == {
+        "bun": "postgres behind bun: bun is not installed; install it: npm install --global bun"
+    }
+    (tmp_path / "bun").write_text("#!/bin/sh")
+    (tmp_path / "bun").chmod(0o755)
+    assert absent_tiers([behind]) == {}

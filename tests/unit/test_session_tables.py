@@ -35,12 +35,28 @@ def test_each_session_has_its_ratio_and_their_distance(shown: Results) -> None:
     assert "×2.00" in text
     assert "×3.00" in text
     assert "50%" in text
+    over_blocks, over_sessions = text.split("<tr>")[2].split("</td>")[-3:-1]
+    assert "×2.45 [" in over_blocks
+    assert "×2.45 [0.1" in over_sessions
+    assert "Intervals over blocks, here and elsewhere on this page, leave out" in text
+
+
+def test_where_each_block_is_a_session_one_interval_is_printed(tmp_path: Path) -> None:
+    rows = [runs.valid(planned, session=planned.block) for planned in runs.planned_trials(3)]
+    text = Results(runs.store(tmp_path, rows), runs.CHAPTER).sessions_table([PAIR]).html
+    assert "session 3" in text
+    assert "over blocks" not in text
+    assert "over sessions" in text
+    assert "every interval on this page also holds what changes" in text
 
 
 def test_a_run_without_sessions_is_one_session(tmp_path: Path) -> None:
     text = Results(runs.store(tmp_path, runs.whole(2)), runs.CHAPTER).sessions_table([PAIR]).html
     assert "session 1" in text
     assert "session 2" not in text
+    assert "cannot tell what another would give" in text
+    assert "over sessions" in text
+    assert text.split("<tr>")[2].split("</td>")[-2].endswith("–")
 
 
 def test_processor_time_is_for_each_transfer_of_the_window(shown: Results) -> None:

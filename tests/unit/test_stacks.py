@@ -1,10 +1,15 @@
 """What a reader names as a server, and what a durability class promises."""
 
+import sys
+from typing import Any
+
+import httpx
 import pytest
 
 from gapbook.deploy.server import ServerChoice
 from gapbook.deploy.stack import discover_stacks, stack_class
-from gapbook.errors import ParameterError
+from gapbook.errors import ParameterError, StackError
+from gapbook.model.declaration import declaration_of
 from gapbook.record.durability import Durability
 
 
@@ -57,3 +62,26 @@ def test_stacks_are_found_by_their_folders_and_give_a_reason_for_every_setting()
 def test_an_unknown_stack_lists_those_there_are() -> None:
     with pytest.raises(ParameterError, match=r"'oracle' has no folder under stacks/.*postgres"):
         stack_class("oracle")
+
+
+@pytest.mark.parametrize(
+    ("status", "answer", "says"),
+    [
+        (200, b'[{"rows": [["one", 2]]}]', "rows of other types"),
+        (200, b'[{"rows": 3}]', "the server answered what is none: "),
+        (200, b'[{"rows": [[1, ', "the server answered what is none: "),
+        (200, b"\xff\xfe\x00", "the server answered what is none: "),
+        (500, b"no such\ntable", "the server answered 500: no such$"),
+    ],
+)
+def test_rows_that_are_none_are_one_line(
+    status: int, answer: bytes, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stack_class("spacetimedb")
+    database: Any = sys.modules["gapbook_stack_spacetimedb.database"].Database("127.0.0.1", 1, "bank", str)
+    response = httpx.Response(status, content=answer)
+    monkeypatch.setattr(database._session, "request", lambda *_arguments, **_named: response)
+    with pytest.raises(StackError, match=f"^spacetimedb: read accounts: {says}") as caught:
+        database.rows("read accounts", "accounts", declaration_of("transfer").state["accounts"])
+    assert "\n" not in str(caught.value)
+    database.close()

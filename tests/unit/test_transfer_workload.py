@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gapbook.model.reported import Counted, Reported, issued_work, reported_of
 from gapbook.model.workload import AuditResult, State, Workload
-from gapbook.record.losses import KILL_ALPHA
+from gapbook.record.losses import KILL_LOAD
 from gapbook.trial.workloads import find_workload
 
 _SEED = 11
@@ -171,7 +171,7 @@ def _kept(workload: Workload, connections: int, kept: list[int], *, hole: int | 
 
 
 def test_kills_are_read_with_accounts_used_alike() -> None:
-    assert _EVEN.parameters["alpha"] == KILL_ALPHA
+    assert f"alpha {_EVEN.parameters['alpha']:g}" == KILL_LOAD
     skewed = find_workload("transfer", {"accounts": 9, "alpha": 1.5, "redraw": "destination"})
     assert skewed.told_apart().parameters == {**skewed.parameters, "alpha": 0.0}
 
@@ -229,3 +229,21 @@ def test_accounts_that_are_not_all_there_have_no_answer() -> None:
     work = [issued_work(row(0, 300), in_flight=1)]
     state = {"accounts": _kept(_EVEN, 1, [300])["accounts"][1:]}
     assert _EVEN.survived(_SEED, work, state) is None
+
+
+def test_most_of_a_long_load_can_be_gone() -> None:
+    crowded = find_workload("transfer", {"accounts": 5000}).told_apart()
+    left = [0] * 20 + [3] * 10
+    work = [issued_work(row(number, 1500), in_flight=1) for number in range(len(left))]
+    survived = crowded.survived(_SEED, work, _kept(crowded, len(left), left))
+    assert survived is not None
+    assert survived.lost == 1500 * len(left) - sum(left)
+
+
+def test_a_state_that_no_transfers_can_have_made_is_told_from_one_that_is_not_explained() -> None:
+    whole = _kept(_EVEN, 1, [300], hole=150)["accounts"]
+    assert _EVEN.impossible({"accounts": whole}) is None
+    half_applied = whole.with_columns(balance=pl.col("balance") - (pl.col("id") == 3).cast(pl.Int64))
+    assert _EVEN.impossible({"accounts": half_applied}) == "the sum of all balances moved by -1"
+    for accounts in (whole[1:], pl.concat([whole[1:], whole[5:6]])):
+        assert "not each of 100,000 once" in str(_EVEN.impossible({"accounts": accounts}))

@@ -80,7 +80,7 @@ def test_a_parameter_of_the_workload_varies_the_workload_and_not_the_load() -> N
         ("accounts", "transfer", [9], "treatment: 'accounts' cannot be varied"),
         ("alpha", "transfer", [], "treatment: alpha needs one value or several different ones"),
         ("alpha", "transfer", [1, 1.0], "treatment: alpha needs one value or several different ones"),
-        ("alpha", "chess", [1], "workload: 'chess' has no folder under workloads/; there are: counter-and-messages, transfer"),
+        ("alpha", "chess", [1], "workload: 'chess' has no folder under workloads/; there are: chat, counter-and-messages, fibonacci, transfer"),
     ],
 )  # fmt: skip
 def test_a_treatment_that_cannot_be_is_one_line(
@@ -118,3 +118,12 @@ def test_a_chapter_takes_the_parameters_of_its_workload_and_no_others() -> None:
     without = {name: value for name, value in _GIVEN.items() if name != "connections"}
     with pytest.raises(ParameterError, match="parameters cell does not set connections"):
         Chapter("test", without, workload=_WORKLOAD, treatment="connections")
+
+
+def test_a_whole_number_that_varies_is_told_to_the_workload_as_one() -> None:
+    treatment = Treatment.of("n", "fibonacci", [25, 30])
+    settings = WorkloadSettings("fibonacci", {})
+    given = [settings.at(**treatment.parameters(value)).parameters["n"] for value in treatment.values]
+    assert [(type(n), n) for n in given] == [(int, 25), (int, 30)]
+    with pytest.raises(ParameterError, match=r"parameter n: 25\.5 is not allowed"):
+        settings.at(**treatment.parameters(25.5))

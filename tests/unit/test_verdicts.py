@@ -30,7 +30,12 @@ from gapbook.record.run import latest_published
 
 _CHAPTER = "both-optimized"
 _OVER, _UNDER = "procedure-rpc", "drizzle-rpc"
-_DOCUMENTS = ("keynote", "convex")
+_DOCUMENTS = sorted(
+    {
+        row["id"].partition("-")[0]
+        for row in tomllib.loads((CHECKOUT / "book" / "claims.toml").read_text())["claim"]
+    }
+)
 _RULES: list[dict[str, Any]] = [
     rule
     for path in (CHECKOUT / "book").glob("verdicts*.toml")
@@ -90,6 +95,14 @@ def test_measured_contestants_are_those_of_the_chapters() -> None:
             for name in _contestants(test):
                 parts = {re.sub(r"^[\d.]+(?=ms$)", "", part) for part in name.split("-")}
                 assert parts <= words | {"ms"}, f"{rule['claim']}: {name} in {notebook.name}"
+
+
+@pytest.mark.parametrize("chapter", chapters())
+def test_a_chapter_is_about_claims_of_the_register(chapter: str) -> None:
+    source = (CHECKOUT / "notebooks" / f"{chapter}.md").read_text()
+    for named in re.findall(r"claim_lines?\(([^)]*)\)", source):
+        for identifier in re.findall(r'"([^"]+)"', named):
+            assert claim(identifier).says
 
 
 def test_multipliers_across_sessions_are_those_of_the_register() -> None:
@@ -190,6 +203,29 @@ def test_several_contestants_are_multiplied_block_by_block(planted: Any) -> None
     found = planted(2.0, 3.0, 4.0)
     twice = _judged(_rule("bound", over=[_OVER, _OVER], under=[_UNDER, f"{_UNDER}@0.5"], above=0), found)
     assert twice.evidence[0].ours.startswith(f"×{(24 ** (1 / 3)) ** 2:.2f}")
+
+
+def test_a_metric_that_trials_tell_themselves_is_judged_by_its_mean(planted: Any) -> None:
+    found = planted(2.0, 2.0, 2.0)
+    lost = [0.0, 3.0, 0.0]
+    own = pl.DataFrame(
+        [
+            {"trial": trial, "name": "rows lost", "unit": "rows", "better": "lower", "value": lost[block]}
+            for trial, block, name in found.run.trials.select("trial", "block", "contestant").iter_rows()
+            if name == _OVER
+        ]
+    )
+    run = dataclasses.replace(found.run, metrics=pl.concat([found.run.metrics, own]))
+    told = Findings(run, found.scenario.chapter)
+    rule = _rule("bound", quantity="mean", metric="rows lost", over=_OVER, below=10)
+    del rule["test"][0]["under"]
+    assert _judged(rule, told).verdict == "confirmed"
+    assert _judged(rule, told).evidence[0].ours.startswith("1.00 ")
+    # A run whose trials tell no such metric decides nothing, and nothing breaks.
+    assert _judged(rule, found).verdict == "unresolved"
+    rule["test"][0] |= {"quantity": "value"}
+    with pytest.raises(ParameterError, match="rows lost can be 0 and has no ratio"):
+        _judged(rule, told)
 
 
 def test_share_of_a_part_in_the_logarithm_of_the_whole(planted: Any) -> None:
@@ -330,8 +366,9 @@ def test_what_published_figures_say_of_their_own_document(identifier: str, verdi
     assert judged[identifier].verdict == verdict
 
 
-def test_our_notes_on_a_document_hold() -> None:
-    for one in judge_all("convex", lambda chapter: "No run"):
+@pytest.mark.parametrize("document", ["convex", "trailbase", "walsync"])
+def test_our_notes_on_a_document_hold(document: str) -> None:
+    for one in judge_all(document, lambda chapter: "No run"):
         if one.claim.kind == NOTE:
             assert one.verdict == "confirmed", one.claim.identifier
 
@@ -419,6 +456,8 @@ def test_published_values_as_printed(identifier: str, printed: str) -> None:
 
 def test_only_a_printed_number_is_a_value() -> None:
     with pytest.raises(ParameterError, match="without one printed number"):
-        claim("keynote-predicted-fair-gap")
+        _ = claim("keynote-predicted-fair-gap").value
+    with pytest.raises(ParameterError, match="claim 'keynote-unheard': not in"):
+        claim("keynote-unheard")
     with pytest.raises(ParameterError, match="without one printed number"):
         _ = next(one for one in claims("keynote") if one.printed is None).value

@@ -78,7 +78,7 @@ def test_every_workload_is_whole(name: str, tmp_path: Path) -> None:
     assert declared.audit.cannot
 
 
-def test_the_two_workloads_are_there() -> None:
+def test_workloads_are_found_by_their_folders() -> None:
     assert {"transfer", "counter-and-messages"} <= set(workload_names())
     assert set(declaration_of("transfer").refusals) == {"insufficient"}
     assert not declaration_of("counter-and-messages").refusals
@@ -86,7 +86,7 @@ def test_the_two_workloads_are_there() -> None:
 
 def test_an_unknown_workload_lists_those_there_are() -> None:
     with pytest.raises(
-        ParameterError, match=r"workload: 'lottery' has no folder .*counter-and-messages, transfer"
+        ParameterError, match=r"workload: 'lottery' has no folder .*counter-and-messages, fibonacci, transfer"
     ):
         find_workload("lottery", {})
 

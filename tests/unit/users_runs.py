@@ -11,9 +11,9 @@ import msgspec
 
 from gapbook.model.plan import PlannedTrial
 from gapbook.pages.results import Results
-from gapbook.record.scenario import RecordedScenario, RecordedWorkload
+from gapbook.record.scenario import CONNECTIONS, RecordedScenario, RecordedWorkload
 from gapbook.trial.contestant import Contestant
-from gapbook.trial.treatment import CONNECTIONS, Treatment
+from gapbook.trial.treatment import Treatment
 from tests.unit import stored_runs as runs
 
 USERS = (1.0, 50.0)

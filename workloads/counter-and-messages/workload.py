@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 
 from gapbook.model import workload
 from gapbook.model.reported import Counted, Indices, IssuedWork, Reported
-from gapbook.model.work import blocks_of, scaled
+from gapbook.model.work import blocks_of, letters, scaled
 from gapbook.model.workload import AuditResult, Operations, State, Survived
 
 __all__ = ["Workload"]
 
 _MESSAGE_KEY = ["connection", "index"]
 _MESSAGE = {"connection": pl.Int64, "index": pl.Int64, "body": pl.String}
-_LETTERS = 26
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ class Workload(workload.Workload):
                     "connection": np.full(int(sent.sum()), connection, dtype=np.int64),
                     "index": indices[sent].astype(np.int64),
                     "body": pl.Series(
-                        _bodies(r2[sent], r3[sent], int(self.parameters["message_bytes"])), dtype=pl.String
+                        letters(r2[sent], r3[sent], int(self.parameters["message_bytes"])), dtype=pl.String
                     ),
                 }
             ),
@@ -154,14 +153,6 @@ class Workload(workload.Workload):
     def committed(self, seed: int, connections: int, about: int, state: State) -> int | None:
         del seed, connections, about
         return int(state["counters"]["value"].sum()) + state["messages"].height
-
-
-def _bodies(r2: NDArray[np.uint32], r3: NDArray[np.uint32], length: int) -> list[str]:
-    """Character k of a body is letter ((r2 + k * (r3 | 1)) mod 2^32) mod 26."""
-    k = np.arange(length, dtype=np.uint32)
-    letters = (r2[:, None] + k[None, :] * (r3 | np.uint32(1))[:, None]) % np.uint32(_LETTERS)
-    text = (letters.astype(np.uint8) + np.uint8(ord("a"))).tobytes().decode("ascii")
-    return [text[start : start + length] for start in range(0, len(text), length)]
 
 
 def _sums(counted: Sequence[Counted]) -> dict[str, int]:

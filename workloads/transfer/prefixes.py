@@ -18,6 +18,8 @@ from .draw import Transfers
 __all__ = ["surviving_prefixes"]
 
 _SWEEPS = 60
+_STARTS = (1.0, 0.0, 0.5)
+"""Shares of each connection's transfers from which the search begins: most survived, or hardly any."""
 
 
 def surviving_prefixes(drawn: Sequence[Transfers], moved: NDArray[np.int64]) -> list[int] | None:
@@ -31,10 +33,19 @@ def surviving_prefixes(drawn: Sequence[Transfers], moved: NDArray[np.int64]) -> 
     answer counts only if every balance is then explained to the unit and no connection has a second
     prefix that is as good. Transfers spread over many accounts (alpha 0) are what makes it converge.
     """
-    accounts = len(moved)
     touches = [_Touches.of(one) for one in drawn]
-    prefixes = [len(one.source) for one in drawn]
-    unexplained = moved.copy()
+    for share in _STARTS:
+        found = _descended(touches, [round(share * len(one.source)) for one in drawn], moved)
+        if found is not None:
+            return found
+    return None
+
+
+def _descended(
+    touches: Sequence[_Touches], prefixes: list[int], moved: NDArray[np.int64]
+) -> list[int] | None:
+    """The exact answer that these prefixes lead to, if they do."""
+    accounts, unexplained = len(moved), moved.copy()
     for touched, prefix in zip(touches, prefixes, strict=True):
         unexplained -= touched.moved(prefix, accounts)
     for _ in range(_SWEEPS):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from gapbook.model import workload
 from gapbook.model.declaration import Declaration
 from gapbook.model.reported import Counted, Indices, IssuedWork, Listed, Reported
-from gapbook.model.work import AliasTable
+from gapbook.model.work import EVEN_EXPONENT, EXPONENT, AliasTable
 from gapbook.model.workload import AuditResult, DataFile, Operations, RowDifferences, State, Survived
 
 from .draw import Transfers, draw_transfers
@@ -36,7 +36,7 @@ class Workload(workload.Workload):
         super().__init__(declaration, parameters)
         self.accounts = int(self.parameters["accounts"])
         self.initial_balance = int(self.parameters["initial_balance"])
-        self.table = AliasTable.zipf_cached(self.accounts, float(self.parameters["alpha"]))
+        self.table = AliasTable.zipf_cached(self.accounts, float(self.parameters[EXPONENT]))
 
     def files(self, directory: Path) -> Mapping[str, DataFile]:
         return {"alias_table": DataFile(*self.table.write(directory))}
@@ -98,8 +98,8 @@ class Workload(workload.Workload):
 
     # --- after a kill -------------------------------------------------------------------------
     def told_apart(self) -> Self:
-        """Evenly spread over the accounts: skewed ones leave too many prefixes that fit."""
-        return type(self)(self.declaration, {**self.parameters, "alpha": 0.0})
+        """Evenly spread over the accounts."""
+        return type(self)(self.declaration, {**self.parameters, EXPONENT: EVEN_EXPONENT})
 
     def survived(self, seed: int, work: Sequence[IssuedWork], state: State) -> Survived | None:
         prefixes = self._prefixes(seed, [(one.connection, one.indices) for one in work], state)
@@ -110,6 +110,13 @@ class Workload(workload.Workload):
             lost=sum(one.lost(prefix) for one, prefix in ended),
             in_doubt_committed=sum(one.committed_in_doubt(prefix) for one, prefix in ended),
         )
+
+    def impossible(self, state: State) -> str | None:
+        accounts = state["accounts"]
+        if not np.array_equal(accounts["id"].sort().to_numpy(), np.arange(self.accounts)):
+            return f"{accounts.height:,} accounts are left, not each of {self.accounts:,} once"
+        moved = int(accounts["balance"].sum()) - self.accounts * self.initial_balance
+        return f"the sum of all balances moved by {moved:,}" if moved else None
 
     def committed(self, seed: int, connections: int, about: int, state: State) -> int | None:
         most = 2 * about // connections + _MARGIN_OF_WORK

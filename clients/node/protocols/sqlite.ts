@@ -2,6 +2,7 @@ import Database from "better-sqlite3";
 import { messageOf } from "../failure.ts";
 import { type Driver, errorOutcome, type Outcome, type Protocol } from "../protocol.ts";
 import type { Operation } from "../workload.ts";
+import { drizzleChat, sqlChat } from "./sqlite/chat.ts";
 import { sqlCounterAndMessages } from "./sqlite/counter_and_messages.ts";
 import { sqlTransfer } from "./sqlite/sql.ts";
 
@@ -16,6 +17,11 @@ const MODES: Readonly<Record<string, Readonly<Record<string, () => Promise<Sqlit
     sql: async () => sqlTransfer,
     drizzle: async () => (await import("./sqlite/drizzle.ts")).drizzleTransfer,
   },
+  chat: {
+    sql: async () => sqlChat,
+    drizzle: async () => drizzleChat(true),
+    "drizzle-unchecked": async () => drizzleChat(false),
+  },
   "counter-and-messages": { sql: async () => sqlCounterAndMessages },
 };
 
@@ -26,9 +32,10 @@ export const protocol: Protocol = {
     const modes = MODES[workload.name];
     if (modes === undefined) throw refusedWorkload(`${Object.keys(MODES).join(", ")} for protocol "sqlite"`);
     if (inFlight > 1) throw refused("in_flight", '1 for protocol "sqlite", whose engine runs one transaction at a time');
+    if (endpoint.has("others")) throw endpoint.refused("others", "nothing: this client writes one database");
     const path = endpoint.text("path");
     const mode = endpoint.has("mode") ? endpoint.choice("mode", Object.keys(modes)) : "sql";
-    const synchronous = endpoint.choice("synchronous", ["FULL", "NORMAL", "OFF"]);
+    const synchronous = endpoint.choice("synchronous", ["EXTRA", "FULL", "NORMAL", "OFF"]);
     const engine = new SqliteEngine(path, synchronous, modes[mode]!);
     return {
       name: `sqlite at ${path}`,

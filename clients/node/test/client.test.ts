@@ -234,7 +234,7 @@ test("describe says what this client can do", async () => {
   assert.deepEqual(able, {
     contract: 2,
     protocols: ["http", "postgres", "spacetimedb", "sqlite"],
-    workloads: ["counter-and-messages", "transfer"],
+    workloads: ["chat", "counter-and-messages", "fibonacci", "transfer"],
     reports: "indices",
   });
 });

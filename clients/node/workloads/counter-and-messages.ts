@@ -1,9 +1,8 @@
+import { spell } from "../letters.ts";
 import { Blocks, TWO_TO_32 } from "../philox.ts";
 import type { WorkloadDefinition } from "../workload.ts";
 
 const AMOUNT = 1;
-const LETTERS = 26;
-const FIRST_LETTER = 97;
 
 export interface Increment {
   readonly counter: number;
@@ -38,13 +37,3 @@ export const definition: WorkloadDefinition = {
     };
   },
 };
-
-/** The letters of a body: steps modulo 2^32, an odd number of them apart. */
-function spell(letters: Buffer, first: number, step: number): string {
-  let place = first;
-  for (let at = 0; at < letters.length; at++) {
-    letters[at] = FIRST_LETTER + (place % LETTERS);
-    place = (place + step) >>> 0;
-  }
-  return letters.toString("latin1");
-}

@@ -44,7 +44,7 @@ def choose(path: str, given: str, allowed: Iterable[str]) -> str:
     """The given word, if it is allowed; raises ClientError."""
     words = tuple(allowed)
     if given not in words:
-        raise refused(path, given, " or ".join(f'"{word}"' for word in words))
+        raise refused(path, given, ", ".join(f'"{word}"' for word in words))
     return given
 
 

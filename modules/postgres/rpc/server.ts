@@ -3,21 +3,21 @@ import { npmVersion as drizzleVersion } from "drizzle-orm/version";
 import pg from "pg";
 import pgPackage from "pg/package.json" with { type: "json" };
 import type { Configuration } from "../../shared/node/configuration.ts";
-import { type Opened, serve } from "../../shared/node/serve.ts";
+import { type Opened, runtimeVersion, serve } from "../../shared/node/serve.ts";
 import { type Address, parseAddress } from "./address.ts";
 import { retrying } from "./retry.ts";
 
 await serve<Address, pg.Pool>({ name: "postgres", folder: dirname(import.meta.dirname), parseAddress, open });
 
 async function open(configuration: Configuration<Address>): Promise<Opened<pg.Pool>> {
-  const { address, poolSize, maxRetries } = configuration;
+  const { address, poolSize, maxRetries, retryWait } = configuration;
   const pool = new pg.Pool({ ...address, max: poolSize, idleTimeoutMillis: 0 });
   // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
   pool.on("error", (error) => process.stderr.write(`postgres: ${error.message}\n`));
   return {
     database: pool,
     settings: await settingsOf(pool, configuration),
-    run: retrying(maxRetries),
+    run: retrying(maxRetries, retryWait),
     close: () => pool.end(),
   };
 }
@@ -25,7 +25,7 @@ async function open(configuration: Configuration<Address>): Promise<Opened<pg.Po
 /** Opens every connection at once, so that a server's connection limit shows now and not under load. */
 async function settingsOf(
   pool: pg.Pool,
-  { address, poolSize, maxRetries }: Configuration<Address>,
+  { address, poolSize, maxRetries, retryWait }: Configuration<Address>,
 ): Promise<Record<string, string>> {
   try {
     const clients = await Promise.all(Array.from({ length: poolSize }, () => pool.connect()));
@@ -37,7 +37,8 @@ async function settingsOf(
     return {
       pool_size: String(poolSize),
       max_retries: String(maxRetries),
-      node: process.versions.node,
+      ...(retryWait === null ? {} : { retry_wait_ms: `0 to ${retryWait.firstMs}, doubling to ${retryWait.mostMs}` }),
+      ...runtimeVersion(),
       "drizzle-orm": drizzleVersion,
       pg: pgPackage.version,
       ...rows[0],

@@ -3,6 +3,12 @@ export class ConfigurationError extends Error {}
 
 const FOLDER = /^[a-z0-9]+(-[a-z0-9]+)*$/;
 
+/** How long to wait before an attempt is made again: an even draw from 0 to a bound that doubles up to `mostMs`. */
+export interface RetryWait {
+  readonly firstMs: number;
+  readonly mostMs: number;
+}
+
 export interface Configuration<Address> {
   /** Name of the folder beside the server that holds the operations. */
   readonly workload: string;
@@ -11,6 +17,8 @@ export interface Configuration<Address> {
   readonly address: Address;
   readonly poolSize: number;
   readonly maxRetries: number;
+  /** Null where it is made again at once. */
+  readonly retryWait: RetryWait | null;
 }
 
 /** The one line of JSON on standard input, checked key by key; the database's address stands under `system`. */
@@ -25,7 +33,7 @@ export function parseConfiguration<Address>(
   } catch {
     throw new ConfigurationError("configuration: the first line of standard input is not JSON");
   }
-  const keys = ["workload", "access", "listen", system, "pool_size", "max_retries"];
+  const keys = ["workload", "access", "listen", system, "pool_size", "max_retries", "retry_wait_ms"];
   const root = object(value, "configuration", keys);
   const listen = object(root["listen"], "listen", ["host", "port"]);
   const workload = text(root["workload"], "workload");
@@ -39,7 +47,14 @@ export function parseConfiguration<Address>(
     address: parseAddress(root[system]),
     poolSize: integer(root["pool_size"], "pool_size", 1, 10_000),
     maxRetries: integer(root["max_retries"] ?? 0, "max_retries", 0, 1_000_000),
+    retryWait: root["retry_wait_ms"] === undefined ? null : parseRetryWait(root["retry_wait_ms"]),
   };
+}
+
+function parseRetryWait(value: unknown): RetryWait {
+  const wait = object(value, "retry_wait_ms", ["first", "most"]);
+  const firstMs = integer(wait["first"], "retry_wait_ms.first", 1, 60_000);
+  return { firstMs, mostMs: integer(wait["most"], "retry_wait_ms.most", firstMs, 60_000) };
 }
 
 export function object(value: unknown, key: string, keys: readonly string[]): Record<string, unknown> {

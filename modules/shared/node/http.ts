@@ -23,21 +23,46 @@ export const once: Run = (attempt) => {
     : outcome.then((settled) => ({ outcome: settled, retries: 0 }));
 };
 
-/** An HTTP server that answers POST /KIND by the request of that kind; not yet listening. */
-export function createRequestServer(requests: Requests, run: Run): Server {
+/** An answer as it is sent; the body is JSON. */
+export interface Sent {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** The request that a method and a path ask for, or what is sent where they ask for none. */
+export type Route = (method: string | undefined, path: string | undefined) => Request | Sent;
+
+/** POST /KIND is the request of that kind, GET /health says that the server is there. */
+export function routes(requests: Requests): Route {
   const served = new Map(Object.entries(requests).map(([kind, request]) => [`/${kind}`, request]));
   const posts = [...served.keys()].map((path) => `POST ${path}`).join(", ");
+  return (method, path = "") => {
+    const request = served.get(path);
+    if (request !== undefined && method === "POST") return request;
+    if (path === "/health" && method === "GET") return { status: 200, body: OK };
+    if (request !== undefined || path === "/health") return refused(405, `${method} ${path} is not served`);
+    return refused(404, `${path} is not served; there are ${posts} and GET /health`);
+  };
+}
+
+/** Runs a request; its answer is there at once where the operation ends at once, for waiting would put it off. */
+export function answered(request: Request, run: Run, body: string): Sent | Promise<Sent> {
+  try {
+    if (body.length > BODY_MAX_CHARACTERS) throw new RequestError("the body is longer than a request can be");
+    const answer = run(request(body));
+    return answer instanceof Promise ? answer.then(sentOf, failed) : sentOf(answer);
+  } catch (error) {
+    return failed(error);
+  }
+}
+
+/** A server of Node.js that answers requests; not yet listening. */
+export function createRequestServer(requests: Requests, run: Run): Server {
+  const route = routes(requests);
   const server = createServer((incoming, response) => {
-    const request = served.get(incoming.url ?? "");
-    if (request !== undefined && incoming.method === "POST") {
-      answer(request, run, incoming, response);
-    } else if (incoming.url === "/health" && incoming.method === "GET") {
-      send(response, 200, OK);
-    } else if (request !== undefined || incoming.url === "/health") {
-      refuse(response, 405, `${incoming.method} ${incoming.url} is not served`);
-    } else {
-      refuse(response, 404, `${incoming.url} is not served; there are ${posts} and GET /health`);
-    }
+    const found = route(incoming.method, incoming.url);
+    if (typeof found === "function") answer(found, run, incoming, response);
+    else send(response, found);
   });
   // A connection of the load may rest for longer than the default 5 s at a low offered load.
   server.keepAliveTimeout = 0;
@@ -51,35 +76,28 @@ function answer(request: Request, run: Run, incoming: IncomingMessage, response:
     if (body.length <= BODY_MAX_CHARACTERS) body += chunk;
   });
   incoming.on("end", () => {
-    try {
-      if (body.length > BODY_MAX_CHARACTERS) throw new RequestError("the body is longer than a request can be");
-      // An engine inside this process has its answer now; waiting for a promise would put it off.
-      const answered = run(request(body));
-      if (answered instanceof Promise) answered.then((late) => reply(response, late), (error) => fail(response, error));
-      else reply(response, answered);
-    } catch (error) {
-      fail(response, error);
-    }
+    const sent = answered(request, run, body);
+    if (sent instanceof Promise) void sent.then((late) => send(response, late));
+    else send(response, sent);
   });
 }
 
-function reply(response: ServerResponse, { outcome, retries }: Answer): void {
-  if (typeof outcome !== "string") refuse(response, 500, describe(outcome.error), retries);
-  else if (outcome === DONE) send(response, 200, retries === 0 ? OK : JSON.stringify({ ok: true, retries }));
-  else refuse(response, 200, outcome, retries);
+function sentOf({ outcome, retries }: Answer): Sent {
+  if (typeof outcome !== "string") return refused(500, describe(outcome.error), retries);
+  if (outcome !== DONE) return refused(200, outcome, retries);
+  return { status: 200, body: retries === 0 ? OK : JSON.stringify({ ok: true, retries }) };
 }
 
-function fail(response: ServerResponse, error: unknown): void {
-  if (error instanceof RequestError) refuse(response, 400, error.message);
-  else refuse(response, 500, describe(error));
+function failed(error: unknown): Sent {
+  return error instanceof RequestError ? refused(400, error.message) : refused(500, describe(error));
 }
 
 /** `retries` is in the answer only if there were any. */
-function refuse(response: ServerResponse, status: number, error: string, retries = 0): void {
-  send(response, status, JSON.stringify(retries === 0 ? { ok: false, error } : { ok: false, error, retries }));
+function refused(status: number, error: string, retries = 0): Sent {
+  return { status, body: JSON.stringify(retries === 0 ? { ok: false, error } : { ok: false, error, retries }) };
 }
 
-function send(response: ServerResponse, status: number, body: string): void {
+function send(response: ServerResponse, { status, body }: Sent): void {
   response.writeHead(status, { "content-type": "application/json", "content-length": Buffer.byteLength(body) });
   response.end(body);
 }

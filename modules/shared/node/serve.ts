@@ -4,8 +4,9 @@ import type { AddressInfo } from "node:net";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 import { type Configuration, ConfigurationError, oneOf, parseConfiguration } from "./configuration.ts";
-import { createRequestServer, type Run } from "./http.ts";
-import type { AccessLevels } from "./operation.ts";
+import { listenOnBun } from "./bun.ts";
+import { createRequestServer, routes, type Run } from "./http.ts";
+import type { AccessLevels, Requests } from "./operation.ts";
 
 const EXIT_CONFIGURATION = 2;
 const EXIT_UNUSABLE = 3;
@@ -56,18 +57,41 @@ async function serveUntil<Address, Database>(
   const { database, settings, run, close } = await system.open(configuration);
   const makeRequests = levels[level];
   if (makeRequests === undefined) throw new ConfigurationError(`access: ${level} is not served`);
-  const server = createRequestServer(makeRequests(database), run);
-  server.listen(configuration.listen.port, configuration.listen.host);
-  await event(server, "listening");
-  const { port } = server.address() as AddressInfo;
+  const { port, stop } = await listening(makeRequests(database), run, configuration.listen);
   process.stdout.write(`${JSON.stringify({ event: "ready", port, settings })}\n`);
 
   await end;
   setTimeout(() => process.exit(0), CLOSE_TIMEOUT_MS).unref();
-  server.close();
-  server.closeAllConnections();
+  stop();
   await close();
   process.exit(0);
+}
+
+interface Listening {
+  readonly port: number;
+  stop(): void;
+}
+
+/** The server of the program that runs this. */
+async function listening(requests: Requests, run: Run, listen: Configuration<unknown>["listen"]): Promise<Listening> {
+  if (process.versions["bun"] !== undefined) {
+    const server = listenOnBun(routes(requests), run, listen);
+    return { port: server.port, stop: () => void server.stop(true) };
+  }
+  const server = createRequestServer(requests, run);
+  server.listen(listen.port, listen.host);
+  await event(server, "listening");
+  const stop = (): void => {
+    server.close();
+    server.closeAllConnections();
+  };
+  return { port: (server.address() as AddressInfo).port, stop };
+}
+
+/** The program that runs this and its version, for the ready line. */
+export function runtimeVersion(): Record<string, string> {
+  const { bun, node } = process.versions;
+  return bun === undefined ? { node } : { bun };
 }
 
 async function accessLevels<Database>(folder: string, workload: string): Promise<AccessLevels<Database>> {

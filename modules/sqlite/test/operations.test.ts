@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import SQLite from "better-sqlite3";
+import { access as chat } from "../chat/operations.ts";
 import { access as countersAndMessages } from "../counter-and-messages/operations.ts";
 import { access as transfers } from "../transfer/operations.ts";
 
@@ -58,3 +59,24 @@ test("an increment and a message are written, and a message twice is not", (cont
   assert.deepEqual(database.prepare("SELECT * FROM counters").raw().all(), [[0, 1]]);
   assert.deepEqual(database.prepare("SELECT * FROM messages").raw().all(), [[3, Number.MAX_SAFE_INTEGER, "abc"]]);
 });
+
+for (const level of ["sql", "drizzle"]) {
+  test(`${level} stores the messages of members, and finds a message by its id`, (context) => {
+    const database = new SQLite(":memory:");
+    context.after(() => database.close());
+    database.exec(
+      "CREATE TABLE members (room INTEGER, member INTEGER, PRIMARY KEY (room, member));" +
+        'CREATE TABLE messages (id INTEGER PRIMARY KEY, room INTEGER, connection INTEGER, "index" INTEGER, body TEXT);' +
+        "INSERT INTO members VALUES (7, 1), (8, 2)",
+    );
+    const requests = chat[level]?.(database);
+    const post = requests?.["post"];
+    const read = requests?.["read"];
+    assert.ok(post && read);
+    assert.equal(post('{"room":7,"connection":3,"index":9007199254740991,"body":"abc"}')(), "done");
+    assert.equal(post('{"room":8,"connection":3,"index":1,"body":"abc"}')(), "forbidden");
+    assert.equal(read('{"id":1}')(), "done");
+    assert.throws(read('{"id":2}'), /message 2 does not exist/);
+    assert.deepEqual(database.prepare("SELECT * FROM messages").raw().all(), [[1, 7, 3, Number.MAX_SAFE_INTEGER, "abc"]]);
+  });
+}

@@ -15,6 +15,8 @@ const level = (transferOn: TransferOn) => (database: Database) => ({
 /** The operation of each access level that procedure.toml declares. */
 export const access: AccessLevels<Database> = {
   drizzle: level(drizzleTransfer),
+  "drizzle-rollback": level(drizzleTransfer),
   "drizzle-unexecuted": level(drizzleUnexecutedTransfer),
   sql: level(sqlTransfer),
+  "sql-rollback": level(sqlTransfer),
 };

@@ -1,8 +1,7 @@
+import { letters } from "../letters.js";
 import { philox } from "../philox.js";
 
 const WORDS = 4294967296;
-const LETTERS = 26;
-const FIRST_LETTER = 97;
 
 /** Which operation is number `index` of a connection: `draw` gives its kind and its fields. */
 export function create({ seed, parameters }) {
@@ -18,14 +17,4 @@ export function create({ seed, parameters }) {
     }
     return { kind: "message", fields: { connection, index, body: letters(block[2], block[3] | 1, messageBytes) } };
   };
-}
-
-function letters(first, step, count) {
-  let text = "";
-  let word = first;
-  for (let place = 0; place < count; place++) {
-    text += String.fromCharCode(FIRST_LETTER + (word % LETTERS));
-    word = (word + step) >>> 0;
-  }
-  return text;
 }

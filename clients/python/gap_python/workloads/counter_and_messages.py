@@ -10,13 +10,11 @@ import msgspec
 import numpy as np
 
 from gap_python.decode import decode
-from gap_python.philox import U64, Blocks, scale
+from gap_python.letters import Letters
+from gap_python.philox import Blocks, scale
 from gap_python.workload import Kind, Operation, WorkloadConfig
 
 _AMOUNT = 1
-_LETTERS = 26
-_FIRST_LETTER = ord("a")
-_LOW = np.uint64(0xFFFFFFFF)
 
 
 class _Parameters(msgspec.Struct):
@@ -39,14 +37,14 @@ class Workload:
         self._blocks = Blocks(config.seed)
         self._counters = parameters.counters
         self._increments_below = np.uint64(math.floor(parameters.increment_share * 2**32))
-        self._letters = np.arange(parameters.message_bytes, dtype=np.uint64)
+        self._letters = Letters(parameters.message_bytes)
 
     def draw(self, connection: int, first_index: int, count: int) -> list[Operation]:
         indices = np.arange(first_index, first_index + count, dtype=np.uint64)
         r0, r1, r2, r3 = self._blocks.draw(indices, connection, 0)
         is_increment = r0 < self._increments_below
         counters = scale(r1, self._counters)
-        bodies = iter(self._spell(r2[~is_increment], r3[~is_increment]))
+        bodies = iter(self._letters.spelled(r2[~is_increment], r3[~is_increment]))
         return [
             Operation("increment", (counter, _AMOUNT))
             if increment
@@ -55,11 +53,3 @@ class Workload:
                 is_increment.tolist(), counters.tolist(), indices.tolist(), strict=True
             )
         ]
-
-    def _spell(self, first: U64, step: U64) -> list[str]:
-        """Bodies of letters: steps modulo 2^32, an odd number of them apart."""
-        odd = step | np.uint64(1)
-        # At most 2^12 letters, so that 64 bits hold every product.
-        places = (first[:, None] + self._letters * odd[:, None]) & _LOW
-        letters = (places % np.uint64(_LETTERS) + np.uint64(_FIRST_LETTER)).astype(np.uint8)
-        return [row.tobytes().decode("ascii") for row in letters]

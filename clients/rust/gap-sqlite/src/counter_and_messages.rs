@@ -12,6 +12,17 @@ pub struct CounterStatements {
 }
 
 impl Statements<CounterAndMessages> for CounterStatements {
+    const SPREADS: bool = true;
+
+    /// A counter has its database, and so has a connection for its messages.
+    #[inline]
+    fn place(operation: &CounterOrMessage) -> usize {
+        match *operation {
+            CounterOrMessage::Increment { counter, .. } => counter as usize,
+            CounterOrMessage::Message { connection, .. } => connection as usize,
+        }
+    }
+
     fn prepare(connection: &'static Connection) -> Result<Self, Error> {
         Ok(Self {
             increment: connection.prepare("UPDATE counters SET value = value + ?2 WHERE id = ?1")?,

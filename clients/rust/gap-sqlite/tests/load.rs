@@ -201,3 +201,54 @@ fn a_killed_client_leaves_only_whole_transfers() {
     let check: String = connection.pragma_query_value(None, "integrity_check", |row| row.get(0)).unwrap();
     assert_eq!(check, "ok");
 }
+
+#[test]
+fn messages_go_to_the_database_of_their_connection() {
+    let paths: Vec<PathBuf> = (0..3).map(|place| messages_file(&format!("spread-{place}"))).collect();
+    let endpoint = json!({
+        "protocol": "sqlite", "path": paths[0], "others": paths[1..], "synchronous": "NORMAL"
+    });
+    let mut messages = counter_and_messages();
+    messages["parameters"] = json!({"increment_share": 0.0, "message_bytes": 8});
+    let changes = json!({"connections": 5, "workload": messages});
+    let report = run(CLIENT, &with(configuration(endpoint), changes)).report();
+    for connection in report["connections"].as_array().unwrap() {
+        let (number, issued) = (number(&connection["connection"]), number(&connection["issued"]));
+        assert!(issued > 0);
+        for (place, path) in paths.iter().enumerate() {
+            let stored: i64 = Connection::open(path)
+                .unwrap()
+                .query_row("SELECT count(*) FROM messages WHERE connection = ?1", [number as i64], |row| {
+                    row.get(0)
+                })
+                .unwrap();
+            assert_eq!(stored, if number as usize % 3 == place { issued as i64 } else { 0 });
+        }
+    }
+}
+
+#[test]
+fn a_bank_is_not_spread() {
+    let banks =
+        [Bank::new("spread-bank-0", accounts(), 1_000), Bank::new("spread-bank-1", accounts(), 1_000)];
+    let endpoint = with(banks[0].endpoint(), json!({"others": [banks[1].path]}));
+    let message = run(CLIENT, &configuration(endpoint)).refusal(3);
+    assert!(message.contains("others: this workload is of one database"), "{message}");
+}
+
+fn messages_file(name: &str) -> PathBuf {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.sqlite"));
+    for suffix in ["", "-wal", "-shm"] {
+        let _ = fs::remove_file(format!("{}{suffix}", path.display()));
+    }
+    let connection = Connection::open(&path).unwrap();
+    connection.pragma_update(None, "journal_mode", "wal").unwrap();
+    connection
+        .execute_batch(
+            "CREATE TABLE counters (id INTEGER PRIMARY KEY, value INTEGER NOT NULL);
+             CREATE TABLE messages (connection INTEGER NOT NULL, \"index\" INTEGER NOT NULL, body TEXT NOT NULL,
+                                    PRIMARY KEY (connection, \"index\"));",
+        )
+        .unwrap();
+    path
+}

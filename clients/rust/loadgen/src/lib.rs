@@ -37,8 +37,8 @@ pub use error::ClientError;
 pub use handshake::HandshakeStream;
 pub use protocol::{names_of_kinds, Decoded, Oldest, Outcome, Protocol};
 pub use workload::{
-    CounterAndMessages, CounterOrMessage, Field, FieldType, Fields, Kind, KindFacts, KindOf, Letters,
-    OneKind, Operation, Pair, Transfer, Transfers, Workload,
+    Chat, Compute, CounterAndMessages, CounterOrMessage, Fibonacci, Field, FieldType, Fields, Kind,
+    KindFacts, KindOf, Letters, OneKind, Operation, Pair, PostOrRead, Transfer, Transfers, Workload,
 };
 
 fn hex(bytes: &[u8]) -> String {

@@ -4,7 +4,9 @@
 //! A load is compiled for its workload, so that an operation is no box and no map, and a workload of one kind pays
 //! nothing for there being others.
 
+mod chat;
 mod counter_and_messages;
+mod fibonacci;
 mod letters;
 mod transfer;
 
@@ -13,7 +15,9 @@ use std::fmt::Debug;
 use crate::config::WorkloadConfig;
 use crate::error::ClientError;
 
+pub use chat::{Chat, PostOrRead};
 pub use counter_and_messages::{CounterAndMessages, CounterOrMessage};
+pub use fibonacci::{Compute, Fibonacci};
 pub use letters::Letters;
 pub use transfer::{Transfer, Transfers};
 

@@ -4,7 +4,8 @@
 use std::path::PathBuf;
 
 use loadgen::{
-    ClientError, CounterAndMessages, Fields, Kind, Letters, Operation, Transfers, Workload, WorkloadConfig,
+    Chat, ClientError, CounterAndMessages, Fibonacci, Fields, Kind, Letters, Operation, Transfers, Workload,
+    WorkloadConfig,
 };
 use serde_json::{json, Value};
 use test_support::{golden_vectors, number, workload_of};
@@ -57,6 +58,16 @@ fn draws_every_golden_transfer() {
 #[test]
 fn draws_every_golden_increment_and_message() {
     draws_every_golden_operation::<CounterAndMessages>();
+}
+
+#[test]
+fn draws_every_golden_post_and_read() {
+    draws_every_golden_operation::<Chat>();
+}
+
+#[test]
+fn draws_every_golden_number_of_fibonacci() {
+    draws_every_golden_operation::<Fibonacci>();
 }
 
 #[test]

@@ -22,7 +22,13 @@ test("a whole configuration is taken over", () => {
     address: "/var/lib/bank",
     poolSize: 50,
     maxRetries: 3,
+    retryWait: null,
   });
+});
+
+test("a wait before retries has both its bounds", () => {
+  const { retryWait } = parse(JSON.stringify({ ...valid, retry_wait_ms: { first: 10, most: 200 } }));
+  assert.deepEqual(retryWait, { firstMs: 10, mostMs: 200 });
 });
 
 test("nothing is retried unless the configuration says so", () => {
@@ -39,6 +45,9 @@ for (const [changed, key] of [
   [{ pool_size: 0 }, /^pool_size: /],
   [{ max_retries: -1 }, /^max_retries: must be an integer from 0/],
   [{ max_retries: "3" }, /^max_retries: /],
+  [{ retry_wait_ms: 10 }, /^retry_wait_ms: must be an object/],
+  [{ retry_wait_ms: { first: 10 } }, /^retry_wait_ms\.most: must be an integer from 10/],
+  [{ retry_wait_ms: { first: 20, most: 10 } }, /^retry_wait_ms\.most: must be an integer from 20/],
   [{ pool_sise: 1 }, /^configuration: unknown key "pool_sise"/],
 ] as const) {
   test(`${JSON.stringify(changed)} is refused by name`, () => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { parsePost, parseRead } from "../chat.ts";
 import { parseIncrement, parseMessage } from "../counter_and_messages.ts";
 import { RequestError } from "../fields.ts";
 import { parseTransfer } from "../transfer.ts";
@@ -12,6 +13,12 @@ test("operations are read from the body", () => {
     index: 9007199254740991,
     body: "abc",
   });
+});
+
+test("a post and a read are read from the body", () => {
+  const post = { room: 100000000000001, connection: 1, index: 9007199254740991, body: "abc" };
+  assert.deepEqual(parsePost(JSON.stringify(post)), post);
+  assert.deepEqual(parseRead('{"id":100000000000000}'), { id: 100000000000000 });
 });
 
 for (const [parse, body, words] of [
@@ -34,6 +41,9 @@ for (const [parse, body, words] of [
   [parseMessage, '{"connection":1,"index":1,"body":""}', /^body: "" is not a text of 1 to/],
   [parseMessage, `{"connection":1,"index":1,"body":"${"a".repeat(5000)}"}`, /^body: "aaa/],
   [parseMessage, '{"connection":1,"index":1,"body":7}', /^body: 7 /],
+  [parsePost, '{"connection":1,"index":1,"body":"a"}', /^room: nothing is not/],
+  [parsePost, '{"room":-1,"connection":1,"index":1,"body":"a"}', /^room: -1 /],
+  [parseRead, '{"id":9007199254740992}', /^id: /],
 ] as const) {
   test(`${body.slice(0, 60)} is refused`, () => {
     assert.throws(() => parse(body), (error) => error instanceof RequestError && words.test(error.message));

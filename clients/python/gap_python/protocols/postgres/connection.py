@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, LiteralString
 
@@ -32,7 +33,7 @@ class Endpoint(Decoded):
     functions: dict[str, str] | None = None
 
 
-class _PostgresConnection:
+class _PostgresConnection(ABC):
     """Logs in; what is called when and how, the classes below say."""
 
     _connection: psycopg.AsyncConnection[Any]
@@ -59,9 +60,9 @@ class _PostgresConnection:
             where = f"{endpoint.host}:{endpoint.port}"
             raise ClientError(EXIT_ENDPOINT, f"postgres at {where}: {message_of(error)}") from error
 
+    @abstractmethod
     async def _check(self) -> None:
         """Raises psycopg.Error when the database cannot serve the operations of this connection."""
-        raise NotImplementedError
 
     def _judge(self, error: psycopg.Error) -> Answer:
         """The server's refusal; raises ConnectionLostError when it answers nothing more."""

@@ -1,0 +1,236 @@
+"""A campaign: the published plans of several chapters, measured anew, session by session in turn.
+
+A session of one chapter is followed by one of the next, so that each chapter's sessions lie hours apart and a
+slow hour falls on all. What was measured stands in each chapter's own journal and runs; the campaign keeps
+when it began and how long sessions took, no more, and finds the rest there. It can be ended at any moment,
+in any way, and goes on where it was, on this machine or on another of its kind that is given the same files.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from papermill.exceptions import PapermillExecutionError
+
+from gapbook.book.execute import BUILD, execute_chapter
+from gapbook.book.expected import duration_words, seconds_of
+from gapbook.book.on_demand import install_on_demand
+from gapbook.book.plans import PublishedPlan
+from gapbook.errors import GapbookError, RecordError, SessionsLeftError
+from gapbook.locks import taking_turns
+from gapbook.parameters import chapter_parameters
+from gapbook.record.run import Run, finished_folders, live_folder, load_run, runs_folder
+from gapbook.record.schema import one_line
+from gapbook.record.whole import write_whole
+
+__all__ = ["Campaign"]
+
+_STATE = "campaign.json"
+_FAILURES_IN_A_ROW = 2
+
+
+class Campaign:
+    """The campaign under way in the folder of live runs, or a new one.
+
+    ``say`` hears one line of each session. Raises RecordError when what was kept of the campaign cannot be read.
+    """
+
+    def __init__(self, plans: Sequence[PublishedPlan], say: Callable[[str], None] = print) -> None:
+        self.plans = plans
+        self.say = say
+        self.folder = runs_folder()
+        self._state = self._kept()
+        self._failed: Counter[str] = Counter()
+        self._finished: dict[str, Run | None] = {}
+
+    def run(self) -> list[str]:
+        """Measure until every plan has a finished run; returns the chapters that have none, because each attempt
+        at them failed."""
+        with taking_turns(self.folder, self.say):
+            # Another command may have been at work on it until now.
+            self._state, self._finished = self._kept(), {}
+            self._keep()
+            self.say(f"campaign: {len(self.plans)} chapters, {self.progress()}")
+            while left := [plan for plan in self.plans if self._left(plan)]:
+                for plan in left:
+                    self._session(plan)
+            return self._end()
+
+    def finished(self, plan: PublishedPlan) -> Run | None:
+        """The newest run of a plan that was finished in this campaign."""
+        if plan.chapter not in self._finished:
+            runs = [run for run in self._readable(plan) if self._is_of(plan, run)]
+            newest = max(runs, key=lambda run: float(run.manifest["started_unix_s"]), default=None)
+            self._finished[plan.chapter] = newest
+        return self._finished[plan.chapter]
+
+    def _readable(self, plan: PublishedPlan) -> Iterator[Run]:
+        """The finished runs of a chapter that can be trusted; what is none is said, and in nobody's way."""
+        for folder in finished_folders(plan.chapter):
+            try:
+                yield load_run(folder)
+            except RecordError as error:
+                self.say(f"campaign: {plan.chapter}: {error}")
+
+    def progress(self) -> str:
+        """``12 of 41 sessions done, about 3 h 20 min left``"""
+        done = sum(self._done(plan) for plan in self.plans)
+        expected = [self._left_s(plan) for plan in self.plans]
+        known = sum(one for one in expected if one is not None)
+        unknown = sum(one is None for one in expected)
+        left = f"about {duration_words(known)} left"
+        if unknown:
+            left += f", besides {unknown} chapters that nobody has measured yet"
+        return f"{done} of {sum(plan.sessions for plan in self.plans)} sessions done, {left}"
+
+    def lines(self) -> list[str]:
+        """What is to be measured, a line for each chapter, and how far it is."""
+        told = []
+        for plan in self.plans:
+            left_s = self._left_s(plan)
+            left = "nobody has measured it yet" if left_s is None else f"about {duration_words(left_s)} left"
+            told.append(f"{plan.chapter}: {self._done(plan)} of {plan.sessions} sessions done, {left}")
+        return [*told, f"{len(self.plans)} chapters: {self.progress()}"]
+
+    # --- one session --------------------------------------------------------------------------
+    def _session(self, plan: PublishedPlan) -> None:
+        """Measure the next session of a plan; what fails is said, and the rest goes on."""
+        try:
+            install_on_demand(plan.chapter)
+            started = time.monotonic()
+            self._execute(plan)
+        except SessionsLeftError:
+            pass
+        except (GapbookError, PapermillExecutionError) as error:
+            self._failed[plan.chapter] += 1
+            last = self._failed[plan.chapter] == _FAILURES_IN_A_ROW
+            after = "left out of this command" if last else "to be tried again"
+            self.say(f"campaign: {plan.chapter}: {_told(error)}; what was measured is kept, {after}")
+            return
+        self._failed[plan.chapter] = 0
+        took_s = time.monotonic() - started
+        self._took_s(plan).append(took_s)
+        self._keep()
+        self.say(
+            f"campaign: {plan.chapter}, session {self._done(plan)} of {plan.sessions} "
+            f"in {duration_words(took_s)}; {self.progress()}"
+        )
+
+    def _execute(self, plan: PublishedPlan) -> None:
+        """Raises SessionsLeftError when that was not the last session."""
+        try:
+            execute_chapter(plan.chapter, {**plan.given, "source": "session"}, folder=BUILD / "campaign")
+        finally:
+            self._finished.pop(plan.chapter, None)
+        if self.finished(plan) is None:
+            raise RecordError(f"its run is not in {live_folder(plan.chapter)}")
+
+    def _left(self, plan: PublishedPlan) -> bool:
+        return self._failed[plan.chapter] < _FAILURES_IN_A_ROW and self.finished(plan) is None
+
+    def _is_of(self, plan: PublishedPlan, run: Run) -> bool:
+        """Whether a run has the parameters of the plan and was finished in this campaign."""
+        given, table = run.manifest["parameters"] or {}, chapter_parameters()
+        same = all(
+            given.get(name, table[name].absent) == value for name, value in _measured_with(plan).items()
+        )
+        finished_unix_s = run.manifest["finished_unix_s"]
+        return same and finished_unix_s is not None and finished_unix_s >= self._state["started_unix_s"]
+
+    # --- how far it is ------------------------------------------------------------------------
+    def _done(self, plan: PublishedPlan) -> int:
+        """Sessions that are known to be done: one that ended between its last trial and our note counts later."""
+        return plan.sessions if self.finished(plan) else min(len(self._took_s(plan)), plan.sessions - 1)
+
+    def _left_s(self, plan: PublishedPlan) -> float | None:
+        """Seconds that a plan still takes, from its own sessions or else from a published run; None when
+        neither is there."""
+        left = plan.sessions - self._done(plan)
+        took_s = self._took_s(plan)
+        if not left or took_s:
+            return left * sum(took_s) / max(1, len(took_s))
+        whole_s = seconds_of(plan)
+        return None if whole_s is None else whole_s * left / plan.sessions
+
+    def _took_s(self, plan: PublishedPlan) -> list[float]:
+        """How long the sessions of a plan took; empty for one that was changed since."""
+        kept = self._state["took_s"].setdefault(plan.chapter, {})
+        if kept.get("parameters") != _measured_with(plan):
+            kept |= {"parameters": _measured_with(plan), "seconds": []}
+        seconds: list[float] = kept["seconds"]
+        return seconds
+
+    # --- what is kept -------------------------------------------------------------------------
+    def _end(self) -> list[str]:
+        """Say what there is; a campaign that has nothing left is over, and the next is a new one."""
+        for plan in self.plans:
+            if run := self.finished(plan):
+                self.say(f"campaign: {plan.chapter}: run {run.run_id} in {run.folder}")
+        left = {plan.chapter for plan in self.plans if self.finished(plan) is None}
+        over = {plan.chapter for plan in self.plans} - left
+        if self._state["took_s"].keys() <= over:
+            self._path.unlink(missing_ok=True)
+        elif not left:
+            # Chapters of another command are still to be gone on with; ours are not.
+            self._state["took_s"] = {
+                chapter: took for chapter, took in self._state["took_s"].items() if chapter not in over
+            }
+            self._keep()
+        return sorted(left)
+
+    @property
+    def _path(self) -> Path:
+        return self.folder / _STATE
+
+    def _kept(self) -> dict[str, Any]:
+        """What was kept of a campaign, or the beginning of a new one."""
+        if not self._path.is_file():
+            return {"started_unix_s": time.time(), "took_s": {}}
+        try:
+            kept = json.loads(self._path.read_text())
+            _require_state(kept)
+        except (ValueError, OSError) as error:
+            raise RecordError(
+                f"campaign: {self._path} cannot be read ({one_line(error)}); remove it to begin a new campaign, "
+                "trials of interrupted runs are kept all the same"
+            ) from error
+        return dict(kept)
+
+    def _keep(self) -> None:
+        try:
+            write_whole(self._path, json.dumps(self._state, indent=1).encode())
+        except OSError as error:
+            raise RecordError(
+                f"campaign: {self._path} cannot be written ({error.strerror}); trials measured so far are kept; "
+                "make room, then give the same command again"
+            ) from error
+
+
+def _measured_with(plan: PublishedPlan) -> dict[str, Any]:
+    """What a run of a plan is measured with, whether the plan or the notebook says so; but for where."""
+    return {name: value for name, value in plan.parameters.items() if name not in {"source", "servers"}}
+
+
+def _require_state(kept: Any) -> None:
+    """Raises ValueError."""
+    if not isinstance(kept, Mapping) or not isinstance(kept.get("started_unix_s"), float | int):
+        raise ValueError("it does not say when the campaign began")
+    took_s = kept.get("took_s")
+    if not isinstance(took_s, Mapping):
+        raise ValueError("it does not say how long sessions took")
+    for one in took_s.values():
+        seconds = one.get("seconds") if isinstance(one, Mapping) else None
+        if not isinstance(seconds, list) or not all(isinstance(each, float | int) for each in seconds):
+            raise ValueError("how long sessions took is no list of numbers")
+
+
+def _told(error: Exception) -> str:
+    """An error of ours is one line; of one in a notebook its name and value are."""
+    if isinstance(error, PapermillExecutionError):
+        return one_line(f"{error.ename}: {error.evalue}")
+    return str(error)

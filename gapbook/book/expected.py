@@ -1,0 +1,42 @@
+"""How long a published plan will take, told from the run that is published now."""
+
+from __future__ import annotations
+
+from gapbook.book.plans import PublishedPlan
+from gapbook.errors import RecordError
+from gapbook.record.run import Run, latest_published
+
+__all__ = ["duration_words", "seconds_of"]
+
+
+def seconds_of(plan: PublishedPlan) -> float | None:
+    """Seconds that a plan will take, as its published run did: block by block, with warm-up and window of the
+    plan. None where no run is published, or none that can be read."""
+    try:
+        run = latest_published(plan.chapter)
+    except RecordError:
+        return None
+    blocks, manifest = int(run.manifest["blocks"]), run.manifest
+    trials_in_block = len(manifest["trials"]) / blocks
+    longer_s = sum(
+        float(plan.parameters[name]) - float(manifest["scenario"][name]) for name in ("warmup_s", "window_s")
+    )
+    block_s = _run_s(run) / blocks + trials_in_block * longer_s
+    return max(0.0, block_s) * int(plan.parameters["blocks"])
+
+
+def _run_s(run: Run) -> float:
+    """From the first server to the last trial; the trials alone, where a run was interrupted."""
+    trials_s = float(run.trials["took_s"].sum())
+    finished = run.manifest["finished_unix_s"]
+    if finished is None or run.manifest["resumed_unix_s"]:
+        return trials_s
+    return max(trials_s, float(finished) - float(run.manifest["started_unix_s"]))
+
+
+def duration_words(seconds: float) -> str:
+    """``3 h 20 min``, ``12 min``, ``40 s``"""
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"

@@ -1,0 +1,74 @@
+"""Programs compiled from package registries, each of a pinned version and kept in the cache under it."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections import defaultdict
+from pathlib import Path
+
+from gapbook.deploy.toolchain import CARGO_HINT, require_tool, run_step
+from gapbook.errors import SetupError
+from gapbook.paths import cache_directory, tool_path
+
+__all__ = ["cargo_install", "go_install", "installed_binary"]
+
+_GO_HINT = "https://go.dev/dl, or the golang package of your system"
+_locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+"""Stacks are installed side by side, and two of them can need one program."""
+
+
+def installed_binary(name: str, version: str) -> Path:
+    """Where a program of that version is, or would be."""
+    return cache_directory() / "build" / f"{name}-{version}" / "bin" / name
+
+
+def cargo_install(crate: str, version: str, *, expected_s: float, binary: Path | None = None) -> None:
+    """Compile a crate as its own lock file has it, unless it is there; ``binary``: where, if not where it would be."""
+    binary = binary or installed_binary(crate, version)
+    with _locks[crate]:
+        if binary.is_file():
+            return
+        cargo = require_tool("cargo", CARGO_HINT)
+        root = binary.parent.parent
+        # Kept until the build is through, so that an interrupted one goes on where it stopped.
+        target = root.with_name(f"{root.name}-target")
+        run_step(
+            f"{crate} {version}",
+            [cargo, "install", f"{crate}@{version}", "--locked", "--root", root],
+            expected_s=expected_s,
+            environment={"CARGO_TARGET_DIR": str(target)},
+        )
+        shutil.rmtree(target, ignore_errors=True)
+
+
+def go_install(name: str, module: str, version: str, *, expected_s: float) -> None:
+    """Compile a program of a Go module with the versions that the module asks for, unless it is there."""
+    binary = installed_binary(name, version)
+    with _locks[name]:
+        if binary.is_file():
+            return
+        go, own = _go(), cache_directory() / "go"
+        # In one step, so that a copy that was cut off is never taken for the program.
+        partial = binary.parent.with_name("bin.partial")
+        run_step(
+            f"{name} {version}",
+            [go, "install", f"{module}@v{version}"],
+            expected_s=expected_s,
+            # Modules and what is built of them stay in the cache, and can be removed with it.
+            environment={
+                "GOBIN": str(partial),
+                "GOPATH": str(own),
+                "GOCACHE": str(own / "build"),
+                "GOFLAGS": "-trimpath -modcacherw",
+            },
+        )
+        partial.rename(binary.parent)
+
+
+def _go() -> Path:
+    """The Go tool; raises SetupError with how to get it."""
+    found = tool_path("go")
+    if found is None:
+        raise SetupError(f"go is missing; install it: {_GO_HINT}")
+    return found

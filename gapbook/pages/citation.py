@@ -1,0 +1,82 @@
+"""The numbers of an answer as they are cited: with intervals over blocks and over sessions, and conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from gapbook.markup import Html
+from gapbook.method.findings import named_versions
+from gapbook.method.interval import Interval
+from gapbook.pages import page
+from gapbook.pages.provenance import FindingsWithProvenance
+from gapbook.pages.words import listed
+
+__all__ = ["CitationResults"]
+
+
+class CitationResults(FindingsWithProvenance):
+    """What can be cited of a run: numbers that an answer gives, and no others."""
+
+    def cited(
+        self,
+        quantity: str,
+        treatment: float | None,
+        value: Interval,
+        by_block: Mapping[int, float] | None = None,
+    ) -> page.Cited:
+        """A number as an answer gives it, to be cited just so; with what each block says of it, its interval
+        over sessions beside, where that is another."""
+        where = "" if treatment is None else f" at {self.at(treatment)}"
+        between = self.over_sessions(by_block or {})
+        told = between.as_factor() if between else ""
+        own = value.as_factor()
+        return page.Cited(f"{quantity}{where}", own, value.n, "" if told == own else told)
+
+    def between_sessions(self, cited: Sequence[page.Cited]) -> str:
+        """The same ratios with intervals that hold what changes from one session to the next."""
+        told = [one.over_sessions for one in cited if one.over_sessions]
+        if told:
+            return f"Over {len(self.sessions)} sessions, in the same order: {listed(told)}."
+        if cited and self.each_block_is_a_session:
+            known = sorted(one.n for one in cited)
+            held = " to ".join(dict.fromkeys(map(str, (known[0], known[-1]))))
+            return f"Intervals are over {held} sessions; each started every server afresh."
+        return ""
+
+    def cite_panel(self, answer: page.Answer) -> Html:
+        """The numbers of an answer, just as it gives them."""
+        if not answer.cited:
+            note = page.banner("note", "This run has no number to cite: a needed cell has no valid trial.")
+            return Html(f'<div id="cite">{note}</div>')
+        return page.cite_panel(**self.citation(answer.cited))
+
+    def citation(self, cited: Sequence[page.Cited]) -> dict[str, str]:
+        """Numbers to be cited: plain, Markdown and BibTeX, with interval, n, conditions and run."""
+        facts, chapter = self.glue_values(), self.scenario.chapter
+        versions = ", ".join(named_versions(self.run.manifest["systems"]))
+        conditions = (
+            f"{versions}; {facts['load']}, durability "
+            f"{facts['durability']}, {facts['processor']}, {facts['processors']} cores"
+        )
+        blocks = " and ".join(map(str, sorted({one.n for one in cited})))
+        held = f" in {len(self.sessions)} sessions" if len(self.sessions) > 1 else ""
+        counted = "one block, no interval" if blocks == "1" else f"95 % CI, n = {blocks} blocks{held}"
+        design = f"{counted}; {conditions}"
+        where = f"The Gap Book, {chapter}, run {self.run.run_id}, {facts['date']}"
+        plain, bold = (
+            "; ".join(f"{one.quantity}: {mark}{one.value}{mark}{_beside(one)}" for one in cited)
+            for mark in ("", "**")
+        )
+        bibtex = (
+            f"@misc{{gapbook-{chapter}-{self.run.run_id},\n  title = {{The Gap Book: {chapter}}},\n"
+            f"  note = {{Run {self.run.run_id}. {plain} ({design})}},\n  year = {{{facts['date'][:4]}}}\n}}"
+        )
+        return {
+            "plain": f"{plain} ({design}). {where}.",
+            "markdown": f"{bold} ({design}). *{where}*",
+            "bibtex": bibtex.replace("%", "\\%"),
+        }
+
+
+def _beside(cited: page.Cited) -> str:
+    return f" (over sessions {cited.over_sessions})" if cited.over_sessions else ""

@@ -1,0 +1,128 @@
+"""What replicators of SQLite give back: copies restored after each trial, held against their databases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from gapbook.markup import Html, values_table
+from gapbook.method.cells import Named
+from gapbook.method.findings import Findings
+from gapbook.pages import page
+from gapbook.pages.answer import AnswerResults
+from gapbook.pages.provenance import FindingsWithProvenance
+from gapbook.pages.who import Rows
+
+__all__ = ["copies_table", "losses", "places"]
+
+_NO_FIRST_COPY = "no whole copy before the first write"
+"""How :mod:`gapbook.deploy.replication` refuses a trial whose first copies cannot be used."""
+
+
+@dataclass
+class _Copies:
+    """What came back of some conditions. ``shares`` has for each valid trial the share of whole copies in it,
+    ``never`` counts trials that were refused because not even the first copy was whole."""
+
+    valid: int = 0
+    acknowledged: int = 0
+    lost: float = 0.0
+    unusable: float = 0.0
+    shares: tuple[float, ...] = ()
+    never: int = 0
+
+    def __add__(self, other: _Copies) -> _Copies:
+        return _Copies(
+            self.valid + other.valid,
+            self.acknowledged + other.acknowledged,
+            self.lost + other.lost,
+            self.unusable + other.unusable,
+            self.shares + other.shares,
+            self.never + other.never,
+        )
+
+
+def places(found: Findings, one: Named) -> Sequence[float]:
+    """Where the run has a contestant; nowhere when it does not."""
+    if found.scenario.find(one.name) is None:
+        return []
+    return found.treatments_of(one.name)
+
+
+def _copies(found: Findings, name: str, at: float) -> _Copies:
+    trials = found.trials_of(name, at)
+    valid, known = trials.filter(pl.col("valid")), set(found.run.metrics["name"].to_list())
+    lost, unusable, shares = (
+        found.trial_values(name, at, metric) if metric in known else []
+        for metric in ("rows lost", "copies unusable", "restored whole")
+    )
+    reasons = trials.filter(~pl.col("valid"))["refused_because"].to_list()
+    return _Copies(
+        valid.height if shares else 0,
+        int(valid["acknowledged"].sum()) if shares else 0,
+        sum(lost),
+        sum(unusable),
+        tuple(shares),
+        sum(_NO_FIRST_COPY in (reason or "") for reason in reasons),
+    )
+
+
+def copies_table(found: FindingsWithProvenance, rows: Rows) -> Html:
+    """What came back after each trial, worst first: rows that the database has and its copy has not."""
+    columns = (
+        "replicator",
+        "condition",
+        "trials that count",
+        "rows acknowledged, all trials",
+        "rows lost, all trials",
+        "copies that cannot be used",
+        "copies restored whole",
+    )
+    told = [(label, at, _copies(found, one.name, at)) for label, one in rows for at in places(found, one)]
+    body: list[list[str | Html]] = [
+        [
+            label,
+            found.at(at),
+            f"{copies.valid}",
+            f"{copies.acknowledged:,}",
+            f"{copies.lost:,.0f}",
+            f"{copies.unusable:,.0f}",
+            f"{100 * sum(copies.shares) / copies.valid:.0f} %",
+        ]
+        for label, at, copies in sorted(told, key=lambda row: -row[2].lost)
+        if copies.valid
+    ]
+    if not body:
+        return page.banner("note", "No trial of this run has been restored.")
+    caption = (
+        "A copy is whole when its integrity check passes and it has every row of its database, and no other. A copy "
+        "that cannot be used loses every row, those from before the load too. The last column is the mean over "
+        "trials of the share of their copies."
+    )
+    return values_table(columns, body, caption=caption)
+
+
+def losses(found: AnswerResults, contestants: Sequence[Named]) -> str:
+    """Who lost what, in a sentence or two for each replicator, over all the conditions that are named."""
+    told: dict[str, _Copies] = {}
+    for one in contestants:
+        for at in places(found, one):
+            label = found.versioned_label(found.contestant(one))
+            told[label] = told.get(label, _Copies()) + _copies(found, one.name, at)
+    return " ".join(sentence for label, copies in told.items() for sentence in _sentences(label, copies))
+
+
+def _sentences(label: str, copies: _Copies) -> Iterator[str]:
+    whole = sum(share == 1.0 for share in copies.shares)
+    if copies.valid and whole == copies.valid:
+        yield f"Every copy that {label} made was whole when it was restored after the writes."
+    elif copies.valid:
+        yield (
+            f"{label} brought every row back in {whole or 'none'} of {copies.valid} trials; "
+            f"{copies.lost:,.0f} rows were gone."
+        )
+    if copies.never:
+        more = "One more trial" if copies.never == 1 else f"{copies.never} more trials"
+        yield f"{more} of {label} ended before the first write, for no whole copy could be restored."

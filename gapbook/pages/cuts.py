@@ -1,0 +1,288 @@
+"""Power cuts on a page: what each durability level costs and what cuts took of it, the declared class beside it."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from gapbook import charts
+from gapbook.markup import Html, values_table
+from gapbook.method.cells import Named
+from gapbook.method.findings import Findings
+from gapbook.method.interval import format_count
+from gapbook.pages import page
+from gapbook.pages.provenance import FindingsWithProvenance
+from gapbook.pages.strikes import bound_words, of_all, reasons, total
+from gapbook.pages.words import operation_of, operations_of
+from gapbook.record.cuts import (
+    FAULTS,
+    RUINED,
+    ObservedCuts,
+    loss_window_s,
+    observed_cuts,
+    verdict_of_row,
+)
+from gapbook.record.durability import Durability
+from gapbook.record.losses import BROKEN
+from gapbook.record.scenario import RecordedContestant
+
+__all__ = ["cut_sentence", "cut_values", "cuts_table", "faults_table", "losses_chart", "price_table"]
+
+Levels: TypeAlias = Sequence[tuple[str, Named]]
+"""What a level is called on the page, and the contestant that runs at it."""
+_Rows: TypeAlias = Sequence[Mapping[str, Any]]
+_NO_CUTS = "This run cut no power: what its durability classes are worth is not measured here."
+_CLASSES = ("level", "declared class", "cuts", "acknowledged", "gone", "worst loss", "what cuts showed")
+_PRICES = (
+    "level",
+    "goodput",
+    "median latency",
+    "p99 latency",
+    "server and client CPU",
+    "written",
+    "fsyncs",
+    "until it answers again",
+    "rate on the disk that is cut",
+)
+
+
+@dataclass(frozen=True)
+class _Level:
+    """A level that the run has, with the rows of its cuts."""
+
+    label: str
+    contestant: RecordedContestant
+    rows: _Rows
+
+    @property
+    def observed(self) -> ObservedCuts:
+        return observed_cuts(self.rows, self.contestant.name)
+
+    @property
+    def known(self) -> _Rows:
+        return [row for row in self.rows if row["resolved"]]
+
+
+def _levels(found: Findings, levels: Levels) -> list[_Level]:
+    """Those that the run has; what it left out is told elsewhere."""
+    planned = {one.name for one in found.scenario.contestants}
+    rows = found.run.manifest.get("cut_checks", [])
+    return [
+        _Level(label, found.contestant(named), [row for row in rows if row["contestant"] == named.name])
+        for label, named in levels
+        if named.name in planned
+    ]
+
+
+# --- what cuts took ---------------------------------------------------------------------------
+def cuts_table(found: Findings, levels: Levels) -> Html:
+    """For each level its declared class, what its cuts took in all, and what that says of the class."""
+    shown = [level for level in _levels(found, levels) if level.rows]
+    if not shown:
+        return page.banner("note", _NO_CUTS)
+    caption = (
+        "After each cut the server started again on what was left, and every "
+        f"{'balance' if found.scenario.workload.accounts else 'row'} was read. "
+        "Worst loss: how far back the acknowledged work reaches that was gone."
+    )
+    return values_table(_CLASSES, [_class_cells(level) for level in shown], caption=caption)
+
+
+def _class_cells(level: _Level) -> list[str]:
+    known, observed = level.known, level.observed
+    counted = [row for row in known if row["lost"] is not None]
+    return [
+        level.label,
+        level.contestant.durability,
+        str(observed.cuts),
+        total(row["acknowledged"] for row in counted),
+        total(row["lost"] for row in counted),
+        _seconds(observed.worst_loss_s),
+        _showed(level),
+    ]
+
+
+def _showed(level: _Level) -> str:
+    """The worst first; what was seen in no cut may still happen, so its bound is said."""
+    observed = level.observed
+    unresolved = [row for row in level.rows if not row["resolved"]]
+    broken = sum(verdict_of_row(row) == BROKEN for row in level.known)
+    said = [f"{BROKEN}, in {of_all(broken, observed.cuts, 'cut')}"] if broken else []
+    said += [f"{count} {left}" for left, count in _ruins(level.known).items()]
+    if observed.lossy:
+        said.append(f"acknowledged work gone in {of_all(observed.lossy, observed.cuts, 'cut')}")
+    if observed.cuts and not observed.lossy and not observed.ruined:
+        said.append(f"nothing lost; {bound_words(observed.cuts, 'cut')}")
+    if unresolved:
+        said.append(f"no answer in {of_all(len(unresolved), len(level.rows), 'cut')} ({reasons(unresolved)})")
+    return "; ".join(said)
+
+
+def _ruins(known: _Rows) -> dict[str, int]:
+    kinds = {
+        "unreadable": "left nothing that starts",
+        "inconsistent": "left a state that no operations can have made",
+    }
+    counts = {words: sum(row["left"] == left for row in known) for left, words in kinds.items()}
+    return {words: count for words, count in counts.items() if count}
+
+
+def faults_table(found: Findings, levels: Levels) -> Html:
+    """For each level and fault in how many of its cuts acknowledged work was gone, and the most that was."""
+    shown = [level for level in _levels(found, levels) if level.known]
+    if not shown:
+        return page.banner("note", _NO_CUTS)
+    seen = [fault for fault in FAULTS if any(row["fault"] == fault for level in shown for row in level.known)]
+    rows = [[level.label, *(_fault_cell(level, fault) for fault in seen)] for level in shown]
+    words = "; ".join(f"{fault}: {FAULTS[fault]}" for fault in seen)
+    return values_table(("level", *seen), rows, caption=f"{words[0].upper()}{words[1:]}.")
+
+
+def _fault_cell(level: _Level, fault: str) -> str:
+    rows = [row for row in level.known if row["fault"] == fault]
+    if not rows:
+        return "–"
+    ruined = sum(row["left"] in RUINED for row in rows)
+    lossy = [int(row["lost"]) for row in rows if row["lost"]]
+    said = [f"nothing usable left in {ruined}"] if ruined else []
+    said += [f"lost up to {max(lossy):,} in {len(lossy)}"] if lossy else []
+    return f"{' and '.join(said)} of {len(rows)}" if said else f"nothing lost in {len(rows)}"
+
+
+# --- what it costs ----------------------------------------------------------------------------
+def price_table(found: Findings, levels: Levels) -> Html:
+    """What a level costs: rate, latency and CPU of the trials; what it wrote, how often it synced and how long it
+    took to come back, of the cuts. The rate on the disk that is cut is no rate of the server, and stands apart."""
+    treatment = found.treatments[0]
+    rows = [
+        [level.label, *_trial_cells(found, level, treatment), *_cut_cells(level, found)]
+        for level in _levels(found, levels)
+    ]
+    return values_table(_PRICES, rows)
+
+
+def _trial_cells(found: Findings, level: _Level, treatment: float) -> list[str]:
+    name = level.contestant.name
+    goodput = found.goodput(name, treatment)
+    if goodput is None:
+        return ["no valid trial", "–", "–", "–"]
+    p50, p99 = (found.trial_values(name, treatment, metric) for metric in ("p50", "p99"))
+    spent = [found.trial_values(name, treatment, f"{part}-cpu") for part in ("server", "client")]
+    cpu_us = sum(statistics.median(values) for values in spent if values)
+    return [
+        f"{goodput.as_count()}/s",
+        *(f"{format_count(statistics.median(values))} ms" if values else "–" for values in (p50, p99)),
+        f"{format_count(cpu_us)} µs",
+    ]
+
+
+def _cut_cells(level: _Level, found: Findings) -> list[str]:
+    operation = operation_of(found.scenario.workload)
+    whole = [row for row in level.known if row["fault"] in {"power", "torn-pages", "torn-prefix"}]
+    worked = [row for row in whole if row["acknowledged"] and row["written_bytes"] is not None]
+    if not worked:
+        return ["–"] * 4
+    recovered = [row["recovered_in_s"] for row in worked if row["recovered_in_s"] is not None]
+    rates = [row["rate_per_s"] for row in worked if row["rate_per_s"] is not None]
+    done = sum(row["acknowledged"] for row in worked)
+    return [
+        f"{sum(row['written_bytes'] for row in worked) / done:,.0f} B/{operation}",
+        f"{sum(row['fsyncs'] for row in worked) / done:.2g}/{operation}",
+        f"{statistics.median(recovered):.2f} s" if recovered else "no server",
+        f"{statistics.median(rates):,.0f}/s" if rates else "–",
+    ]
+
+
+# --- both -------------------------------------------------------------------------------------
+def losses_chart(found: FindingsWithProvenance, levels: Levels) -> charts.Figure:
+    """Goodput of each level over what its cuts took, every cut a dot."""
+    treatment = found.treatments[0]
+    drawn = [
+        charts.Level(
+            system=level.contestant.colour,
+            label=level.label,
+            declared=level.contestant.durability,
+            allowed=_allowed(level.contestant.durability),
+            goodput=goodput,
+            cuts=tuple(charts.Cut(loss_window_s(row), verdict_of_row(row) == BROKEN) for row in level.known),
+        )
+        for level in _levels(found, levels)
+        if level.known and (goodput := found.goodput(level.contestant.name, treatment)) is not None
+    ]
+    title = _title(found, drawn)
+    if not drawn:
+        reason = "No level has both a valid trial and a cut of which it is known what it left."
+        return charts.missing(title, reason, provenance=found.provenance)
+    return charts.losses(
+        drawn,
+        provenance=found.provenance,
+        title=title,
+        subtitle="Goodput of trials on a disk that is never cut; each dot is one power cut under load. "
+        "The band is what the declared class allows.",
+    )
+
+
+def _allowed(text: str) -> charts.Allowed:
+    declared = Durability.parse(text)
+    if declared.kind == "none":
+        return "all"
+    if declared.kind == "delayed":
+        return "any" if declared.max_ms is None else declared.max_ms / 1000
+    return 0.0
+
+
+def _title(found: Findings, drawn: Sequence[charts.Level]) -> str:
+    if not drawn:
+        return "Goodput against what a power cut takes"
+    operations = operations_of(found.scenario.workload)
+    kept = [level for level in drawn if all(cut.window_s == 0 for cut in level.cuts)]
+    said = f"{len(kept)} of {len(drawn)} levels lost no acknowledged {operations} in any cut"
+    if not kept:
+        return said
+    fastest = max(kept, key=lambda level: level.goodput.estimate)
+    return f"{said}; the fastest of them, {fastest.label}, does {fastest.goodput.as_count()}/s"
+
+
+def cut_sentence(found: Findings, labels: Mapping[str, str]) -> str:
+    """What cuts showed of contestants, each under what it is called; nothing in a run without cuts."""
+    rows = found.run.manifest.get("cut_checks", [])
+    seen = {label: observed_cuts(rows, name) for name, label in labels.items()}
+    cut = {label: observed for label, observed in seen.items() if observed.cuts}
+    if not cut:
+        return ""
+    operations = operations_of(found.scenario.workload)
+    said = "; ".join(f"{label} {_in_words(observed, operations)}" for label, observed in cut.items())
+    unequal = any(observed.refutes_declared for observed in cut.values())
+    return f" Power cut under load: {said}{': a declared class was not kept' if unequal else ''}."
+
+
+def _in_words(observed: ObservedCuts, operations: str) -> str:
+    said = (
+        [f"left nothing usable in {of_all(observed.ruined, observed.cuts, 'cut')}"] if observed.ruined else []
+    )
+    if observed.worst_lost:
+        back = "" if observed.worst_loss_s is None else f", up to {_seconds(observed.worst_loss_s)} back"
+        said.append(f"lost up to {observed.worst_lost:,} acknowledged {operations}{back}")
+    return " and ".join(said) or f"lost nothing in {observed.cuts} cut{'s' if observed.cuts > 1 else ''}"
+
+
+def cut_values(found: Findings, levels: Levels) -> dict[str, str]:
+    """Counts for the prose."""
+    shown = _levels(found, levels)
+    known = [row for level in shown for row in level.known]
+    refuted = [level.label for level in shown if level.observed.refutes_declared]
+    return {
+        "cuts": f"{len(known):,}",
+        "levels": str(len(shown)),
+        "cut_least": str(min((level.observed.cuts for level in shown), default=0)),
+        "audited_after_cuts": f"{sum(row['acknowledged'] or 0 for row in known):,}",
+        "refuted_levels": ", ".join(refuted) or "none",
+    }
+
+
+def _seconds(value: float | None) -> str:
+    if value is None:
+        return "unknown"
+    return "0" if value == 0 else f"{format_count(value * 1000)} ms" if value < 1 else f"{value:.2f} s"

@@ -1,0 +1,90 @@
+"""The times that a benchmark's authors noted of their own runs, by system and client: no run of ours is needed.
+
+They stand in ``book/BENCHMARK-times.toml``, whose head says what its fields are.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+
+import msgspec
+
+from gapbook.errors import ParameterError
+from gapbook.markup import Html, values_table
+from gapbook.method.interval import format_factor
+from gapbook.paths import CHECKOUT
+
+__all__ = ["absent_table", "published_times_table"]
+
+
+class _Time(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    system: str
+    client: str
+    what: str
+    operations: int
+    seconds: float
+    file: str
+
+    @property
+    def rate_per_s(self) -> float:
+        return self.operations / self.seconds
+
+
+class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    repository: str
+    read_at: str
+    time: list[_Time]
+    absent: dict[str, str]
+
+
+@cache
+def _times_of(benchmark: str) -> _File:
+    """Raises ParameterError that says what is wrong with the file."""
+    path = CHECKOUT / "book" / f"{benchmark}-times.toml"
+    try:
+        return msgspec.convert(tomllib.loads(path.read_text()), _File)
+    except (OSError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        raise ParameterError(f"{path.relative_to(CHECKOUT)}: {error}") from error
+
+
+def published_times_table(benchmark: str, what: str, fastest: str) -> Html:
+    """Every noted time of one kind of work, and how many times that of ``fastest`` it is: with whichever client
+    that was fastest, and with the same client."""
+    known = _times_of(benchmark)
+    noted = [one for one in known.time if one.what == what]
+    least = [one for one in noted if one.system == fastest]
+    if not least:
+        raise ParameterError(f"published times: {fastest!r} has none of {what!r}")
+    best = max(one.rate_per_s for one in least)
+    alike = {one.client: one.rate_per_s for one in least}
+    rows: list[list[str | Html]] = [
+        [
+            one.system,
+            one.client,
+            f"{one.operations:,}",
+            f"{one.seconds:,.1f} s",
+            f"{one.rate_per_s:,.0f}/s",
+            f"×{format_factor(best / one.rate_per_s)}",
+            f"×{format_factor(alike[one.client] / one.rate_per_s)}" if one.client in alike else "–",
+        ]
+        for one in noted
+    ]
+    columns = (
+        "system",
+        "client",
+        "operations",
+        "time for all",
+        "operations per second",
+        f"{fastest} with its fastest client ÷ this row",
+        f"{fastest} with this row's client ÷ this row",
+    )
+    caption = f"As the authors noted it in {known.repository} (at {known.read_at[:8]}), on their own machine"
+    return values_table(columns, rows, caption=caption)
+
+
+def absent_table(benchmark: str) -> Html:
+    """What the published comparison has and this book does not measure, each with the reason."""
+    return values_table(
+        ("published", "here"), [[name, why] for name, why in _times_of(benchmark).absent.items()]
+    )

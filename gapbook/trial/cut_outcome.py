@@ -1,0 +1,76 @@
+"""What one power cut showed of a server: how much of what it had acknowledged was gone, and what it left."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gapbook.load.report import BINS_PER_SECOND
+from gapbook.record.cuts import Left, cut_verdict
+from gapbook.record.durability import Durability
+from gapbook.trial.kill_outcome import KillOutcome, seconds_of_work
+
+__all__ = ["CutOutcome", "rate_per_s"]
+
+
+@dataclass
+class CutOutcome:
+    """Of a round (:class:`gapbook.record.cuts.CutCheck` says what each number is); None is not known."""
+
+    left: Left = "unknown"
+    acknowledged: int | None = None
+    lost: int | None = None
+    in_doubt: int | None = None
+    in_doubt_committed: int | None = None
+    refused: int | None = None
+    load_s: float | None = None
+    rate_per_s: float | None = None
+    oldest_lost_s: float | None = None
+    recovered_in_s: float | None = None
+    written_bytes: int | None = None
+    fsyncs: int | None = None
+    unsynced_bytes: int | None = None
+    dropped_bytes: int | None = None
+    note: str | None = None
+
+    def take_report(self, report: Mapping[str, Any], warmup_s: float, until_s: float) -> None:
+        """What the client says of the load, whose rate counts from the warm-up until the fault."""
+        self.acknowledged = int(report["acknowledged"])
+        self.in_doubt = int(report["in_doubt"])
+        self.refused = int(report["failed"]["error"])
+        self.rate_per_s = rate_per_s(report["per_100ms"], warmup_s, until_s)
+
+    def take_disk(self, before: Mapping[str, int], after: Mapping[str, Any], cut: Mapping[str, Any]) -> None:
+        """What the disk says: its totals before the load, its statistics at the cut, and the report of the cut."""
+        totals = after["totals"]
+        self.written_bytes = totals["bytes_written"] - before["bytes_written"]
+        self.fsyncs = sum(totals[name] - before[name] for name in ("fsyncs", "directory_fsyncs"))
+        self.unsynced_bytes = after["unsynced_bytes"]
+        self.dropped_bytes = cut["bytes_dropped"]
+
+    def take_state(self, found: KillOutcome, *, is_empty: bool, impossible: str | None) -> None:
+        """What is gone, by the state that was read back; ``impossible`` is what no operations can have made of it.
+
+        That the search for an explanation found none alone says nothing: then it is not known what is gone."""
+        self.lost, self.in_doubt_committed = found.lost, found.in_doubt_committed
+        self.oldest_lost_s, self.note = found.oldest_lost_s, found.note
+        if found.lost is not None:
+            self.left = "nothing" if is_empty else "whole"
+        elif impossible is not None:
+            self.left, self.note = "inconsistent", impossible
+
+    def as_dict(self, durability: Durability) -> dict[str, Any]:
+        lost_s = seconds_of_work(self.lost, self.rate_per_s)
+        return {
+            **vars(self),
+            "resolved": self.left != "unknown",
+            "lost_s": lost_s,
+            "verdict": cut_verdict(durability, self.left, self.lost, lost_s, self.oldest_lost_s),
+        }
+
+
+def rate_per_s(per_100ms: Sequence[int], from_s: float, until_s: float) -> float | None:
+    """Acknowledgements a second between two moments of a load, counted in whole tenths; None without one."""
+    tenths = per_100ms[round(from_s * BINS_PER_SECOND) : int(until_s * BINS_PER_SECOND)]
+    return sum(tenths) * BINS_PER_SECOND / len(tenths) if len(tenths) else None

@@ -1,0 +1,73 @@
+"""The table of contents of a book with a reader's own page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gapbook.book import build
+from gapbook.errors import RecordError
+from gapbook.paths import CHECKOUT
+
+_NOTEBOOK = {"cells": [{"cell_type": "markdown", "metadata": {}, "source": ["# A chapter"]}]}
+
+
+@pytest.fixture(name="staged_pages")
+def _staged_pages(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """The pages that the renderer is given when a chapter of the reader's is built, and where its page is."""
+
+    def render(staged: Path) -> Path:
+        site = staged.parent / "_build" / "html"
+        (site / "_sources" / "notebooks").mkdir(parents=True, exist_ok=True)
+        return site
+
+    def pages(chapter: str) -> tuple[list[dict[str, str]], Path]:
+        executed = tmp_path / f"{chapter}.ipynb"
+        executed.write_text(json.dumps(_NOTEBOOK))
+        page = build.build_with(chapter, executed, tmp_path / "yours")
+        contents = yaml.safe_load((tmp_path / "yours" / "source" / "_toc.yml").read_text())
+        return contents["chapters"], page
+
+    monkeypatch.setattr(build, "chapters", lambda: ["fair", "original", "unlisted"])
+    monkeypatch.setattr(build, "_execute_published", lambda names: {})
+    monkeypatch.setattr(build, "_render", render)
+    return pages
+
+
+def test_chapter_that_the_contents_do_not_list_has_the_last_page(staged_pages: Any) -> None:
+    pages, page = staged_pages("unlisted")
+    files = [one["file"] for one in pages]
+    assert files.count("notebooks/unlisted") == 1
+    assert files[-1] == f"notebooks/{page.stem}"
+    assert not {"notebooks/fair", "notebooks/original"} & set(files)
+
+
+def test_chapter_of_the_contents_keeps_its_place_and_title(staged_pages: Any) -> None:
+    pages, _ = staged_pages("fair")
+    listed = yaml.safe_load((CHECKOUT / "_toc.yml").read_text())["chapters"]
+    assert pages == [one for one in listed if one["file"] != "notebooks/original"]
+
+
+@pytest.mark.usefixtures("staged_pages")
+def test_published_book_asks_for_a_run_of_every_chapter_of_the_contents_and_of_no_other(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    executed: list[str] = []
+
+    def execute(names: Sequence[str]) -> dict[str, Path]:
+        executed.extend(names)
+        return {}
+
+    monkeypatch.setattr(build, "BUILD", tmp_path)
+    monkeypatch.setattr(build, "_execute_published", execute)
+    monkeypatch.setattr(build, "_is_published", lambda chapter: chapter != "unlisted")
+    build.build_published()
+    assert executed == ["fair", "original"]
+    monkeypatch.setattr(build, "_is_published", lambda chapter: chapter != "original")
+    with pytest.raises(RecordError, match=r"^book: chapter original has no published run"):
+        build.build_published()

@@ -1,0 +1,282 @@
+"""A campaign takes chapters in turn, session by session, and goes on from wherever and however it was ended."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gapbook.book import campaign, expected, plans
+from gapbook.book.campaign import Campaign
+from gapbook.book.expected import duration_words, seconds_of
+from gapbook.book.plans import PublishedPlan, planned_chapters, published_plans
+from gapbook.errors import ParameterError, RecordError, SessionsLeftError, SetupError, StackError
+from gapbook.record.run import live_folder
+from tests.unit import stored_runs as runs
+
+
+def plan(chapter: str, sessions: int, **given: Any) -> PublishedPlan:
+    given = {"sessions": sessions, **given}
+    return PublishedPlan(chapter, given, {"blocks": 4, "warmup_s": 0.5, "window_s": 2.0, **given})
+
+
+class Chapters:
+    """Chapters that measure nothing: sessions pass, and the last of a chapter leaves a run."""
+
+    def __init__(self, *planned: PublishedPlan) -> None:
+        self.plans = {one.chapter: one for one in planned}
+        self.measured = list[str]()
+        self.done = Counter[str]()
+        self.instead: dict[int, Callable[[], None]] = {}
+        """What happens at the so-manieth call, in place of a session."""
+
+    def execute(self, chapter: str, parameters: Mapping[str, Any], *, folder: Path) -> Path:
+        assert parameters == {**self.plans[chapter].given, "source": "session"}
+        self.measured.append(chapter)
+        self.instead.get(len(self.measured), lambda: None)()
+        self.done[chapter] += 1
+        sessions = self.plans[chapter].sessions
+        if self.done[chapter] % sessions:
+            raise SessionsLeftError(f"{chapter}: session {self.done[chapter]} of {sessions} is done")
+        self.store(chapter)
+        return folder / f"{chapter}.ipynb"
+
+    def store(self, chapter: str, **changed: Any) -> None:
+        facts = {
+            "parameters": dict(self.plans[chapter].parameters),
+            "finished_unix_s": time.time(),
+            **changed,
+        }
+        scenario = replace(runs.SCENARIO, chapter=chapter)
+        rows = [runs.valid(planned) for planned in runs.planned_trials(1, scenario)]
+        runs.store(live_folder(chapter), rows, scenario=scenario, **facts)
+
+
+@pytest.fixture(name="measured")
+def _measured(monkeypatch: pytest.MonkeyPatch, runs_folder: Path) -> Chapters:
+    """Two chapters, of three sessions and of one."""
+    runs_folder.mkdir()
+    chapters = Chapters(plan("long", 3), plan("short", 1))
+    monkeypatch.setattr(campaign, "execute_chapter", chapters.execute)
+    monkeypatch.setattr(campaign, "install_on_demand", lambda chapter: None)
+    return chapters
+
+
+def started(chapters: Chapters, said: list[str] | None = None) -> Campaign:
+    return Campaign(list(chapters.plans.values()), (said if said is not None else list[str]()).append)
+
+
+def raising(error: BaseException) -> Callable[[], None]:
+    def fail() -> None:
+        raise error
+
+    return fail
+
+
+def test_chapters_take_turns_session_by_session(measured: Chapters, runs_folder: Path) -> None:
+    said = list[str]()
+    assert started(measured, said).run() == []
+    assert measured.measured == ["long", "short", "long", "long"]
+    assert "0 of 4 sessions done" in said[0]
+    assert "besides 2 chapters that nobody has measured yet" in said[0]
+    assert any(line.startswith("campaign: long, session 1 of 3 in ") for line in said)
+    assert said[-1].startswith("campaign: short: run ")
+    assert not (runs_folder / "campaign.json").exists()
+
+
+def test_what_is_over_begins_anew_only_as_another_campaign(measured: Chapters) -> None:
+    started(measured).run()
+    # A new campaign does not take the runs of the one before for its own.
+    time.sleep(0.01)
+    assert started(measured).run() == []
+    assert Counter(measured.measured) == {"long": 6, "short": 2}
+
+
+def test_an_interrupted_campaign_goes_on_where_it_was(measured: Chapters) -> None:
+    measured.instead[3] = raising(KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        started(measured).run()
+    said = list[str]()
+    later = started(measured, said)
+    assert later.progress().startswith("2 of 4 sessions done")
+    assert later.run() == []
+    # The third call was cut off; the short chapter is not measured again.
+    assert measured.measured == ["long", "short", "long", "long", "long"]
+
+
+def test_sessions_of_a_notebook_that_was_changed_since_are_not_counted(measured: Chapters) -> None:
+    measured.instead[3] = raising(KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        started(measured).run()
+    long = measured.plans["long"]
+    assert started(measured).lines()[0].startswith("long: 1 of 3 sessions done")
+    measured.plans["long"] = replace(long, parameters={**long.parameters, "warmup_s": 9.0})
+    assert started(measured).lines()[0].startswith("long: 0 of 3 sessions done")
+
+
+def test_a_run_that_ended_unseen_is_not_measured_again(measured: Chapters) -> None:
+    measured.instead[1] = raising(KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        started(measured).run()
+    measured.store("short")
+    assert started(measured).run() == []
+    assert measured.measured.count("short") == 0
+
+
+@pytest.mark.parametrize("changed", [{"finished_unix_s": 1.0}, {"parameters": {"sessions": 2}}])
+def test_an_earlier_run_or_one_of_another_plan_is_none_of_the_campaign(
+    measured: Chapters, changed: dict[str, Any]
+) -> None:
+    measured.store("short", **changed)
+    started(measured).run()
+    assert measured.measured.count("short") == 1
+
+
+@pytest.mark.parametrize(("backend", "times"), [("native", 0), ("docker", 1)])
+def test_a_run_from_before_there_were_containers_is_one_of_processes(
+    measured: Chapters, backend: str, times: int
+) -> None:
+    measured.instead[1] = raising(KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        started(measured).run()
+    measured.store("short")
+    measured.plans["short"] = plan("short", 1, backend=backend)
+    assert started(measured).run() == []
+    assert measured.measured.count("short") == times
+
+
+def test_what_a_chapter_needs_is_installed_before_it_and_who_cannot_have_it_holds_nobody_up(
+    measured: Chapters, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def install(chapter: str) -> None:
+        if chapter == "long":
+            raise SetupError("go is missing")
+
+    monkeypatch.setattr(campaign, "install_on_demand", install)
+    said = list[str]()
+    assert started(measured, said).run() == ["long"]
+    assert measured.measured == ["short"]
+    assert any(line.startswith("campaign: long: go is missing; ") for line in said)
+
+
+def test_a_chapter_that_fails_is_tried_again_and_holds_nobody_up(measured: Chapters) -> None:
+    measured.instead[1] = raising(StackError("postgres did not start"))
+    said = list[str]()
+    assert started(measured, said).run() == []
+    assert measured.measured == ["long", "short", "long", "long", "long"]
+    assert any(
+        "long: postgres did not start; what was measured is kept, to be tried again" in line for line in said
+    )
+
+
+def test_a_chapter_that_fails_again_is_left_out_and_named_and_the_campaign_stays_open(
+    measured: Chapters, runs_folder: Path
+) -> None:
+    for call in (1, 3):
+        measured.instead[call] = raising(StackError("postgres did not start"))
+    assert started(measured).run() == ["long"]
+    assert measured.measured == ["long", "short", "long"]
+    assert (runs_folder / "campaign.json").exists()
+    measured.instead.clear()
+    assert started(measured).run() == []
+    assert measured.measured.count("short") == 1
+
+
+def test_a_run_that_cannot_be_trusted_is_said_and_in_nobodys_way(measured: Chapters) -> None:
+    measured.store("short")
+    (trials,) = live_folder("short").glob("*/trials.parquet")
+    trials.write_bytes(b"")
+    said = list[str]()
+    assert started(measured, said).run() == []
+    assert any("trials.parquet was changed" in line for line in said)
+
+
+def test_a_chosen_chapter_alone_leaves_the_others_of_a_campaign_open(
+    measured: Chapters, runs_folder: Path
+) -> None:
+    measured.instead[3] = raising(KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        started(measured).run()
+    assert Campaign([measured.plans["short"]], list[str]().append).run() == []
+    assert "long" in json.loads((runs_folder / "campaign.json").read_text())["took_s"]
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"started_unix_s": 1}',
+        '{"started_unix_s": 1, "took_s": {"long": {"seconds": ["x"]}}}',
+    ],
+)
+def test_what_is_no_campaign_is_refused_in_one_line(measured: Chapters, runs_folder: Path, kept: str) -> None:
+    (runs_folder / "campaign.json").write_text(kept)
+    with pytest.raises(RecordError, match="remove it to begin a new campaign") as caught:
+        started(measured)
+    assert "\n" not in str(caught.value)
+
+
+def test_expected_time_follows_from_sessions_done_else_from_the_published_run(
+    measured: Chapters, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    rows = runs.whole(2)
+    published = runs.store(tmp_path / "published", rows, finished_unix_s=None)
+    monkeypatch.setattr(expected, "latest_published", lambda chapter: published)
+    # Trials of 4 s; a warm-up that is longer by 1 s makes 5 s of each, and there are twice the blocks.
+    assert seconds_of(plan("long", 3, warmup_s=1.5)) == pytest.approx(2 * len(rows) * 5.0)
+    before = started(measured)
+    assert f"about {duration_words(2 * 2 * len(rows) * 4.0)} left" in before.progress()
+    measured.instead[3] = raising(KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        before.run()
+    assert "about 0 s left" in started(measured).progress()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(39.6, "40 s"), (719, "12 min"), (3599, "1 h 0 min"), (12_000, "3 h 20 min")]
+)
+def test_durations_in_words(seconds: float, words: str) -> None:
+    assert duration_words(seconds) == words
+
+
+def test_every_published_plan_is_one_that_its_notebook_takes() -> None:
+    found = published_plans()
+    assert [one.chapter for one in found] == planned_chapters()
+    for one in found:
+        assert 1 <= one.sessions <= one.parameters["blocks"]
+        assert one.parameters.keys() >= {"warmup_s", "window_s", "seed"}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("sessions = 0", "parameter sessions: 0 is not allowed"),
+        ("sessions = 99", "sessions: 99 of 5 blocks"),
+        ("unheard = 1", "parameter unheard: unknown"),
+        ("source = 'live'", "parameter source: no part of a plan"),
+        ("sessions", "notebooks/fair.plan.toml: "),
+    ],
+)
+def test_a_plan_that_its_notebook_does_not_take_is_refused_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, words: str
+) -> None:
+    path = tmp_path / "fair.plan.toml"
+    path.write_text(text)
+    monkeypatch.setattr(plans, "plan_path", lambda chapter: path)
+    with pytest.raises(ParameterError) as caught:
+        published_plans(["fair"])
+    assert words in str(caught.value)
+    assert str(caught.value).startswith("notebooks/fair.plan.toml: ")
+
+
+def test_a_chapter_without_a_plan_is_refused_by_name() -> None:
+    with pytest.raises(ParameterError, match=r"campaign: 'unheard' has no published plan; allowed: .*fair"):
+        published_plans(["fair", "unheard"])

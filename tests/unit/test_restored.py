@@ -1,0 +1,103 @@
+"""A restored copy counts only when it can be used and has every row of its database, and no other."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.restored import Copy, Restorer
+
+_TABLES = {"messages": ["connection", "index"]}
+_ROWS = [(0, number, f"body {number}") for number in range(500)]
+
+
+def _database(path: Path, rows: Sequence[tuple[int, int, str]] = _ROWS) -> Path:
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(
+            'CREATE TABLE messages (connection INTEGER, "index" INTEGER, body TEXT, '
+            'PRIMARY KEY (connection, "index"))'
+        )
+        connection.executemany("INSERT INTO messages VALUES (?, ?, ?)", rows)
+    return path
+
+
+def _restored(deployment: Deployment, database: Path, copy: Path) -> Copy:
+    """What is found when the replicator restores this file as the copy."""
+    restorer = Restorer(deployment, lambda _, output: ["cp", copy, output], {}, _TABLES)
+    return restorer.restore(database)
+
+
+def test_a_whole_copy_is_whole(deployment: Deployment, tmp_path: Path) -> None:
+    database = _database(tmp_path / "shop.db")
+    found = _restored(deployment, database, database)
+    assert (found.whole, found.lost, found.unexpected, found.why) == (True, 0, 0, "")
+    assert not list(deployment.directory.glob("restored-*"))
+
+
+@pytest.mark.parametrize(
+    ("rows", "lost", "unexpected"),
+    [
+        (_ROWS[:-3], 3, 0),
+        ([*_ROWS, (1, 0, "made up")], 0, 1),
+        ([*_ROWS[:-1], (0, 499, "another body")], 1, 1),
+        ([], 500, 0),
+    ],
+)
+def test_each_row_that_differs_is_counted(
+    deployment: Deployment,
+    tmp_path: Path,
+    rows: Sequence[tuple[int, int, str]],
+    lost: int,
+    unexpected: int,
+) -> None:
+    database = _database(tmp_path / "shop.db")
+    found = _restored(deployment, database, _database(tmp_path / "copy.db", rows))
+    assert (found.usable, found.whole, found.lost, found.unexpected) == (True, False, lost, unexpected)
+    assert found.why
+
+
+def test_a_copy_that_is_torn_cannot_be_used(deployment: Deployment, tmp_path: Path) -> None:
+    database = _database(tmp_path / "shop.db")
+    torn = bytearray(database.read_bytes())
+    torn[8192:8292] = bytes(100)
+    (tmp_path / "torn.db").write_bytes(torn)
+    found = _restored(deployment, database, tmp_path / "torn.db")
+    assert (found.usable, found.lost) == (False, len(_ROWS))
+    assert "integrity_check" in found.why or "cannot be read" in found.why
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        (["sh", "-c", "echo no bucket; exit 3"], "its restore ended with code 3: no bucket"),
+        (["true"], "its restore ended well and left no file"),
+    ],
+)
+def test_a_restore_that_fails_gives_nothing_back(
+    deployment: Deployment, tmp_path: Path, command: list[str], says: str
+) -> None:
+    database = _database(tmp_path / "shop.db")
+    found = Restorer(deployment, lambda _, __: command, {}, _TABLES).restore(database)
+    assert (found.usable, found.lost, found.why) == (False, len(_ROWS), says)
+
+
+def test_patience_ends_with_what_there_is(deployment: Deployment, tmp_path: Path) -> None:
+    """One database is whole at once, the other never: both are told, and the first is restored once."""
+    whole, never = (_database(tmp_path / f"{name}.db") for name in ("whole", "never"))
+    lacking = _database(tmp_path / "lacking.db", _ROWS[:-1])
+    asked: list[str] = []
+
+    def command(database: Path, output: Path) -> list[str | Path]:
+        asked.append(database.stem)
+        return ["cp", lacking if database.stem == "never" else database, output]
+
+    found = Restorer(deployment, command, {}, _TABLES).until_whole([whole, never], patience_s=0.5)
+    assert [copy.lost for copy in found.copies] == [0, 1]
+    assert not found.whole
+    assert asked.count("whole") == 1
+    assert asked.count("never") > 1

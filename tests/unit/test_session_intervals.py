@@ -1,0 +1,115 @@
+"""Intervals over sessions are those of the textbook over the means of sessions, and hold what sessions change."""
+
+from __future__ import annotations
+
+import html
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gapbook.method.coverage import AA_FACTOR, TOTAL_GAP, Plant, measure_coverage
+from gapbook.method.sessions import session_interval, session_means
+from gapbook.pages.results import Results
+from tests.unit import stored_runs as runs
+from tests.unit.stored_runs import PROCEDURE, SPACETIMEDB
+
+
+def test_interval_by_hand() -> None:
+    # Logs 0 and 2; 1 and 3; 3: sessions of mean 1, 2 and 3, s = 1, half width t(0.975, 2) / sqrt(3).
+    by_block = {0: 1.0, 1: math.e**2, 2: math.e, 3: math.e**3, 4: math.e**3}
+    interval = session_interval(by_block, {0: [0, 1], 1: [2, 3], 2: [4]})
+    half = 4.302653 / math.sqrt(3)
+    assert interval is not None
+    assert interval.n == 3
+    assert interval.estimate == pytest.approx(math.e**2)
+    assert interval.low == pytest.approx(math.exp(2 - half), rel=1e-6)
+    assert interval.high == pytest.approx(math.exp(2 + half), rel=1e-6)
+
+
+def test_one_session_has_no_interval_and_none_no_estimate() -> None:
+    alone = session_interval({0: 2.0, 1: 8.0}, {0: [0, 1]})
+    assert alone is not None
+    assert alone.estimate == pytest.approx(4.0)
+    assert not alone.bounded
+    assert session_interval({}, {0: [0]}) is None
+
+
+def test_a_session_without_a_value_is_left_out() -> None:
+    by_block, sessions = {0: 2.0, 3: 8.0}, {0: [0, 1], 1: [2], 2: [3]}
+    assert session_means(by_block, sessions) == {0: pytest.approx(2.0), 1: None, 2: pytest.approx(8.0)}
+    interval = session_interval(by_block, sessions)
+    assert interval is not None
+    assert interval.n == 2
+
+
+def test_intervals_over_sessions_cover_where_sessions_move_every_cell_and_those_over_blocks_do_not() -> None:
+    coverage = measure_coverage(Plant(sessions=5, session_spread=0.1), blocks=10, seeds=400)
+    rates = {one.name: (one.session_covered or 0) / one.tried for one in coverage.quantities}
+    assert 0.93 <= rates[TOTAL_GAP] <= 0.97
+    # Of several quantities one may be off by chance; four standard errors of so many plants are 4.4 %.
+    assert AA_FACTOR in rates
+    assert rates == pytest.approx(dict.fromkeys(rates, 0.95), abs=0.044)
+    assert all(quantity.wilson[1] < 0.95 for quantity in coverage.quantities)
+
+
+def test_a_plant_of_one_session_has_no_interval_over_sessions() -> None:
+    coverage = measure_coverage(Plant(), blocks=3, seeds=2)
+    assert {quantity.session_covered for quantity in coverage.quantities} == {None}
+
+
+def _row(planned: Any) -> dict[str, Any]:
+    """SpacetimeDB does twice the procedure in the first session and three times in the second."""
+    session = planned.block // 2
+    rate = 1000.0 * (2 + session if planned.contestant == "spacetimedb" else 1)
+    return runs.valid(planned, rate, session=session)
+
+
+def _shown(folder: Path, **facts: Any) -> Results:
+    rows = [_row(planned) for planned in runs.planned_trials(4)]
+    return Results(runs.store(folder / runs.CHAPTER, rows, **facts), runs.CHAPTER)
+
+
+def test_an_answer_of_several_sessions_gives_and_cites_the_interval_over_them(tmp_path: Path) -> None:
+    shown = _shown(tmp_path)
+    answer = shown.answer_ratio(SPACETIMEDB, PROCEDURE)
+    # Logs of 2 and 3: t(0.975, 1) times half their distance.
+    half = 12.7062 * math.log(1.5) / 2
+    low, high = (math.sqrt(6) * math.exp(sign * half) for sign in (-1, 1))
+    told = f"×2.45 [{low:.3f}–{high:.1f}]"
+    assert f"Over 2 sessions, in the same order: {told} and {told}." in html.unescape(answer.html)
+    citation = shown.citation(answer.cited)["plain"]
+    assert f"(over sessions {told})" in citation
+    assert "n = 4 blocks in 2 sessions" in citation
+
+
+def test_where_each_block_is_a_session_the_intervals_hold_that_and_are_not_said_twice(tmp_path: Path) -> None:
+    rows = [
+        runs.valid(planned, 2000.0 if planned.contestant == "spacetimedb" else 1000.0, session=planned.block)
+        for planned in runs.planned_trials(3)
+    ]
+    shown = Results(runs.store(tmp_path / runs.CHAPTER, rows), runs.CHAPTER)
+    answer = shown.answer_ratio(SPACETIMEDB, PROCEDURE)
+    assert "Intervals are over 3 sessions; each started every server afresh." in answer.html
+    citation = shown.citation(answer.cited)["plain"]
+    assert "over sessions" not in citation
+    assert "n = 3 blocks in 3 sessions" in citation
+
+
+def test_an_answer_of_one_session_claims_nothing_of_others(tmp_path: Path) -> None:
+    shown = Results(runs.store(tmp_path / runs.CHAPTER, runs.whole()), runs.CHAPTER)
+    answer = shown.answer_ratio(SPACETIMEDB, PROCEDURE)
+    assert "sessions" not in answer.html
+    assert "sessions" not in shown.citation(answer.cited)["plain"]
+    assert "3 blocks in one session" in " · ".join(shown.provenance_parts())
+
+
+def test_a_run_says_on_how_many_sessions_and_machines_it_rests(tmp_path: Path) -> None:
+    machines = [runs.MACHINE, {**runs.MACHINE, "kernel": "Linux 6.2"}]
+    deployed = [
+        {"session": session, "started_unix_s": 1.0, "machine": machine}
+        for session, machine in enumerate(machines)
+    ]
+    parts = _shown(tmp_path, deployments=deployed).provenance_parts()
+    assert "4 blocks in 2 sessions on 2 machines of one kind" in parts

