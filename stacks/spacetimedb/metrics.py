@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["operations", "rows_written", "transactions"]
+from gapbook.errors import StackError
+
+__all__ = ["counted_operations", "rows_written", "transactions"]
+
+_BETWEEN_READINGS_S = 0.05
+_SETTLE_TIMEOUT_S = 5.0
 
 _ROW_COUNTER = re.compile(r"spacetime_num_rows_(inserted|deleted)_total\{(.*)\} (\d+)")
 _TRANSACTION_COUNTER = re.compile(r"spacetime_num_txns_total\{(.*)\} (\d+)")
@@ -33,7 +39,29 @@ def _has(labels: str, wanted: Mapping[str, str]) -> bool:
     return wanted.items() <= dict(_LABEL.findall(labels)).items()
 
 
-def operations(facts: Mapping[str, Any], metrics: str, database: str) -> int | None:
+def counted_operations(commits: Sequence[Mapping[str, Any]], read: Callable[[], str], database: str) -> int:
+    """The operations that the rows written by the reducers of ``commits`` make, counted to the end.
+
+    Rows are counted at commit only, a little after the acknowledgement: 2.x does it every 5 ms
+    (``TX_METRICS_RECORDING_INTERVAL``, crates/engine/src/lib.rs at v2.8.3). So two readings well apart must
+    agree, and what is replaced must have been inserted as often as it was deleted. Raises ``StackError``
+    where that does not come about within 5 s.
+    """
+    deadline = time.monotonic() + _SETTLE_TIMEOUT_S
+    earlier: int | None = None
+    while True:
+        metrics = read()
+        counts = [_operations(facts, metrics, database) for facts in commits]
+        whole = [count for count in counts if count is not None]
+        if len(whole) == len(counts) and sum(whole) == earlier:
+            return earlier
+        if time.monotonic() >= deadline:
+            raise StackError("spacetimedb: the rows that it counts are not those of whole operations")
+        earlier = sum(whole) if len(whole) == len(counts) else None
+        time.sleep(_BETWEEN_READINGS_S)
+
+
+def _operations(facts: Mapping[str, Any], metrics: str, database: str) -> int | None:
     """The operations that the rows written by a reducer make; None while the server still counts."""
     rows = rows_written(metrics, database, facts["reducer"], facts["table"])
     whole, left = divmod(rows["inserted"], int(facts["rows_per_operation"]))

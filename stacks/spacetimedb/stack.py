@@ -6,7 +6,6 @@ import contextlib
 import runpy
 import secrets
 import shutil
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -28,7 +27,7 @@ from .commit_log import CommitLog
 from .contained import start_in_container
 from .database import Database
 from .keys import write_key_pair
-from .metrics import operations, transactions
+from .metrics import counted_operations, transactions
 from .named import promise_deletion
 from .programs import how_to_get, install, own_binary, program_files, server_arguments, version_of
 from .running import Running, host_and_port
@@ -36,7 +35,6 @@ from .versions import commit_log_timer, confirms_reads, require_durability
 
 _PROGRAM = "program.wasm"
 _READY_TIMEOUT_S = 30.0
-_SETTLE_TIMEOUT_S = 5.0
 
 
 class Stack(stack.Stack):
@@ -239,22 +237,15 @@ class Stack(stack.Stack):
         return Durability("delayed", None if max_ms is None else float(max_ms))
 
     def committed_operations(self) -> int:
-        """What the rows that the module's ``commits`` names make.
+        """What the rows that the module's ``commits`` names make, once the server has counted them.
 
         Not ``spacetime_num_txns_total{committed="true"}``: 1.2.0 counts rolled back reducers there too
-        (its pull request 3956 repaired that later). Rows are counted at commit only, just after the
-        acknowledgement; so this waits until what was replaced was inserted as often as it was deleted.
+        (its pull request 3956 repaired that later).
         """
-        deadline = time.monotonic() + _SETTLE_TIMEOUT_S
-        while True:
-            database, metrics = self._database.identity(), self._database.metrics("count commits")
-            counts = [operations(facts, metrics, database) for facts in self.module.facts["commits"]]
-            settled = [count for count in counts if count is not None]
-            if len(settled) == len(counts):
-                return sum(settled)
-            if time.monotonic() >= deadline:
-                raise StackError("spacetimedb: the rows that it counts are not those of whole operations")
-            time.sleep(0.01)
+        database = self._database.identity()
+        return counted_operations(
+            self.module.facts["commits"], lambda: self._database.metrics("count commits"), database
+        )
 
     def metric_transactions(self) -> int:
         """``spacetime_num_txns_total{committed="true"}`` of the workload's reducers."""

@@ -277,13 +277,14 @@ def test_program_that_is_no_server_is_refused(tmp_path: Path) -> None:
 
 # --- a server that the reader named -----------------------------------------------------------
 def test_named_endpoint_is_used_read_back_and_left_as_it_was(
-    bank: Stack, deployment: Deployment, version: str
+    bank: Stack, deployment: Deployment, version: str, request: pytest.FixtureRequest
 ) -> None:
     address = bank.endpoint()
     choice = ServerChoice(endpoint=f"http://127.0.0.1:{address['port']}")
     guest = _stack(deployment, _PROMISE[version], choice)
     assert type(guest).locate(choice) == bank.server()
     guest.start()
+    request.addfinalizer(guest.stop)
     database = guest.endpoint()["database"]
     seed_bank(guest, 10, 100)
     assert _transfer(guest, 0, 1, 5) is None
