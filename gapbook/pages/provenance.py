@@ -13,6 +13,7 @@ from gapbook.method.cells import Named
 from gapbook.method.findings import Findings, named_versions
 from gapbook.pages import words
 from gapbook.record.gates import why_uncounted
+from gapbook.record.kept_code import code_is_kept
 
 __all__ = ["FindingsWithProvenance"]
 
@@ -128,7 +129,6 @@ class FindingsWithProvenance(Findings):
 
     def provenance_parts(self) -> list[str]:
         facts = self.glue_values()
-        code = self.run.manifest["code"]
         return [
             f"Run {self.run.run_id}",
             f"{facts['blocks']} block{'' if self.blocks == 1 else 's'} in {self._held}",
@@ -139,8 +139,18 @@ class FindingsWithProvenance(Findings):
             *named_versions(self.run.manifest["systems"]),
             f"durability {facts['durability']}",
             facts["date"],
-            f"code {code['revision'][:10]}{' with local changes' if code['changed'] else ''}",
+            _code_words(self.run.manifest),
         ]
+
+
+def _code_words(manifest: Mapping[str, Any]) -> str:
+    code = manifest["code"]
+    said = [f"code {code['revision'][:10]}"]
+    if code["changed"]:
+        said.append("with local changes")
+    if not code_is_kept(manifest):
+        said.append("(not kept)")
+    return " ".join(said)
 
 
 def _version_values(systems: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:

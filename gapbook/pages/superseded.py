@@ -16,6 +16,7 @@ from gapbook.method.interval import Interval, format_factor
 from gapbook.pages import page
 from gapbook.pages.corrections import hour, one_step_apart, stored_runs
 from gapbook.record.durability import Durability
+from gapbook.record.kept_code import code_is_kept
 from gapbook.record.run import Run
 from gapbook.record.scenario import RecordedContestant
 
@@ -27,10 +28,12 @@ __all__ = [
     "moves",
     "replaced_table",
     "replacements",
+    "unkept_table",
 ]
 
 _PLANS = ("run", "began", "replaced by", "began later", "what the newer one has")
 _MOVES = ("ratio", "then", "now", "now ÷ then", "the intervals")
+_UNKEPT = ("run", "began", "commit that is not kept")
 _RATES = ("system", "rates that both runs hold", "now ÷ then, median", "least", "greatest")
 
 
@@ -44,6 +47,12 @@ class Replacement:
     @property
     def chapter(self) -> str:
         return str(self.new.manifest["chapter"])
+
+    @property
+    def processors(self) -> tuple[str, str]:
+        """What the older and the newer run were measured on."""
+        old, new = (str(run.manifest["machine"]["processor"]) for run in (self.old, self.new))
+        return old, new
 
 
 @dataclass(frozen=True)
@@ -86,6 +95,20 @@ def replaced_table() -> Html:
     return values_table(_PLANS, rows)
 
 
+def unkept_table() -> Html:
+    """The published runs whose commit this repository does not hold, oldest first."""
+    rows: list[list[str | Html]] = [
+        [
+            f"{run.manifest['chapter']}, run {run.run_id}",
+            hour(float(run.manifest["started_unix_s"])),
+            str(run.manifest["code"]["revision"])[:10],
+        ]
+        for run in sorted(stored_runs(), key=lambda run: float(run.manifest["started_unix_s"]))
+        if not code_is_kept(run.manifest)
+    ]
+    return values_table(_UNKEPT, rows)
+
+
 def moves(replaced: Replacement) -> list[Move]:
     """The ratios between systems or depths that both runs hold, of contestants that are the same in both: the
     same server in the same version, set up alike, with a promise of the same kind."""
@@ -122,9 +145,9 @@ def moved_table(replaced: Replacement) -> Html:
 def machines_table(replaced: Replacement) -> Html:
     """Where both runs are of different processors: what the newer machine did to the rates of each system. Nothing
     where they are of one kind."""
-    was, is_now = (str(run.manifest["machine"]["processor"]) for run in (replaced.old, replaced.new))
-    changes = _rate_changes(replaced)
-    if was == is_now or not changes:
+    was, is_now = replaced.processors
+    changes = _rate_changes(replaced) if was != is_now else {}
+    if not changes:
         return Html("")
     note = page.banner(
         "note",
@@ -195,7 +218,7 @@ def _differences(one: Replacement) -> Iterator[str]:
     for what, then, now in zip(("blocks", "sessions"), _counts(one.old), _counts(one.new), strict=True):
         if then != now:
             yield f"{now} {what} instead of {then}"
-    was, is_now = (str(run.manifest["machine"]["processor"]) for run in (one.old, one.new))
+    was, is_now = one.processors
     if was != is_now:
         yield f"{is_now} instead of {was}"
     old, new = one.old.scenario, one.new.scenario

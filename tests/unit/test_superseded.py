@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import subprocess
 
 import pytest
 
@@ -16,7 +17,10 @@ from gapbook.pages.superseded import (
     moves,
     replaced_table,
     replacements,
+    unkept_table,
 )
+from gapbook.paths import CHECKOUT
+from gapbook.record.kept_code import code_is_kept
 
 
 def test_every_published_run_but_the_newest_of_its_chapter_is_replaced_by_that() -> None:
@@ -94,3 +98,17 @@ def _names(move: Move) -> list[str]:
 )
 def test_intervals_lie_apart_when_they_share_no_value(then: Interval, now: Interval, apart: bool) -> None:
     assert Move("a ÷ b", then, now).apart == apart
+
+
+def test_a_run_is_marked_exactly_where_its_commit_cannot_be_checked_out() -> None:
+    def git(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(["git", *words], cwd=CHECKOUT, capture_output=True, text=True, check=False)
+
+    if git("rev-parse", "--is-shallow-repository").stdout.strip() != "false":
+        pytest.skip("no whole history here to look commits up in")
+    table = unkept_table().html
+    for run in stored_runs():
+        revision = run.manifest["code"]["revision"]
+        here = git("cat-file", "-e", f"{revision}^{{commit}}").returncode == 0
+        assert code_is_kept(run.manifest) == here, run.run_id
+        assert (run.run_id in table) == (not here)
