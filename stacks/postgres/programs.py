@@ -5,15 +5,13 @@ from __future__ import annotations
 import importlib.util
 import shutil
 import stat
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+from gapbook.deploy.server import said_version
 from gapbook.errors import SetupError, StackError
 
 __all__ = ["program_files", "require_passable", "runnable_binary", "version_of", "wheel_prefix"]
-
-_ANSWER_TIMEOUT_S = 30.0
 
 
 def require_passable(directory: Path, user: str) -> None:
@@ -58,19 +56,5 @@ def program_files(binary: Path | None) -> Mapping[str, Path]:
 
 
 def version_of(binary: Path) -> str:
-    """What the binary says of itself; raises SetupError for one that is no Postgres server."""
-    try:
-        printed = subprocess.run(
-            [binary, "--version"],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-            timeout=_ANSWER_TIMEOUT_S,
-        )
-    except (OSError, subprocess.SubprocessError) as error:
-        raise SetupError(f"postgres: {binary} --version does not answer ({error})") from error
-    if printed.returncode != 0 or "PostgreSQL" not in printed.stdout:
-        said = (printed.stdout or printed.stderr).strip().partition("\n")[0]
-        raise SetupError(f"postgres: {binary} is no Postgres server; --version says {said[:100]!r}")
-    return printed.stdout.strip()
+    """The line that the binary says of itself; raises SetupError for one that is no Postgres server."""
+    return said_version("postgres", binary, r"\A(postgres \(PostgreSQL\) \d.*\S)")
