@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+
+import pytest
 
 from faults.belongings import belongs_to, command_line, listening, socket_inodes
 from gapbook.deploy import warden
@@ -34,6 +37,21 @@ def environment_with(changed: Mapping[str, str | Path]) -> dict[str, str]:
         "PYTHONPATH": str(CHECKOUT),
         **{name: str(value) for name, value in changed.items()},
     }
+
+
+@contextlib.contextmanager
+def mounted(kind: str, options: str, folder: Path) -> Iterator[Path]:
+    """A new folder with a file system of this kind mounted on it; the test is skipped where that cannot be."""
+    folder.mkdir()
+    done = subprocess.run(
+        ["mount", "-t", kind, "-o", options, kind, folder], capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        pytest.skip(f"no {kind} can be mounted here: {done.stderr.strip()}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", folder], check=True)
 
 
 class Running:

@@ -44,6 +44,7 @@ from tests.integration.running import (
     environment_with,
     eventually,
     loading,
+    mounted,
 )
 from tests.processes import process_of
 
@@ -442,19 +443,8 @@ def test_taken_port_is_refused_by_name(postgres_stack: Stack, deployment: Deploy
 def _small_disk(folder: Path, size: str) -> Iterator[Path]:
     if os.geteuid() != 0:
         pytest.skip("mounting a small disk needs root")
-    folder.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={size},mode=755", "tmpfs", folder],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if mounted.returncode != 0:
-        pytest.skip(f"no small disk can be mounted here: {mounted.stderr.strip()}")
-    try:
+    with mounted("tmpfs", f"size={size},mode=755", folder):
         yield folder
-    finally:
-        subprocess.run(["umount", folder], check=True)
 
 
 def _fill(disk: Path, leave_bytes: int) -> Path:

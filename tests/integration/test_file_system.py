@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from gapbook.deploy.file_system import file_system, size_unless_gone
+from tests.integration.running import mounted
 
 
 @pytest.fixture(name="layered")
@@ -18,21 +18,11 @@ def _layered(tmp_path: Path) -> Iterator[Path]:
     place = tmp_path / "layered"
     with tempfile.TemporaryDirectory(dir="/dev/shm") as memory:
         parts = {name: Path(memory, name) for name in ("lowerdir", "upperdir", "workdir")}
-        for folder in (*parts.values(), place):
+        for folder in parts.values():
             folder.mkdir()
         options = ",".join(f"{name}={folder}" for name, folder in parts.items())
-        mounted = subprocess.run(
-            ["mount", "-t", "overlay", "overlay", "-o", options, place],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if mounted.returncode != 0:
-            pytest.skip(f"no overlay can be mounted here: {mounted.stderr.strip()}")
-        try:
+        with mounted("overlay", options, place):
             yield place
-        finally:
-            subprocess.run(["umount", place], check=True)
 
 
 def test_what_an_overlay_keeps_in_memory_is_memory(layered: Path) -> None:
