@@ -25,9 +25,10 @@ def test_a_chapter_names_its_systems() -> None:
 
 
 class _Installed:
-    """Stacks and steps that write down what would be installed."""
+    """Stacks and steps that write down what would be installed, into a cache of their own."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
+        monkeypatch.setenv("GAPBOOK_CACHE", str(cache))
         self.systems: list[str] = []
         self.folders: list[str] = []
         for name, stack in discover_stacks().items():
@@ -43,8 +44,10 @@ class _Installed:
         return classmethod(lambda _cls: self.systems.append(name))
 
 
-def test_a_plain_setup_installs_nothing_that_is_on_demand(monkeypatch: pytest.MonkeyPatch) -> None:
-    installed = _Installed(monkeypatch)
+def test_a_plain_setup_installs_nothing_that_is_on_demand(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    installed = _Installed(monkeypatch, tmp_path)
     setup.set_up()
     on_demand = {name for name, stack in discover_stacks().items() if stack.facts.get("on_demand")}
     assert on_demand == systems_on_demand()
@@ -54,8 +57,10 @@ def test_a_plain_setup_installs_nothing_that_is_on_demand(monkeypatch: pytest.Mo
     assert "modules/postgres" in installed.folders
 
 
-def test_a_chapter_installs_what_it_names_and_no_other_system(monkeypatch: pytest.MonkeyPatch) -> None:
-    installed = _Installed(monkeypatch)
+def test_a_chapter_installs_what_it_names_and_no_other_system(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    installed = _Installed(monkeypatch, tmp_path)
     setup.set_up(named={"payload", "sqlite", "no system"})
     assert sorted(installed.systems) == ["payload", "sqlite"]
     assert {"modules/payload", "modules/sqlite", "clients/node"} <= set(installed.folders)
@@ -63,9 +68,9 @@ def test_a_chapter_installs_what_it_names_and_no_other_system(monkeypatch: pytes
 
 
 def test_what_is_missing_and_costs_are_told(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    _Installed(monkeypatch)
+    _Installed(monkeypatch, tmp_path)
 
     def absent(_cls: type[Stack], _choice: object) -> None:
         raise SetupError("not here")
