@@ -69,7 +69,9 @@ def _no_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(campaign._Campaign, "run", run)
     monkeypatch.setattr(Client, "resolved_command", lambda self: [])
     monkeypatch.setattr(campaign, "require_servers", lambda *told: None)
+    # Every version and tier counts as here, as where the runs were measured.
     monkeypatch.setattr(chapter, "absent_versions", lambda *told: {})
+    monkeypatch.setattr(chapter, "absent_tiers", lambda *told: {})
     # No image is looked for: the runs that are stored have none of these.
     monkeypatch.setattr(
         chapter,
