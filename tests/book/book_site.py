@@ -43,8 +43,10 @@ class Site:
 
     @property
     def pages(self) -> list[str]:
-        """Every page there is in this book: a chapter without a published run is left out of it."""
-        pages = ["book/method.html", *(f"notebooks/{name}.html" for name in (*chapters(), *overviews()))]
+        """The pages to look at: of the published book all, of a reader's own those that his run is on or that
+        count runs; its other chapters are those of the published book, word for word."""
+        shown = chapters() if self.run.published else [CHAPTER]
+        pages = ["book/method.html", *(f"notebooks/{name}.html" for name in (*shown, *overviews()))]
         return [page for page in pages if (self.folder / page).is_file()]
 
 

@@ -143,8 +143,13 @@ def served(folder: Path) -> Iterator[str]:
 
 @pytest.fixture
 def visit(browser: Browser) -> Iterator[Open]:
-    """``visit(site, path)`` opens a page of a site; options: width, dark, scripts, from_file."""
+    """``visit(site, path)`` opens a page of a site and closes the one before it; options: width, dark, scripts,
+    from_file."""
     opened: list[Any] = []
+
+    def close_all() -> None:
+        while opened:
+            opened.pop()()
 
     def open_page(
         site: Site,
@@ -155,6 +160,7 @@ def visit(browser: Browser) -> Iterator[Open]:
         scripts: bool = True,
         from_file: bool = False,
     ) -> Visit:
+        close_all()
         if from_file:
             origin = site.folder.as_uri()
         else:
@@ -200,5 +206,4 @@ def visit(browser: Browser) -> Iterator[Open]:
         return found
 
     yield open_page
-    for close in reversed(opened):
-        close()
+    close_all()
