@@ -15,6 +15,7 @@ from gapbook.pages.citation import CitationResults
 from gapbook.pages.cuts import cut_sentence
 from gapbook.pages.gloss import gloss_of
 from gapbook.pages.register import verdict_words
+from gapbook.pages.strikes import bound_words
 from gapbook.pages.words import listed, operations_of
 from gapbook.record.losses import ObservedLoss
 from gapbook.record.scenario import RecordedContestant
@@ -194,7 +195,9 @@ class AnswerResults(CitationResults):
             return (
                 f"{unequal}; no kill took anything, but for {listed(open_still)} kills gave no full answer."
             )
-        return ", kept in every kill." if equal else f"{unequal}."
+        least = min(loss.kills for loss in checked.values())
+        bound = f"{bound_words(least, 'kill')}, and no kill tests the disk"
+        return f", kept in every kill, {least} of each; {bound}." if equal else f"{unequal}."
 
     def _with_class(self, contestants: Sequence[RecordedContestant]) -> dict[str, str]:
         """What each is called, with its class where there are several."""
@@ -260,10 +263,10 @@ def _told(sentence: str, parts: Sequence[tuple[str, str]]) -> str:
 
 
 def _loss_words(loss: ObservedLoss, operations: str) -> str:
-    """``63,490 acknowledged transfers, 2.07 s of work``"""
-    lost = f"{loss.worst_lost_transfers:,} acknowledged {operations}"
+    """``up to 63,490 acknowledged transfers, up to 2.07 s of work``: the most that a kill took."""
+    lost = f"up to {loss.worst_lost_transfers:,} acknowledged {operations}"
     if loss.worst_loss_s is None:
         return lost
     if loss.worst_loss_s < _LEAST_TOLD_S:
         return f"{lost}, less than {_LEAST_TOLD_S:g} s of work"
-    return f"{lost}, {loss.worst_loss_s:.2f} s of work"
+    return f"{lost}, up to {loss.worst_loss_s:.2f} s of work"

@@ -43,8 +43,8 @@ _PRICES = (
     "server and client CPU",
     "written",
     "fsyncs",
-    "until it answers again",
-    "rate on the disk that is cut",
+    "from its start after a cut until it answers",
+    "rate on the simulated disk",
 )
 
 
@@ -85,6 +85,7 @@ def cuts_table(found: Findings, levels: Levels) -> Html:
     caption = (
         "After each cut the server started again on what was left, and every "
         f"{'balance' if found.scenario.workload.accounts else 'row'} was read. "
+        "Acknowledged and gone: of the cuts that left something to count in. "
         "Worst loss: how far back the acknowledged work reaches that was gone."
     )
     return values_table(_CLASSES, [_class_cells(level) for level in shown], caption=caption)
@@ -242,7 +243,8 @@ def _title(found: Findings, drawn: Sequence[charts.Level]) -> str:
     if not kept:
         return said
     fastest = max(kept, key=lambda level: level.goodput.estimate)
-    return f"{said}; the fastest of them, {fastest.label}, does {fastest.goodput.as_count()}/s"
+    rate, where = fastest.goodput.as_count(), found.at(found.treatments[0])
+    return f"{said}; the fastest of them, {fastest.label}, commits {rate} per second at {where}"
 
 
 def cut_sentence(found: Findings, labels: Mapping[str, str]) -> str:
@@ -277,7 +279,7 @@ def cut_values(found: Findings, levels: Levels) -> dict[str, str]:
         "cuts": f"{len(known):,}",
         "levels": str(len(shown)),
         "cut_least": str(min((level.observed.cuts for level in shown), default=0)),
-        "audited_after_cuts": f"{sum(row['acknowledged'] or 0 for row in known):,}",
+        "audited_after_cuts": f"{sum(row['acknowledged'] for row in known if row['lost'] is not None):,}",
         "refuted_levels": ", ".join(refuted) or "none",
     }
 

@@ -74,8 +74,8 @@ class FactorResults(AnswerResults):
         whole: list[str | Html] = ["whole gap", "all of them"]
         for parts in found.values():
             whole += [
-                parts.gap.as_factor() if parts else "not closed",
-                f"n = {parts.gap.n}" if parts else "–",
+                f"{parts.gap.as_factor()}, n = {parts.gap.n} blocks" if parts else "not closed",
+                "–",
             ]
         return values_table(columns, [*rows, whole])
 
@@ -112,7 +112,7 @@ class FactorResults(AnswerResults):
             rows,
             provenance=self.provenance,
             title=title,
-            subtitle="One dot for each state: a combination of the others in which it was measured both ways.",
+            subtitle="Each dot is one combination of the other choices, measured with and without this one.",
             metric=self.metric(metric),
         )
 

@@ -12,7 +12,7 @@ from typing import Any
 from gapbook import charts
 from gapbook.claims.claim import claim
 from gapbook.method.cells import Named
-from gapbook.method.factors import Decomposition, Factor
+from gapbook.method.factors import Decomposition, Factor, Share
 from gapbook.method.interval import Interval, format_count, format_factor
 from gapbook.pages.answer import AnswerResults
 from gapbook.pages.factors import order_range_words
@@ -52,7 +52,7 @@ class PictureResults(AnswerResults):
             facets=[self.at(value) for value in self.treatments],
             provenance=self.provenance,
             title=self._contestants_title(measured),
-            subtitle=f"{self._sentence(measured)} Durability {self.scenario.durability}.",
+            subtitle=f"{self._sentence(measured)} Durability {self.scenario.durability}, where a row names no other.",
             metric=measured,
         )
 
@@ -132,8 +132,10 @@ class PictureResults(AnswerResults):
             self._endpoint(end, treatment, parts.end, metric),
             provenance=self.provenance,
             title=_waterfall_title(parts, self.at(treatment)),
-            subtitle=f"{parts.gap.as_factor()}. Mean over the {parts.orderings} of {parts.orderings_possible} orders "
-            f"that can be run, {parts.cells_measured} of {parts.cells_possible} cells measured. "
+            subtitle=f"{parts.gap.as_factor()}, durability "
+            f"{' → '.join(dict.fromkeys((start.durability, end.durability)))}. "
+            f"Mean over the {parts.orderings} of {parts.orderings_possible} orders "
+            f"whose every step was measured, {parts.cells_measured} of {parts.cells_possible} combinations. "
             + self._two_fits(parts, start, end, treatment, metric)
             + self._without_client_bound(factors, treatment, metric),
             total=parts.gap,
@@ -174,7 +176,7 @@ class PictureResults(AnswerResults):
 
     def latency_chart(self, treatment: float, contestants: Sequence[Named] = ()) -> charts.Figure:
         """Latency at percentiles of these contestants (all, when none is named), each trial a line."""
-        title = f"Latency at {self.at(treatment)}"
+        title = f"Latency by percentile at {self.at(treatment)}"
         series, medians = [], []
         for contestant in self.contestants(contestants or self.scenario.contestants):
             trials = [
@@ -220,9 +222,9 @@ class PictureResults(AnswerResults):
                 judged.setdefault(gate["name"], []).append(gate)
         cells = [_gate_cell(name, gates) for name, gates in judged.items()]
         total, valid = self.run.trials.height, int(self.run.trials["valid"].sum())
-        title = f"{valid} of {total} trials failed no gate"
+        title = f"{valid} of {total} trials count: no gate refused them"
         if unassessed := [cell.name for cell in cells if cell.unassessed]:
-            title += f"; not assessed in all of them: {', '.join(unassessed)}"
+            title += f"; in some or all of them not assessed: {', '.join(unassessed)}"
         if not cells:
             return charts.missing(title, "No trial came as far as its gates.", provenance=self.provenance)
         return charts.gates(
@@ -238,17 +240,20 @@ def _waterfall_title(parts: Decomposition, where: str) -> str:
     named = [share for share in parts.shares if share.factor.family != "residual"]
     residual = [share for share in parts.shares if share.factor.family == "residual"]
     largest = max(named, key=lambda share: abs(math.log(share.multiplier.estimate)))
-    words = [f"{largest.factor.name} for ×{format_factor(largest.multiplier.estimate)}"]
-    words += [
-        f"{_rest_words(share.factor.name)} for ×{format_factor(share.multiplier.estimate)} ({order_range_words(share)})"
-        for share in residual
+    words = [
+        f"{name} ×{format_factor(share.multiplier.estimate)}{_order_range(share)}"
+        for name, share in [
+            (largest.factor.name, largest),
+            *((share.factor.name.lower(), share) for share in residual),
+        ]
     ]
     return f"×{format_factor(parts.gap.estimate)} at {where}: {', '.join(words)}"
 
 
-def _rest_words(name: str) -> str:
-    """``the engines`` of an ``Engine residual``: what is not taken apart any further."""
-    return f"the {name.removesuffix(' residual').lower()}s"
+def _order_range(share: Share) -> str:
+    """Its range over the orders of the steps, where there is one."""
+    low, high = format_factor(share.order_low), format_factor(share.order_high)
+    return f" ({order_range_words(share)})" if low != high else ""
 
 
 def _gate_cell(name: str, judged: Sequence[Mapping[str, Any]]) -> charts.Gate:

@@ -122,6 +122,8 @@ class FindingsWithProvenance(Findings):
             for counts, number in numbers.items()
             if number
         ]
+        if len(reasons) == 1:
+            reasons = [reasons[0].partition(" ")[2]]
         return (
             f"{len(without):,} of {valid.height:,} valid trials had no commit count to compare, "
             f"{' and '.join(reasons)}"

@@ -24,7 +24,7 @@ def verdict_words() -> Mapping[Verdict, str]:
         "confirmed": "Confirmed",
         "conditions": "Confirmed with conditions",
         "refuted": "Refuted",
-        "version": "Measured on another version",
+        "version": "Measured on a version that may differ",
         "unresolved": "Not resolved",
         "unmeasurable": "Not measurable here",
         "elsewhere": "Not judged here",

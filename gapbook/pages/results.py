@@ -8,7 +8,6 @@ from typing import Any
 import polars as pl
 
 from gapbook.claims.claim import Claim
-from gapbook.method.warmth import RISE_FRAC
 from gapbook.pages.calibration import CalibrationResults
 from gapbook.pages.factors import FactorResults
 from gapbook.pages.first_screen import FirstScreenResults
@@ -65,7 +64,6 @@ class Results(
             "audited": self.audited(),
             "uncounted": self.uncounted(),
             "edge_loss": self.edge_loss(),
-            "rise_limit": f"{RISE_FRAC:.0%}",
             **self._noise_values(),
         }
         for key, value in more.items():

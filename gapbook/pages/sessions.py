@@ -83,10 +83,18 @@ class SessionResults(FindingsWithProvenance):
             least, most = (format_factor(pick(known)[0]) for pick in (min, max))
             promises = {self.contestant(one).durability for _, *pair in pairs for one in pair}
             by = "what both sides promise" if len(promises) > 1 else "how both sides are called"
+            if all(self.contestant(over).system == self.contestant(under).system for _, over, under in pairs):
+                by = "the system and how it is called"
             conditions = {label for _, _, label in known}
             rest = (
                 " and how many want the same account" if len(conditions) > 1 else f", at {conditions.pop()}"
             )
+            sides = [
+                {self.contestant(one).system_label for one in side}
+                for side in ([over for _, over, _ in pairs], [under for _, _, under in pairs])
+            ]
+            if all(len(labels) == 1 for labels in sides) and sides[0] != sides[1]:
+                return f"{sides[0].pop()} ÷ {sides[1].pop()}: ×{least} to ×{most}, by {by}{rest}"
             return f"From ×{least} to ×{most}, by {by}{rest}"
         ratio, pair, condition_label = max(known, key=lambda one: abs(math.log(one[0])))
         return f"×{format_factor(ratio)} at {condition_label}: {pair}"
@@ -118,12 +126,12 @@ class SessionResults(FindingsWithProvenance):
                 found = session_means(ratios, self.sessions).values()
                 known = [ratio for ratio in found if ratio is not None]
                 apart = f"{max(known) / min(known) - 1:.0%}" if len(known) > 1 else "–"
-                cells = [f"×{format_factor(ratio)}" if ratio else _NO_TRIAL for ratio in found]
+                cells = [f"×{format_factor(ratio)}" if ratio else "no valid trial" for ratio in found]
                 within, between = self.ratio(over.name, under.name, treatment), self.over_sessions(ratios)
                 told = [one.as_factor() if one else "–" for one in (within, between)]
                 rows.append([f"{name}, {self.at(treatment)}", *cells, apart, *told[-len(intervals) :]])
         numbered = (f"session {number + 1}" for number in self.sessions)
-        columns = ("comparison", *numbered, "apart", *intervals)
+        columns = ("comparison", *numbered, "highest above lowest", *intervals)
         return values_table(columns, rows, caption=self._intervals_words())
 
     def _intervals_words(self) -> str:

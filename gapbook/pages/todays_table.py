@@ -38,7 +38,14 @@ def todays_table(found: Findings, rows: Mapping[str, tuple[str, StandsFor]], *, 
     ``rows`` has, by the name in the claims (``today-tps-NAME-alpha0``), the row's label and what stands for it.
     """
     head = rows[first][0]
-    columns = ("row", "Zipf exponent", "printed", f"{head} ÷ it, printed", "here", f"{head} ÷ it, here")
+    columns = (
+        "row",
+        "α",
+        "as printed",
+        f"{head} ÷ this row, as printed",
+        "measured here",
+        f"{head} ÷ this row, measured here",
+    )
     body: list[list[str | Html]] = []
     for at, suffix in _PRINTED_AT.items():
         top = claim(f"today-tps-{first}-{suffix}").value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gapbook.markup import Html, values_table
 from gapbook.method.interval import format_factor
-from gapbook.method.warmth import Warmth
+from gapbook.method.warmth import RISE_FRAC, Warmth
 from gapbook.pages import page
 from gapbook.pages.provenance import FindingsWithProvenance
 
@@ -12,9 +12,16 @@ __all__ = ["WarmthResults"]
 
 _COLUMNS = (
     "contestant",
-    "seconds of warm-up, of the rate measured",
+    "each second of warm-up ÷ the rate measured",
     "window's second half ÷ first",
     "reading",
+)
+
+
+_READINGS = (
+    f"Still rising: the second half of the window was more than {RISE_FRAC:.0%} faster than the first, and chance "
+    "does not explain it. Warm: such a rise is ruled out. Not resolved: it is not ruled out, so the rate may still "
+    "be too low."
 )
 
 
@@ -37,4 +44,4 @@ class WarmthResults(FindingsWithProvenance):
             approach = " · ".join(format_factor(rate) for rate in warmth.approach if rate > 0)
             rise = warmth.rise.as_factor() if warmth.rise else "–"
             rows.append([name, approach or "–", rise, warmth.reading])
-        return values_table(_COLUMNS, rows)
+        return values_table(_COLUMNS, rows, caption=_READINGS)

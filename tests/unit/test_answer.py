@@ -106,7 +106,7 @@ def test_a_refuted_class_is_told_in_the_answer_and_not_called_equal(tmp_path: Pa
     checks = [kills("drizzle", 0, "kept"), kills("spacetimedb", 2071, "lost more than its class allows")]
     run = runs.store(tmp_path / runs.CHAPTER, runs.whole(), kill_checks=checks)
     text = html.unescape(Results(run, runs.CHAPTER).answer_ratio(SPACETIMEDB, DRIZZLE).html)
-    assert "SpacetimeDB 1.0 lost 2,071 acknowledged transfers, 2.07 s of work" in text
+    assert "SpacetimeDB 1.0 lost up to 2,071 acknowledged transfers, up to 2.07 s of work" in text
     assert "the promises are not equal" in text
 
 
@@ -129,7 +129,7 @@ def test_kept_is_said_only_where_every_kill_of_both_was_resolved_and_took_nothin
     for name in ("one not killed", "one unresolved"):
         assert "no kill took anything, but for procedure kills gave no full answer" in told[name]
     assert (
-        "killed under load, Postgres 1.0 lost 3 acknowledged transfers, less than 0.01 s of work"
+        "killed under load, Postgres 1.0 lost up to 3 acknowledged transfers, less than 0.01 s of work"
         in told["one lost"]
     )
 
@@ -155,8 +155,8 @@ def test_a_loss_is_told_with_its_class_where_the_classes_differ(tmp_path: Path) 
         ("{over} did {ratios} of {under}.", PROCEDURE, DRIZZLE),
     )
     assert (
-        "killed under load, fsync-per-commit lost nothing and Postgres 1.0 (delayed(500 ms)) lost 300 "
-        "acknowledged transfers, 0.30 s of work." in html.unescape(answer.html)
+        "killed under load, fsync-per-commit lost nothing and Postgres 1.0 (delayed(500 ms)) lost up to 300 "
+        "acknowledged transfers, up to 0.30 s of work." in html.unescape(answer.html)
     )
 
 
@@ -186,7 +186,10 @@ def test_a_residual_is_never_told_without_its_range_over_orders(whole: Results) 
     text = whole.answer_factors(FACTORS, "{residual}").html
     assert len(re.findall(r"\(×[\d.]+ to ×[\d.]+ by order\)", text)) == len(answered(text)) > 0
     titles = [whole.waterfall(FACTORS, value).title for value in whole.treatments]
-    assert all(re.search(r"the engines for ×[\d.]+ \(×[\d.]+ to ×[\d.]+ by order\)", one) for one in titles)
+    assert all(
+        re.search(r"engine residual ×[\d.]+ \(×[\d.]+ to ×[\d.]+ by order\)", one, re.IGNORECASE)
+        for one in titles
+    )
 
 
 def test_a_gap_that_is_not_the_ratio_of_tables_says_why(tmp_path: Path) -> None:
