@@ -35,6 +35,7 @@ __all__ = [
     "fixed_table",
     "hour",
     "one_step_apart",
+    "runs_by_time",
     "stored_runs",
     "verdicts_table",
 ]
@@ -69,11 +70,16 @@ def stored_runs() -> Iterator[Run]:
         yield load_run(manifest.parent)
 
 
+def runs_by_time() -> list[Run]:
+    """Every published run there is, the one that began first before the others."""
+    return sorted(stored_runs(), key=lambda run: float(run.manifest["started_unix_s"]))
+
+
 def fixed_table() -> Html:
     """Each published run with the hour at which it began, beside the hours at which the tests that read its
     chapter were fixed."""
     rows: list[list[str | Html]] = []
-    for run in sorted(stored_runs(), key=lambda run: float(run.manifest["started_unix_s"])):
+    for run in runs_by_time():
         began = datetime.fromtimestamp(float(run.manifest["started_unix_s"]), UTC)
         fixed = tests_fixed(run.manifest["chapter"])
         name = f"{run.manifest['chapter']}, run {run.run_id}"

@@ -89,13 +89,11 @@ class SessionResults(FindingsWithProvenance):
             rest = (
                 " and how many want the same account" if len(conditions) > 1 else f", at {conditions.pop()}"
             )
-            sides = [
-                {self.contestant(one).system_label for one in side}
-                for side in ([over for _, over, _ in pairs], [under for _, _, under in pairs])
-            ]
-            if all(len(labels) == 1 for labels in sides) and sides[0] != sides[1]:
-                return f"{sides[0].pop()} ÷ {sides[1].pop()}: ×{least} to ×{most}, by {by}{rest}"
-            return f"From ×{least} to ×{most}, by {by}{rest}"
+            divided = {tuple(self.contestant(one).system_label for one in pair) for _, *pair in pairs}
+            over_label, under_label = next(iter(divided))
+            one_quotient = len(divided) == 1 and over_label != under_label
+            ratios = f"{over_label} ÷ {under_label}: ×{least}" if one_quotient else f"From ×{least}"
+            return f"{ratios} to ×{most}, by {by}{rest}"
         ratio, pair, condition_label = max(known, key=lambda one: abs(math.log(one[0])))
         return f"×{format_factor(ratio)} at {condition_label}: {pair}"
 

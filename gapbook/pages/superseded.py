@@ -14,7 +14,7 @@ from gapbook.markup import Html, values_table
 from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval, format_factor
 from gapbook.pages import page
-from gapbook.pages.corrections import hour, one_step_apart, stored_runs
+from gapbook.pages.corrections import hour, one_step_apart, runs_by_time
 from gapbook.record.durability import Durability
 from gapbook.record.kept_code import code_is_kept
 from gapbook.record.run import Run
@@ -73,7 +73,7 @@ class Move:
 def replacements() -> list[Replacement]:
     """Every published run that is not the newest of its chapter, by chapter and time."""
     found = []
-    runs = sorted(stored_runs(), key=lambda run: (run.manifest["chapter"], run.manifest["started_unix_s"]))
+    runs = sorted(runs_by_time(), key=lambda run: str(run.manifest["chapter"]))
     for _, of_chapter in groupby(runs, key=lambda run: run.manifest["chapter"]):
         *older, newest = of_chapter
         found += [Replacement(old, newest) for old in older]
@@ -103,7 +103,7 @@ def unkept_table() -> Html:
             hour(float(run.manifest["started_unix_s"])),
             str(run.manifest["code"]["revision"])[:10],
         ]
-        for run in sorted(stored_runs(), key=lambda run: float(run.manifest["started_unix_s"]))
+        for run in runs_by_time()
         if not code_is_kept(run.manifest)
     ]
     return values_table(_UNKEPT, rows)
