@@ -117,13 +117,8 @@ class FindingsWithProvenance(Findings):
         numbers = {True: 0, False: 0}
         for contestant in self.scenario.contestants:
             numbers[contestant.counts_commits] += without.count(contestant.name)
-        reasons = [
-            f"{number:,} {why_uncounted(counts_commits=counts)}"
-            for counts, number in numbers.items()
-            if number
-        ]
-        if len(reasons) == 1:
-            reasons = [reasons[0].partition(" ")[2]]
+        why = {why_uncounted(counts_commits=counts): number for counts, number in numbers.items() if number}
+        reasons = [f"{number:,} {reason}" for reason, number in why.items()] if len(why) > 1 else list(why)
         return (
             f"{len(without):,} of {valid.height:,} valid trials had no commit count to compare, "
             f"{' and '.join(reasons)}"
