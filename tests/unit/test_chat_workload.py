@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -182,6 +183,21 @@ def test_one_of_so_many_operations_goes_to_the_closed_room_unless_it_reads() -> 
     assert not [place for place in ALLOWED if place % _EVERY == _EVERY - 1]
     without = find_workload("chat", {**_GIVEN, "forbidden_every": 0})
     assert drawn(0, without)["post"].filter(pl.col("room") == CLOSED).is_empty()
+
+
+def test_connections_take_turns_at_the_closed_room() -> None:
+    """Of eight connections one comes every third of a round, at most: a short load is refused something too."""
+    every = 2000
+    workload = find_workload("chat", {"forbidden_every": every})
+    rounds = np.arange(2 * every, dtype=np.uint64)
+    first: list[int] = []
+    for connection in range(8):
+        closed = workload.draw(_SEED, connection, rounds)["post"].filter(pl.col("room") == _FIRST_ID + 1)
+        places = [int(place) for place in closed["place"]]
+        assert places == [places[0], places[0] + every]
+        first.append(places[0])
+    starts = sorted([-1, *first, every])
+    assert max(after - before for before, after in pairwise(starts)) < every / 3
 
 
 def test_reads_find_what_is_there_from_the_beginning() -> None:

@@ -26,6 +26,8 @@ FIRST_ID = 100_000_000_000_000
 STORED_BY = 2**31 - 1
 """The connection of messages that are there from the beginning: no load has it."""
 _SENDER, _STRANGER = 1, 2
+_SPREAD = 2_654_435_769
+"""2^32 over the golden ratio: the multiples of it spread evenly, however many they are."""
 _MESSAGE_KEY = ["connection", "index"]
 _SENT = {"room": pl.Int64, "connection": pl.Int64, "index": pl.Int64, "body": pl.String}
 
@@ -85,7 +87,7 @@ class Workload(workload.Workload):
             "post": pl.DataFrame(
                 {
                     "place": places[sent],
-                    "room": self._rooms_of(indices[sent], r1[sent]),
+                    "room": self._rooms_of(connection, indices[sent], r1[sent]),
                     "connection": np.full(int(sent.sum()), connection, dtype=np.int64),
                     "index": indices[sent].astype(np.int64),
                     "body": pl.Series(
@@ -97,11 +99,14 @@ class Workload(workload.Workload):
             "read": pl.DataFrame({"place": places[reads], "id": FIRST_ID + stored}),
         }
 
-    def _rooms_of(self, indices: Indices, r1: NDArray[np.uint32]) -> NDArray[np.int64]:
+    def _rooms_of(self, connection: int, indices: Indices, r1: NDArray[np.uint32]) -> NDArray[np.int64]:
         rooms = FIRST_ID + scaled(r1, self.rooms).astype(np.int64)
         every = int(self.parameters["forbidden_every"])
         if every:
-            rooms[indices % np.uint64(every) == np.uint64(every - 1)] = self.closed_room
+            # Connections take turns: of a load that is too short for one turn of each, some are closed too.
+            ahead = connection * _SPREAD % 2**32 * every >> 32
+            turns = (indices % np.uint64(every) + np.uint64(ahead)) % np.uint64(every)
+            rooms[turns == np.uint64(every - 1)] = self.closed_room
         return rooms
 
     # --- audit --------------------------------------------------------------------------------

@@ -4,6 +4,8 @@ import type { WorkloadDefinition } from "../workload.ts";
 
 /** The least id of a room, and of a message that is there from the beginning. */
 const FIRST_ID = 100_000_000_000_000;
+/** 2^32 over the golden ratio: its multiples spread the turns of connections evenly. */
+const SPREAD = 2_654_435_769;
 export const FORBIDDEN = "forbidden";
 
 export interface Post {
@@ -36,7 +38,8 @@ export const definition: WorkloadDefinition = {
       if (block[0]! < readsBelow) {
         return { kind: "read", fields: { id: FIRST_ID + Math.floor((block[1]! * stored) / TWO_TO_32) } };
       }
-      const isForbidden = every > 0 && index % every === every - 1;
+      const ahead = Math.floor(((Math.imul(connection, SPREAD) >>> 0) * every) / TWO_TO_32);
+      const isForbidden = every > 0 && ((index % every) + ahead) % every === every - 1;
       const room = FIRST_ID + (isForbidden ? rooms : Math.floor((block[1]! * rooms) / TWO_TO_32));
       const body = spell(letters, block[2]!, block[3]! | 1);
       return { kind: "post", fields: { room, connection, index, body } };

@@ -3,6 +3,8 @@ import { philox } from "../philox.js";
 
 const WORDS = 4294967296;
 const FIRST_ID = 100000000000000;
+/** 2^32 over the golden ratio: its multiples spread the turns of connections evenly. */
+const SPREAD = 2654435769;
 
 /** Which operation is number `index` of a connection: `draw` gives its kind and its fields. */
 export function create({ seed, parameters }) {
@@ -15,7 +17,8 @@ export function create({ seed, parameters }) {
     if (block[0] < reads) {
       return { kind: "read", fields: { id: FIRST_ID + Math.floor((block[1] * stored) / WORDS) } };
     }
-    const isForbidden = every > 0 && index % every === every - 1;
+    const ahead = Math.floor(((Math.imul(connection, SPREAD) >>> 0) * every) / WORDS);
+    const isForbidden = every > 0 && ((index % every) + ahead) % every === every - 1;
     const room = FIRST_ID + (isForbidden ? rooms : Math.floor((block[1] * rooms) / WORDS));
     return { kind: "post", fields: { room, connection, index, body: letters(block[2], block[3] | 1, messageBytes) } };
   };

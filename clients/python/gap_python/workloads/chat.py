@@ -15,6 +15,8 @@ from gap_python.philox import Blocks, scale
 from gap_python.workload import Kind, Operation, WorkloadConfig
 
 _FIRST_ID = 100_000_000_000_000
+_SPREAD = 2_654_435_769
+"""2^32 over the golden ratio: its multiples spread the turns of connections evenly."""
 
 
 class _Parameters(msgspec.Struct):
@@ -50,13 +52,14 @@ class Workload:
         return [
             Operation("read", (_FIRST_ID + message,))
             if read
-            else Operation("post", (self._room(index, room), connection, index, next(bodies)))
+            else Operation("post", (self._room(connection, index, room), connection, index, next(bodies)))
             for read, message, room, index in zip(
                 is_read.tolist(), stored, rooms, indices.tolist(), strict=True
             )
         ]
 
-    def _room(self, index: int, drawn: int) -> int:
+    def _room(self, connection: int, index: int, drawn: int) -> int:
         every = self._parameters.forbidden_every
-        closed = every > 0 and index % every == every - 1
+        ahead = connection * _SPREAD % 2**32 * every >> 32
+        closed = every > 0 and (index + ahead) % every == every - 1
         return _FIRST_ID + (self._parameters.rooms if closed else drawn)

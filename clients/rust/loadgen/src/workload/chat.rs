@@ -11,6 +11,8 @@ use crate::philox::{philox4x32_10, RoundKeys};
 
 /// The least id of a room, and of a message that is there from the beginning.
 const FIRST_ID: u64 = 100_000_000_000_000;
+/// 2^32 over the golden ratio: its multiples spread the turns of connections evenly.
+const SPREAD: u32 = 2_654_435_769;
 /// A call that carries one stays within the shortest lengths that protocols know.
 const MESSAGE_BYTES_MAX: u32 = 32_768;
 
@@ -19,7 +21,7 @@ const MESSAGE_BYTES_MAX: u32 = 32_768;
 struct Parameters {
     rooms: NonZeroU32,
     read_share: f64,
-    forbidden_every: u64,
+    forbidden_every: u32,
     stored: NonZeroU32,
     message_bytes: u32,
 }
@@ -42,8 +44,8 @@ pub struct Chat {
     rooms: u32,
     /// An operation is a read when its first random number is below.
     reads_below: u64,
-    /// Of so many operations the last goes to the closed room; 0 is none.
-    forbidden_every: u64,
+    /// Of so many operations of a connection one goes to the closed room; 0 is none.
+    forbidden_every: u32,
     stored: u32,
     message_bytes: u32,
 }
@@ -94,9 +96,15 @@ impl Operation for PostOrRead {
 }
 
 impl Chat {
-    fn room(&self, index: u64, r: u32) -> u64 {
-        let forbidden = self.forbidden_every > 0 && index % self.forbidden_every == self.forbidden_every - 1;
-        FIRST_ID + u64::from(if forbidden { self.rooms } else { scale(r, self.rooms) })
+    fn room(&self, connection: u32, index: u64, r: u32) -> u64 {
+        FIRST_ID
+            + u64::from(if self.is_forbidden(connection, index) { self.rooms } else { scale(r, self.rooms) })
+    }
+
+    fn is_forbidden(&self, connection: u32, index: u64) -> bool {
+        let every = u64::from(self.forbidden_every);
+        let ahead = u64::from(scale(connection.wrapping_mul(SPREAD), self.forbidden_every));
+        every > 0 && (index % every + ahead) % every == every - 1
     }
 }
 
@@ -140,7 +148,7 @@ impl Workload for Chat {
             PostOrRead::Read { id: FIRST_ID + u64::from(scale(r1, self.stored)) }
         } else {
             let body = Letters { start: r2, step: r3 | 1, length: self.message_bytes };
-            PostOrRead::Post { room: self.room(index, r1), connection, index, body }
+            PostOrRead::Post { room: self.room(connection, index, r1), connection, index, body }
         }
     }
 }
