@@ -206,10 +206,13 @@ class Stack(stack.Stack):
 
     def settings(self) -> dict[str, str]:
         found: dict[str, str] = self._database.settings()
-        with psycopg.connect(self._as_client(), autocommit=True) as connection:
-            for name in self.facts["settings"]:
-                row = connection.execute("SELECT current_setting(%s)", (name,)).fetchone()
-                found[name] = str(row[0]) if row else ""
+        try:
+            with psycopg.connect(self._as_client(), autocommit=True, connect_timeout=10) as connection:
+                for name in self.facts["settings"]:
+                    row = connection.execute("SELECT current_setting(%s)", (name,)).fetchone()
+                    found[name] = str(row[0]) if row else ""
+        except psycopg.Error as error:
+            raise StackError(f"supabase: read settings: {' '.join(str(error).split())}") from error
         return found
 
     def declared_settings(self) -> dict[str, str]:
