@@ -122,6 +122,10 @@ class Cells:
         """A metric by its name: one that every run can tell, or one of this run's own; raises ParameterError."""
         return METRICS.get(name) or own_metric(self.run.metrics, name) or metric_named(name)
 
+    def tells(self, metric: str) -> bool:
+        """Whether any trial of the run tells a metric of this name."""
+        return not self.run.metrics.filter(pl.col("name") == metric).is_empty()
+
     @cached_property
     def _trials(self) -> pl.DataFrame:
         return trials_with_own(self.run.trials, self.run.metrics)

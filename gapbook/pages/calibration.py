@@ -14,6 +14,7 @@ from gapbook.method.interval import Interval, format_count, format_factor
 from gapbook.model.plant import Knobs, counted_bounds_per_s, true_goodput_per_s
 from gapbook.pages import page
 from gapbook.pages.provenance import FindingsWithProvenance
+from gapbook.pages.words import factor_cell, rate_cell
 from gapbook.record.histograms import decode_histogram
 from gapbook.record.scenario import RecordedContestant
 
@@ -80,7 +81,7 @@ class CalibrationResults(FindingsWithProvenance):
                 [
                     contestant.name,
                     f"{format_count(truth)}/s",
-                    f"{ours.as_count()}/s" if ours else "no valid trial",
+                    rate_cell(ours),
                     f"{ours.estimate / truth - 1:+.1%}" if ours else "–",
                     _holds(ours, truth),
                 ]
@@ -113,7 +114,7 @@ class CalibrationResults(FindingsWithProvenance):
                 [
                     name,
                     f"×{format_factor(truth)}",
-                    ours.as_factor() if ours else "no valid trial",
+                    factor_cell(ours),
                     _holds(ours, truth),
                 ]
             )

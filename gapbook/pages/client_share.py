@@ -13,7 +13,7 @@ from gapbook.method.cells import Named
 from gapbook.method.estimate import mean_interval
 from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval
-from gapbook.pages.words import connections_at
+from gapbook.pages.words import NO_VALID_TRIAL, connections_at
 from gapbook.record.metric import GOODPUT
 from gapbook.record.scenario import RecordedContestant
 
@@ -67,7 +67,7 @@ def _client(found: Findings, one: RecordedContestant, treatment: float) -> list[
     goodput = found.goodput(one.name, treatment)
     name = f"{one.name}, {found.at(treatment)}"
     if goodput is None:
-        return [name, "no valid trial", *[_NEVER] * (len(_COLUMNS) - 2)]
+        return [name, NO_VALID_TRIAL, *[_NEVER] * (len(_COLUMNS) - 2)]
     cpu = found.estimate(one.name, treatment, _CPU)
     trials = [row for row in found.rows(one.name, treatment) if row["valid"]]
     ceilings = [row["ceiling_per_s"] for row in trials if row["ceiling_per_s"]]

@@ -53,9 +53,9 @@ def places(found: Findings, one: Named) -> Sequence[float]:
 
 def _copies(found: Findings, name: str, at: float) -> _Copies:
     trials = found.trials_of(name, at)
-    valid, known = trials.filter(pl.col("valid")), set(found.run.metrics["name"].to_list())
+    valid = trials.filter(pl.col("valid"))
     lost, unusable, shares = (
-        found.trial_values(name, at, metric) if metric in known else []
+        found.trial_values(name, at, metric) if found.tells(metric) else []
         for metric in ("rows lost", "copies unusable", "restored whole")
     )
     reasons = trials.filter(~pl.col("valid"))["refused_because"].to_list()

@@ -15,6 +15,7 @@ from gapbook.method.holm import holm
 from gapbook.method.interval import Interval, format_factor
 from gapbook.pages import page
 from gapbook.pages.answer import AnswerResults
+from gapbook.pages.words import factor_cell
 from gapbook.record.metric import GOODPUT
 
 __all__ = ["FactorResults", "order_range_words"]
@@ -180,7 +181,7 @@ class FactorResults(AnswerResults):
                         f"{over} ÷ {under}, {self.at(treatment)}",
                         self._server_cores(over, treatment),
                         self._server_cores(under, treatment),
-                        ratio.as_factor() if ratio else "no valid trial",
+                        factor_cell(ratio),
                     ]
                 )
         columns = ("pair", "cores used, first", "cores used, second", "first ÷ second")

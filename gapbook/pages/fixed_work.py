@@ -10,7 +10,7 @@ from gapbook.markup import Html, values_table
 from gapbook.method.estimate import geometric_interval
 from gapbook.method.findings import Findings
 from gapbook.pages.who import Rows
-from gapbook.pages.words import operations_of
+from gapbook.pages.words import operations_of, rate_cell
 
 __all__ = ["fixed_work_table", "seconds_to"]
 
@@ -49,7 +49,7 @@ def fixed_work_table(found: Findings, rows: Rows, amounts: Sequence[int]) -> Htm
                 [
                     f"{label}, {found.at(treatment)}",
                     *(_time(found.rows(one.name, treatment), amount) for amount in amounts),
-                    f"{goodput.as_count()}/s" if goodput else "no valid trial",
+                    rate_cell(goodput),
                 ]
             )
     return values_table(columns, body)

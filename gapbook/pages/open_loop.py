@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from gapbook.markup import Html, values_table
 from gapbook.method.cells import Named
 from gapbook.method.findings import Findings
+from gapbook.pages.words import NO_VALID_TRIAL
 from gapbook.record.histograms import decode_histogram
 from gapbook.record.scenario import RecordedContestant
 
@@ -56,7 +57,7 @@ def _open(found: Findings, one: RecordedContestant, treatment: float) -> list[st
     offered = one.settings.rate_per_s or 0.0
     done = found.goodput(one.name, treatment)
     if done is None:
-        return [f"{offered:,.0f}/s", "no valid trial", "–", "–", "–"]
+        return [f"{offered:,.0f}/s", NO_VALID_TRIAL, "–", "–", "–"]
     times = _response_times_ms(found, one.name, treatment)
     return [
         f"{offered:,.0f}/s",
@@ -79,7 +80,7 @@ def _response_times_ms(found: Findings, contestant: str, treatment: float) -> li
 def _closed(found: Findings, one: RecordedContestant | None, treatment: float) -> list[str]:
     done = found.goodput(one.name, treatment) if one else None
     if one is None or done is None:
-        return ["no valid trial" if one else "not in this run", "–", "–"]
+        return [NO_VALID_TRIAL if one else "not in this run", "–", "–"]
     times = [found.trial_values(one.name, treatment, f"p{p:g}") for p in _PERCENTILES]
     return [
         f"{done.as_count()}/s",

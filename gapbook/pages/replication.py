@@ -19,7 +19,8 @@ from gapbook.pages.answer import AnswerResults
 from gapbook.pages.copies import losses, places
 from gapbook.pages.provenance import FindingsWithProvenance
 from gapbook.pages.who import Rows
-from gapbook.record.metric import GOODPUT, Metric
+from gapbook.pages.words import rate_cell
+from gapbook.record.metric import Metric
 
 __all__ = ["Column", "PublishedLine", "memory_answer", "memory_chart", "metrics_table", "writes_table"]
 
@@ -62,9 +63,7 @@ class PublishedLine:
 
 def _value(found: Findings, name: str, at: float, metric: str) -> Interval | None:
     """A metric of one cell, None where no valid trial tells it."""
-    if metric not in set(found.run.metrics["name"].to_list()):
-        return None
-    return found.estimate(name, at, metric)
+    return found.estimate(name, at, metric) if found.tells(metric) else None
 
 
 def _printed(found: Findings, name: str, at: float, metric: str) -> str:
@@ -220,7 +219,7 @@ def writes_table(found: FindingsWithProvenance, rows: Sequence[tuple[str, Named,
             body.append(
                 [
                     label,
-                    f"{rate.as_count()}{GOODPUT.unit}" if rate else "no valid trial",
+                    rate_cell(rate),
                     ratio.as_factor() if ratio and one.name != alone.name else _NEVER,
                     *(_printed(found, one.name, at, metric) for metric in ("p50", "p99", "p99.9")),
                     _printed(found, one.name, at, "replicator CPU"),

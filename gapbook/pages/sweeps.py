@@ -9,7 +9,7 @@ from gapbook import charts
 from gapbook.markup import Html, values_table
 from gapbook.method.cells import Named
 from gapbook.pages.answer import AnswerResults
-from gapbook.pages.words import operations_of
+from gapbook.pages.words import NO_VALID_TRIAL, operations_of
 from gapbook.record.metric import GOODPUT, Metric
 from gapbook.record.scenario import RecordedContestant
 
@@ -92,7 +92,7 @@ class SweepResults(AnswerResults):
         for treatment in self.treatments:
             best = [self._best(group, treatment, metric) for group in (over, under)]
             if best[0] is None or best[1] is None:
-                rows.append([f"{treatment:g}", "no valid trial", "no valid trial", "–"])
+                rows.append([f"{treatment:g}", NO_VALID_TRIAL, NO_VALID_TRIAL, "–"])
                 continue
             ratio = self.ratio(best[0].name, best[1].name, treatment, metric)
             described = [

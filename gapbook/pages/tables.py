@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from gapbook.claims.claim import claim
 from gapbook.claims.rules import VERDICT_BAND_FRAC
 from gapbook.markup import Html, values_table
-from gapbook.method.interval import format_factor
+from gapbook.method.interval import format_count, format_factor
 from gapbook.pages import page
 from gapbook.pages.kills import KILL_COLUMNS, kill_caption, kill_table
 from gapbook.pages.provenance import FindingsWithProvenance
-from gapbook.pages.words import operation_of
+from gapbook.pages.words import factor_cell, operation_of, rate_cell
 
 __all__ = ["TableResults"]
 
@@ -31,7 +31,7 @@ class TableResults(FindingsWithProvenance):
                 rows.append(
                     [
                         f"{name}, {self.at(treatment)}",
-                        ours.as_factor() if ours else "no valid trial",
+                        factor_cell(ours),
                         f"×{format_factor(theirs)}" if theirs else "–",
                         ours.against(theirs * (1 - VERDICT_BAND_FRAC), theirs * (1 + VERDICT_BAND_FRAC))
                         if theirs and ours and ours.bounded
@@ -62,8 +62,10 @@ class TableResults(FindingsWithProvenance):
                 rows.append(
                     [
                         f"{called.get(name, name)}, {self.at(treatment)}",
-                        f"{goodput.as_count()}/s" if goodput else "no valid trial",
-                        f"{statistics.geometric_mean(ended):,.0f}/s" if ended and min(ended) > 0 else "–",
+                        rate_cell(goodput),
+                        f"{format_count(statistics.geometric_mean(ended))}/s"
+                        if ended and min(ended) > 0
+                        else "–",
                         *(f"{statistics.median(wait):,.1f} ms" if wait else "–" for wait in waits),
                     ]
                 )

@@ -12,6 +12,7 @@ from gapbook.method.cells import Named
 from gapbook.method.findings import Findings
 from gapbook.method.interval import format_factor
 from gapbook.pages.unmeasured import why_unmeasured
+from gapbook.pages.words import rate_cell
 
 __all__ = ["NotEverywhere", "StandsFor", "todays_table"]
 
@@ -81,4 +82,4 @@ def _alone(found: Findings, stands: StandsFor, at: float) -> tuple[str, str]:
     if found.scenario.find(stands.name) is None or at not in found.treatments:
         return "not in this run", _NEVER
     goodput = found.goodput(stands.name, at)
-    return f"{goodput.as_count()}/s" if goodput else "no valid trial", _NEVER
+    return rate_cell(goodput), _NEVER

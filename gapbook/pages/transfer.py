@@ -13,6 +13,7 @@ from gapbook.model.work import REDRAW_BOTH, REDRAW_DESTINATION, AliasTable, hot_
 from gapbook.pages import page
 from gapbook.pages.gloss import busiest_share
 from gapbook.pages.sweeps import SweepResults
+from gapbook.pages.words import NO_VALID_TRIAL
 from gapbook.record.metric import GOODPUT
 from gapbook.record.scenario import RecordedContestant
 
@@ -100,7 +101,7 @@ class TransferResults(SweepResults):
             cells = []
             for name in contestants:
                 goodput = self.goodput(name, treatment)
-                cells.append(f"{1e6 / (share * goodput.estimate):,.0f} µs" if goodput else "no valid trial")
+                cells.append(f"{1e6 / (share * goodput.estimate):,.0f} µs" if goodput else NO_VALID_TRIAL)
             rows.append([f"{treatment:g}", f"{share:.3%}", *cells])
         return values_table(columns, rows)
 

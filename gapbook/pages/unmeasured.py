@@ -8,6 +8,7 @@ from gapbook.claims.closed_loop import Row
 from gapbook.markup import Html, values_table
 from gapbook.method.cells import Named
 from gapbook.method.findings import Findings
+from gapbook.pages.words import rate_cell
 
 __all__ = ["published_beside_table", "why_unmeasured"]
 
@@ -52,4 +53,4 @@ def _here(found: Findings, contestant: Named, users: int, otherwise: str) -> str
     if users not in found.treatments:
         return "not with so many users"
     goodput = found.goodput(contestant.name, users)
-    return f"{goodput.as_count()}/s" if goodput else "no valid trial"
+    return rate_cell(goodput)

@@ -4,20 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gapbook.method.interval import Interval
 from gapbook.record.scenario import RecordedScenario, RecordedWorkload
 
 __all__ = [
+    "NO_VALID_TRIAL",
     "as_text",
     "audited_words",
     "connections_at",
     "connections_text",
     "connections_words",
+    "factor_cell",
     "listed",
     "operation_of",
     "operations_of",
     "parameter_words",
+    "rate_cell",
     "state_row_of",
 ]
+
+NO_VALID_TRIAL = "no valid trial"
+"""Stands in a cell whose trials were all refused."""
+
+
+def rate_cell(rate: Interval | None) -> str:
+    """A rate with its interval, or why there is none."""
+    return f"{rate.as_count()}/s" if rate else NO_VALID_TRIAL
+
+
+def factor_cell(factor: Interval | None) -> str:
+    """A factor with its interval, or why there is none."""
+    return factor.as_factor() if factor else NO_VALID_TRIAL
 
 
 def operation_of(workload: RecordedWorkload) -> str:
