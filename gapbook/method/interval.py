@@ -12,11 +12,14 @@ Lies = Literal["inside", "outside", "straddles"]
 
 
 def format_factor(value: float) -> str:
-    """A multiplicative factor as printed in charts and prose: three significant digits, no exponent."""
+    """A multiplicative factor as printed in charts and prose: three significant digits, no exponent, thousands
+    separated from ten thousand on."""
     if not math.isfinite(value) or value <= 0:
         raise ValueError(f"a factor is a finite number above 0, not {value}")
-    decimals = max(0, 2 - math.floor(math.log10(value)))
-    return f"{value:.{min(decimals, 4)}f}"
+    magnitude = math.floor(math.log10(value))
+    if magnitude > 2:
+        return f"{round(value, 2 - magnitude):{',' if magnitude > 3 else ''}.0f}"
+    return f"{value:.{min(2 - magnitude, 4)}f}"
 
 
 def format_count(value: float) -> str:

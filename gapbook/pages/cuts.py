@@ -15,7 +15,7 @@ from gapbook.method.interval import format_count
 from gapbook.pages import page
 from gapbook.pages.provenance import FindingsWithProvenance
 from gapbook.pages.strikes import bound_words, of_all, reasons, total
-from gapbook.pages.words import operation_of, operations_of
+from gapbook.pages.words import NO_VALID_TRIAL, operation_of, operations_of
 from gapbook.record.cuts import (
     FAULTS,
     RUINED,
@@ -35,12 +35,13 @@ Levels: TypeAlias = Sequence[tuple[str, Named]]
 _Rows: TypeAlias = Sequence[Mapping[str, Any]]
 _NO_CUTS = "This run cut no power: what its durability classes are worth is not measured here."
 _CLASSES = ("level", "declared class", "cuts", "acknowledged", "gone", "worst loss", "what cuts showed")
+_TOLD = "Each cell: in how many cuts acknowledged work was gone, and the most that one cut took. "
 _PRICES = (
     "level",
     "goodput",
     "median latency",
     "p99 latency",
-    "server and client CPU",
+    "server and client CPU per operation",
     "written",
     "fsyncs",
     "from its start after a cut until it answers",
@@ -138,7 +139,7 @@ def faults_table(found: Findings, levels: Levels) -> Html:
     seen = [fault for fault in FAULTS if any(row["fault"] == fault for level in shown for row in level.known)]
     rows = [[level.label, *(_fault_cell(level, fault) for fault in seen)] for level in shown]
     words = "; ".join(f"{fault}: {FAULTS[fault]}" for fault in seen)
-    return values_table(("level", *seen), rows, caption=f"{words[0].upper()}{words[1:]}.")
+    return values_table(("level", *seen), rows, caption=f"{_TOLD}{words[0].upper()}{words[1:]}.")
 
 
 def _fault_cell(level: _Level, fault: str) -> str:
@@ -168,7 +169,7 @@ def _trial_cells(found: Findings, level: _Level, treatment: float) -> list[str]:
     name = level.contestant.name
     goodput = found.goodput(name, treatment)
     if goodput is None:
-        return ["no valid trial", "–", "–", "–"]
+        return [NO_VALID_TRIAL, "–", "–", "–"]
     p50, p99 = (found.trial_values(name, treatment, metric) for metric in ("p50", "p99"))
     spent = [found.trial_values(name, treatment, f"{part}-cpu") for part in ("server", "client")]
     cpu_us = sum(statistics.median(values) for values in spent if values)

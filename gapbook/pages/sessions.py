@@ -13,7 +13,7 @@ from gapbook.method.cells import Named
 from gapbook.method.interval import format_factor
 from gapbook.method.sessions import session_means
 from gapbook.pages.provenance import FindingsWithProvenance
-from gapbook.pages.words import operations_of
+from gapbook.pages.words import NO_VALID_TRIAL, operations_of
 from gapbook.record.metric import GOODPUT, Metric
 
 __all__ = ["SessionResults"]
@@ -81,10 +81,7 @@ class SessionResults(FindingsWithProvenance):
         ]
         if self.scenario.workload.accounts:
             least, most = (format_factor(pick(known)[0]) for pick in (min, max))
-            promises = {self.contestant(one).durability for _, *pair in pairs for one in pair}
-            by = "what both sides promise" if len(promises) > 1 else "how both sides are called"
-            if all(self.contestant(over).system == self.contestant(under).system for _, over, under in pairs):
-                by = "the system and how it is called"
+            by = self._what_varies(pairs)
             conditions = {label for _, _, label in known}
             rest = (
                 " and how many want the same account" if len(conditions) > 1 else f", at {conditions.pop()}"
@@ -96,6 +93,19 @@ class SessionResults(FindingsWithProvenance):
             return f"{ratios} to ×{most}, by {by}{rest}"
         ratio, pair, condition_label = max(known, key=lambda one: abs(math.log(one[0])))
         return f"×{format_factor(ratio)} at {condition_label}: {pair}"
+
+    def _what_varies(self, pairs: Sequence[Pair]) -> str:
+        """What differs from pair to pair: how each side is called, what it promises, or both."""
+        sides = [[self.contestant(pair[side]) for _, *pair in pairs] for side in (0, 1)]
+        if all(over.system == under.system for over, under in zip(*sides, strict=True)):
+            return "the system and how it is called"
+        called = any(
+            len({(one.access, one.tier, one.client, one.in_flight) for one in side}) > 1 for side in sides
+        )
+        promised = any(len({(one.durability, one.settings.isolation) for one in side}) > 1 for side in sides)
+        if called and promised:
+            return "how both sides are called and what they promise"
+        return "what both sides promise" if promised else "how both sides are called"
 
     def _divided(self, metric: Metric) -> dict[str, str]:
         """What was divided by what, under the axis and over the picture."""
@@ -124,7 +134,7 @@ class SessionResults(FindingsWithProvenance):
                 found = session_means(ratios, self.sessions).values()
                 known = [ratio for ratio in found if ratio is not None]
                 apart = f"{max(known) / min(known) - 1:.0%}" if len(known) > 1 else "–"
-                cells = [f"×{format_factor(ratio)}" if ratio else "no valid trial" for ratio in found]
+                cells = [f"×{format_factor(ratio)}" if ratio else NO_VALID_TRIAL for ratio in found]
                 within, between = self.ratio(over.name, under.name, treatment), self.over_sessions(ratios)
                 told = [one.as_factor() if one else "–" for one in (within, between)]
                 rows.append([f"{name}, {self.at(treatment)}", *cells, apart, *told[-len(intervals) :]])

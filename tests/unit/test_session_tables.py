@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from gapbook.pages.results import Results
+from gapbook.trial.contestant import Contestant
 from tests.unit import stored_runs as runs
 from tests.unit.stored_runs import PROCEDURE, SPACETIMEDB
 
@@ -92,3 +93,28 @@ def test_a_picture_says_what_its_intervals_do_not_hold(tmp_path: Path, sessions:
     method = Results(replace(run, manifest={**run.manifest, "sessions": sessions}), runs.CHAPTER).method
     assert words in method
     assert "do not hold what changes between sessions" in method
+
+
+def test_a_title_says_what_differs_from_pair_to_pair(tmp_path: Path) -> None:
+    strict = replace(PROCEDURE, name="strict", isolation="serializable")
+    waits = replace(PROCEDURE, name="waits", durability="fsync-per-commit")
+    scenario = replace(
+        runs.SCENARIO, contestants=(*runs.CONTESTANTS, strict, waits), varies=("durability", "isolation")
+    )
+    every = runs.planned_trials(2, scenario)
+    rates = {**runs.GOODPUT_PER_S, "strict": 6e3, "waits": 4e3}
+    rows = [runs.valid(planned, rates[planned.contestant]) for planned in every]
+    found = Results(runs.store(tmp_path, rows, scenario=scenario), runs.CHAPTER)
+
+    def title(*pairs: tuple[Contestant, Contestant]) -> str:
+        return found.comparisons_chart([(over.name + under.name, over, under) for over, under in pairs]).title
+
+    engine = (SPACETIMEDB, PROCEDURE)
+    assert "what they promise" not in title(engine, (SPACETIMEDB, runs.DRIZZLE))
+    assert ", by how both sides are called" in title(engine, (SPACETIMEDB, runs.DRIZZLE))
+    for other in (strict, waits):
+        assert ", by what both sides promise" in title(engine, (SPACETIMEDB, other))
+        assert ", by how both sides are called and what they promise" in title(
+            (SPACETIMEDB, runs.DRIZZLE), (SPACETIMEDB, other)
+        )
+    assert ", by the system and how it is called" in title((PROCEDURE, runs.SQL))
