@@ -13,7 +13,12 @@ from gapbook.deploy import warden
 __all__ = ["find_victims"]
 
 _GAP = "gap-"
-_OTHERS_OF_GAP = {"gap-null": "null server", "gap-delay": "relay", "gap-powercut": "disk"}
+_OTHERS_OF_GAP = {
+    "gap-null": "null server",
+    "gap-delay": "relay",
+    "gap-powercut": "disk",
+    "gap-probe": "probe",
+}
 
 
 def find_victims(victim: str, root: Path, harness: int) -> list[int]:

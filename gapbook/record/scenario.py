@@ -41,6 +41,7 @@ class ContestantSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     None is what the scenario has (``durability``, ``window_s``) or the server by itself (``isolation``,
     ``server_cores``: all, ``version``). ``rate_per_s`` None is a closed loop. ``parameters`` are those of the
     workload that are not as the scenario has them. ``watched``: its server was read each second of the load.
+    ``probed``: the machine was probed while the load ran.
     ``backend`` None is a process of the machine.
     """
 
@@ -62,6 +63,7 @@ class ContestantSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     window_s: Window | None = None
     version: str | None = None
     watched: bool = False
+    probed: bool = False
     backend: str | None = None
 
     def __post_init__(self) -> None:

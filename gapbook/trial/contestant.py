@@ -72,7 +72,8 @@ class Contestant:
     ``rate_per_s`` is the offered load of an open loop, None is a closed loop. ``window_s`` None is the
     window of the scenario. ``version`` is the server's; None is the one that the stack has by itself, or
     that the reader named in its place. ``workload`` is that of the scenario. ``watched``: processor time and
-    memory of the server are read each second of the load, which takes a little of the machine. ``backend`` is
+    memory of the server are read each second of the load, which takes a little of the machine. ``probed``: a fixed
+    piece of work is timed on each processor while the load runs (:mod:`gapbook.deploy.probe`). ``backend`` is
     where the server runs (:class:`gapbook.record.placement.Placement`); None is where its stack runs by itself.
     """
 
@@ -95,6 +96,7 @@ class Contestant:
     version: str | None = None
     workload: str = "transfer"
     watched: bool = False
+    probed: bool = False
     backend: str | None = None
 
     def __post_init__(self) -> None:

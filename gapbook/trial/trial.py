@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from gapbook.deploy.backend import memory_bytes_of
 from gapbook.deploy.delay import delay_proxy
 from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.probe import Probe, probe_of_machine
 from gapbook.deploy.process import Process
 from gapbook.deploy.stack import Ahead, Stack
 from gapbook.errors import ClientError, StackError
@@ -95,15 +96,21 @@ def _load(
     with (
         _delayed(contestant, stack, deployment) as (stack_endpoint, proxies),
         target_of(contestant, stack_endpoint, deployment, pool_size=connections) as target,
+        _probed(contestant, deployment) as probes,
     ):
         between, server = [*proxies, *target.processes, *stack.beside()], stack.processes()
         sampler = WindowSampler(
-            None if stack.context.choice.endpoint else server, between, watches=contestant.watched
+            None if stack.context.choice.endpoint else server,
+            [*between, *(probe.process for probe in probes)],
+            watches=contestant.watched,
         )
         configuration = _configuration(planned, scenario, contestant, target.endpoint, workload, tables)
-        report = _report(contestant, stack, configuration, sampler, deployment)
+        listeners = [sampler.on_event, *(probe.on_event for probe in probes), stack.on_event]
+        report = _report(contestant, stack, configuration, listeners, deployment)
         on_report(report)
         observed = stack.observe()
+        for probe in probes:
+            observed = {**observed, **probe.finish()}
         backlog = wait_until_idle(stack, (proven.max_ms or 0.0) / 1000)
         memory_bytes = memory_bytes_of([*server, *between])
     committed = stack.committed_operations()
@@ -183,18 +190,31 @@ def _delayed(
         yield endpoint, [proxy]
 
 
+@contextmanager
+def _probed(contestant: Contestant, deployment: Deployment) -> Iterator[list[Probe]]:
+    """The probe of the machine where the contestant asks for it; its CPU is counted as a tier's."""
+    if not contestant.probed:
+        yield []
+        return
+    with probe_of_machine(deployment) as probe:
+        yield [probe]
+
+
 def _report(
     contestant: Contestant,
     stack: Stack,
     configuration: dict[str, Any],
-    sampler: WindowSampler,
+    listeners: Sequence[Callable[[dict[str, Any]], None]],
     deployment: Deployment,
 ) -> dict[str, Any]:
-    """The client's report; where the contestant asks for it, the server is ended in the middle of the window."""
+    """The client's report; where the contestant asks for it, the server is ended in the middle of the window.
+
+    ``listeners`` hear each event of the client in this order.
+    """
 
     def on_event(event: dict[str, Any]) -> None:
-        sampler.on_event(event)
-        stack.on_event(event)
+        for listener in listeners:
+            listener(event)
 
     if not contestant.server_killed:
         return ClientRun(contestant.load_client, configuration, on_event).run(deployment)

@@ -1,0 +1,86 @@
+"""A probe of the machine: a fixed piece of work, timed on each processor while a load runs.
+
+It says how fast the machine is at a moment, whatever the server does. It takes about 2 % of each processor.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+
+from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.process import Process
+from gapbook.deploy.rust import rust_binary
+from gapbook.errors import StackError
+
+__all__ = ["ARITHMETIC", "MEMORY", "Probe", "probe_of_machine"]
+
+ARITHMETIC, MEMORY = "probe-arithmetic", "probe-memory"
+"""What a trial calls the processor time of either piece, in microseconds: the mean over the window."""
+_PROGRAM = "gap-probe"
+_EVERY_MS = 25
+
+
+class _Reading(msgspec.Struct):
+    at_ns: int
+    processor: int
+    arithmetic_ns: int
+    memory_ns: int
+
+
+class _Told(msgspec.Struct):
+    readings: list[_Reading]
+
+
+class Probe:
+    """A running probe; the events of a client tell it where the window lies."""
+
+    def __init__(self, process: Process) -> None:
+        self.process = process
+        self._edges_ns: dict[str, int] = {}
+
+    def on_event(self, event: Mapping[str, Any]) -> None:
+        """Progress of a client (clients/CONTRACT.md); other events than the edges of its window are passed over."""
+        if (name := event.get("event")) in {"window_start", "window_end"}:
+            self._edges_ns[str(name)] = time.monotonic_ns()
+
+    def finish(self) -> dict[str, dict[str, Any]]:
+        """End the probe; what it read inside the window, as metrics of the trial.
+
+        Raises StackError when it ended by itself, and where no reading lies in the window.
+        """
+        self.process.stdin.close()
+        try:
+            told = msgspec.convert(self.process.said("probe of the machine"), _Told)
+        except msgspec.ValidationError as error:
+            raise StackError(f"probe of the machine: {error}") from error
+        start, end = self._edges_ns.get("window_start", 0), self._edges_ns.get("window_end", 0)
+        inside = [one for one in told.readings if start <= one.at_ns <= end]
+        if not inside:
+            raise StackError("probe of the machine: it read nothing inside the window")
+        return {
+            ARITHMETIC: _as_metric(statistics.fmean(one.arithmetic_ns for one in inside)),
+            MEMORY: _as_metric(statistics.fmean(one.memory_ns for one in inside)),
+        }
+
+
+@contextmanager
+def probe_of_machine(deployment: Deployment) -> Iterator[Probe]:
+    """A probe that reads from now on; raises SetupError when it is not built and StackError when it does not start."""
+    process = deployment.start(
+        [rust_binary(_PROGRAM, "probe"), "--every-ms", str(_EVERY_MS)], name="probe", stdin=True, stdout=True
+    )
+    try:
+        process.said("probe of the machine")
+        yield Probe(process)
+    finally:
+        deployment.stop(process)
+
+
+def _as_metric(mean_ns: float) -> dict[str, Any]:
+    return {"value": mean_ns / 1000, "unit": "µs", "better": "lower"}
