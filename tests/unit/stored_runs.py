@@ -132,9 +132,19 @@ def _head(planned: PlannedTrial) -> dict[str, Any]:
     }
 
 
-def planned_trials(blocks: int, scenario: Scenario = SCENARIO) -> list[PlannedTrial]:
+def planned_trials(
+    blocks: int, scenario: Scenario = SCENARIO, trials_per_block: Mapping[str, float] | None = None
+) -> list[PlannedTrial]:
     names = [contestant.name for contestant in scenario.contestants]
-    return list(make_plan(names, scenario.treatment.values, blocks=blocks, seed=scenario.seed))
+    return list(
+        make_plan(
+            names,
+            scenario.treatment.values,
+            blocks=blocks,
+            seed=scenario.seed,
+            trials_per_block=trials_per_block,
+        )
+    )
 
 
 def whole(blocks: int = 3) -> list[dict[str, Any]]:
@@ -165,9 +175,11 @@ def store(
     *,
     scenario: Scenario = SCENARIO,
     recorded: RecordedScenario | None = None,
+    planned: Sequence[PlannedTrial] | None = None,
     **facts: Any,
 ) -> Run:
-    """A finished run of these rows; ``recorded`` is what it says of its scenario, where that is another."""
+    """A finished run of these rows; ``recorded`` is what it says of its scenario, where that is another, and
+    ``planned`` its plan, where that is not one trial of each cell in each block."""
     system = {"version": "1.0", "sha256": "a" * 64, "settings": {"fsync": "on"}}
     manifest: dict[str, Any] = {
         "chapter": scenario.chapter,
@@ -185,7 +197,7 @@ def store(
         ],
         **facts,
     }
-    journal = Journal(folder, "key", planned_trials(manifest["blocks"], scenario))
+    journal = Journal(folder, "key", planned or planned_trials(manifest["blocks"], scenario))
     with journal.locked(resume=False):
         journal.write_plan({"facts": {}})
         for row in rows:
