@@ -49,16 +49,24 @@ class Comparison:
 
 
 def comparisons(
-    rows: Sequence[Comparison], *, axis: str, provenance: Provenance, title: str, subtitle: str
+    rows: Sequence[Comparison],
+    *,
+    axis: str,
+    provenance: Provenance,
+    title: str,
+    subtitle: str,
+    estimate: str = "our estimate, geometric mean",
 ) -> Figure:
-    """``axis`` says what was divided. Raises ValueError when no pair has a ratio."""
+    """``axis`` says what was divided, ``estimate`` what a point is. Raises ValueError when no pair has a ratio."""
     known = [c for row in rows for c in row.conditions if c.ratio is not None]
     if not known:
         raise ValueError("a chart of comparisons needs at least one ratio")
 
     def draw(canvas: Canvas) -> None:
         any_published = any(c.published is not None for c in known)
-        key = [key_estimate("ink"), key_interval("ink"), key_dots("ink", "one block")]
+        key = [key_estimate("ink", estimate), key_interval("ink")]
+        if any(c.blocks for c in known):
+            key.append(key_dots("ink", "one block"))
         draw_header(canvas, title, subtitle, [*key, key_published()] if any_published else key)
         names = 0.0 if canvas.is_phone else 270.0
         low, high = log_domain(_drawn(known))

@@ -71,11 +71,11 @@ def draw_published(canvas: Canvas, published: float, ours: float | None, y: floa
     )
 
 
-def key_estimate(token: str) -> KeyItem:
+def key_estimate(token: str, words: str = "our estimate, geometric mean") -> KeyItem:
     def draw(canvas: Canvas, x: float, y: float) -> None:
         canvas.point(x + 7, y, token=token)
 
-    return KeyItem("our estimate, geometric mean", 14, draw)
+    return KeyItem(words, 14, draw)
 
 
 def key_interval(token: str) -> KeyItem:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -153,9 +153,14 @@ def precision_chart(found: Results, remedies: Sequence[Remedy]) -> charts.Figure
             title, "Fewer than two blocks repeat a contestant.", provenance=found.provenance
         )
     return charts.comparisons(
-        [charts.Comparison(one.name, "ink", (charts.Condition("", one.left),)) for one in known],
+        [charts.Comparison(one.name, "ink", (charts.Condition("left", one.left),)) for one in known],
         axis="spread with the remedy ÷ without it (log scale)",
-        provenance=found.provenance,
+        provenance=replace(
+            found.provenance,
+            method=f"Trials of one contestant in one block, {found.blocks} blocks, goodput on a log scale; bootstrap "
+            f"intervals over blocks. {found.glue_values()['processor']}.",
+        ),
+        estimate="what is left",
         title=title,
         subtitle="Spread of equal trials with the remedy divided by that without. Left of ×1 it is smaller.",
     )
