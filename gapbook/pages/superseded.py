@@ -26,6 +26,7 @@ __all__ = [
     "machines_table",
     "moved_table",
     "moves",
+    "processors_table",
     "replaced_table",
     "replacements",
     "unkept_table",
@@ -34,6 +35,7 @@ __all__ = [
 _PLANS = ("run", "began", "replaced by", "began later", "what the newer one has")
 _MOVES = ("ratio", "then", "now", "now ÷ then", "the intervals")
 _UNKEPT = ("run", "began", "commit that is not kept")
+_KINDS = ("processor of both runs", "pairs of runs", "ratios", "intervals that lie apart", "moved by, median")
 _RATES = ("system", "rates that both runs hold", "now ÷ then, median", "least", "greatest")
 
 
@@ -140,6 +142,28 @@ def moved_table(replaced: Replacement) -> Html:
         for move in found
     ]
     return values_table(_MOVES, rows)
+
+
+def processors_table() -> Html:
+    """How far ratios moved where the newer run has the same kind of processor, and where it has another."""
+    rows: list[list[str | Html]] = []
+    for words, is_same in (("the same kind", True), ("two kinds", False)):
+        pairs = [one for one in replacements() if (len(set(one.processors)) == 1) is is_same]
+        found = [move for one in pairs for move in moves(one)]
+        if found:
+            apart, distance = sum(move.apart for move in found), median(map(_distance, found))
+            rows.append(
+                [
+                    words,
+                    f"{len(pairs)}",
+                    f"{len(found)}",
+                    f"{apart} ({apart / len(found):.0%})",
+                    f"×{format_factor(distance)}",
+                ]
+            )
+    return values_table(
+        _KINDS, rows, caption="In both rows the newer runs also have other plans and newer code."
+    )
 
 
 def machines_table(replaced: Replacement) -> Html:

@@ -15,6 +15,7 @@ from gapbook.pages.superseded import (
     machines_table,
     moved_table,
     moves,
+    processors_table,
     replaced_table,
     replacements,
     unkept_table,
@@ -112,3 +113,14 @@ def test_a_run_is_marked_exactly_where_its_commit_cannot_be_checked_out() -> Non
         here = git("cat-file", "-e", f"{revision}^{{commit}}").returncode == 0
         assert code_is_kept(run.manifest) == here, run.run_id
         assert (run.run_id in table) == (not here)
+
+
+def test_moves_are_told_apart_by_whether_the_processor_stayed() -> None:
+    html = processors_table().html
+    for words, is_same in (("the same kind", True), ("two kinds", False)):
+        pairs = [one for one in replacements() if (one.processors[0] == one.processors[1]) is is_same]
+        found = [move for one in pairs for move in moves(one)]
+        row = html.split(f"<td>{words}</td>")[1].split("</tr>")[0]
+        assert f">{len(pairs)}<" in row
+        assert f">{len(found)}<" in row
+        assert f"{sum(move.apart for move in found)} (" in row
