@@ -17,11 +17,10 @@ from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.process import Process
 from gapbook.deploy.rust import rust_binary
 from gapbook.errors import StackError
+from gapbook.record.measured import PROBE_ARITHMETIC, PROBE_MEMORY
 
-__all__ = ["ARITHMETIC", "MEMORY", "Probe", "probe_of_machine"]
+__all__ = ["Probe", "probe_of_machine"]
 
-ARITHMETIC, MEMORY = "probe-arithmetic", "probe-memory"
-"""What a trial calls the processor time of either piece, in microseconds: the mean over the window."""
 _PROGRAM = "gap-probe"
 _EVERY_MS = 25
 
@@ -64,8 +63,8 @@ class Probe:
         if not inside:
             raise StackError("probe of the machine: it read nothing inside the window")
         return {
-            ARITHMETIC: _as_metric(statistics.fmean(one.arithmetic_ns for one in inside)),
-            MEMORY: _as_metric(statistics.fmean(one.memory_ns for one in inside)),
+            PROBE_ARITHMETIC: _as_metric(statistics.fmean(one.arithmetic_ns for one in inside)),
+            PROBE_MEMORY: _as_metric(statistics.fmean(one.memory_ns for one in inside)),
         }
 
 

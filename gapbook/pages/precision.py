@@ -10,13 +10,13 @@ from typing import Any
 import polars as pl
 
 from gapbook import charts
-from gapbook.deploy.probe import ARITHMETIC, MEMORY
 from gapbook.markup import Html, values_table
 from gapbook.method.cells import Named
 from gapbook.method.interval import Interval, format_factor
 from gapbook.method.precision import AaTrial, adjusted, neighbouring, shorter_windows, spread
 from gapbook.pages import page
 from gapbook.pages.results import Results
+from gapbook.record.measured import PROBE_ARITHMETIC, PROBE_MEMORY
 
 __all__ = [
     "Remedy",
@@ -31,9 +31,9 @@ __all__ = [
 _BINS_PER_S = 10
 _COST = "processor time per operation"
 _PROBES = {
-    "adjusted for the arithmetic probe": [ARITHMETIC],
-    "adjusted for the memory probe": [MEMORY],
-    "adjusted for both probes": [ARITHMETIC, MEMORY],
+    "adjusted for the arithmetic probe": [PROBE_ARITHMETIC],
+    "adjusted for the memory probe": [PROBE_MEMORY],
+    "adjusted for both probes": [PROBE_ARITHMETIC, PROBE_MEMORY],
 }
 _READINGS = {"inside": "changes nothing that shows", "below": "narrows", "above": "widens"}
 
@@ -91,7 +91,7 @@ def _cost_us(row: Mapping[str, Any]) -> float:
 
 def _told(found: Results, row: Mapping[str, Any]) -> dict[str, float]:
     told = found.run.metrics.filter(
-        (pl.col("trial") == row["trial"]) & pl.col("name").is_in([ARITHMETIC, MEMORY])
+        (pl.col("trial") == row["trial"]) & pl.col("name").is_in([PROBE_ARITHMETIC, PROBE_MEMORY])
     )
     return dict(told.select("name", "value").iter_rows())
 
@@ -99,7 +99,7 @@ def _told(found: Results, row: Mapping[str, Any]) -> dict[str, float]:
 def remedies_of(trials: Sequence[AaTrial], *, within_s: float, lengths_s: Sequence[float]) -> list[Remedy]:
     """What is left of the spread with each remedy: a reading of the machine taken into account, the two ends of a
     ratio next to each other in time, more and shorter windows in the same hours."""
-    probed = [one for one in trials if {ARITHMETIC, MEMORY} <= one.covariates.keys()]
+    probed = [one for one in trials if {PROBE_ARITHMETIC, PROBE_MEMORY} <= one.covariates.keys()]
     return [
         *(Remedy(name, adjusted(probed, covariates)) for name, covariates in _PROBES.items()),
         Remedy(f"both ends started within {within_s:g} s", neighbouring(trials, within_s)),
@@ -180,9 +180,9 @@ def spread_table(trials: Sequence[AaTrial], labels: Mapping[str, str]) -> Html:
     rows = []
     for name, label in labels.items():
         own = [one for one in trials if one.cell.split(" ")[0] == name]
-        probed = [one for one in own if {ARITHMETIC, MEMORY} <= one.covariates.keys()]
+        probed = [one for one in own if {PROBE_ARITHMETIC, PROBE_MEMORY} <= one.covariates.keys()]
         differ = spread(own)
-        left = [adjusted(own, [_COST]), adjusted(probed, [ARITHMETIC, MEMORY])]
+        left = [adjusted(own, [_COST]), adjusted(probed, [PROBE_ARITHMETIC, PROBE_MEMORY])]
         rows.append(
             [
                 label,

@@ -15,10 +15,21 @@ import polars as pl
 from gapbook.record.fields import Name
 from gapbook.record.metric import METRICS, Metric
 
-__all__ = ["OWN_METRICS", "checked_metrics", "make_metrics", "own_metric", "trials_with_own"]
+__all__ = [
+    "OWN_METRICS",
+    "PROBE_ARITHMETIC",
+    "PROBE_MEMORY",
+    "checked_metrics",
+    "make_metrics",
+    "own_metric",
+    "trials_with_own",
+]
 
 OWN_METRICS = "metrics"
 """What the row of a trial calls the metrics that have no column: by name, each with value, unit and direction."""
+PROBE_ARITHMETIC, PROBE_MEMORY = "probe-arithmetic", "probe-memory"
+"""What a trial calls the processor time of either piece of work of a probe of the machine, in microseconds: the mean
+over the window."""
 _KINDS: Mapping[str, pl.DataType] = {
     "trial": pl.Int64(),
     "name": pl.String(),

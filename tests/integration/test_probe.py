@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from gapbook.deploy.deployment import Deployment
-from gapbook.deploy.probe import ARITHMETIC, MEMORY, Probe, probe_of_machine
+from gapbook.deploy.probe import Probe, probe_of_machine
 from gapbook.errors import StackError
 from gapbook.pages.precision import aa_trials
 from gapbook.pages.results import Results
 from gapbook.record.durability import Durability
+from gapbook.record.measured import PROBE_ARITHMETIC, PROBE_MEMORY
 from gapbook.trial.campaign import obtain_run
 from gapbook.trial.contestant import Contestant
 from gapbook.trial.scenario import Scenario
@@ -32,7 +33,7 @@ def test_it_tells_how_long_both_pieces_took_inside_the_window(deployment: Deploy
     with probe_of_machine(deployment) as probe:
         _through_a_window(probe)
         told = probe.finish()
-    assert set(told) == {ARITHMETIC, MEMORY}
+    assert set(told) == {PROBE_ARITHMETIC, PROBE_MEMORY}
     assert all(one["value"] > 0 and one["unit"] == "µs" for one in told.values())
     assert not probe.process.running
 
@@ -82,9 +83,9 @@ def test_each_valid_trial_of_a_probed_run_carries_both_readings(runs_folder: Pat
     )
     found = Results(run, "probed")
     probed = run.trials.filter(run.trials["contestant"] == "probed")["trial"].to_list()
-    for name in (ARITHMETIC, MEMORY):
+    for name in (PROBE_ARITHMETIC, PROBE_MEMORY):
         assert sorted(run.metrics.filter(run.metrics["name"] == name)["trial"]) == sorted(probed)
     trials = aa_trials(found, found.scenario.contestants, [0.1])
     assert len(trials) == run.trials["valid"].sum()
     for one in trials:
-        assert ({ARITHMETIC, MEMORY} <= one.covariates.keys()) is one.cell.startswith("probed")
+        assert ({PROBE_ARITHMETIC, PROBE_MEMORY} <= one.covariates.keys()) is one.cell.startswith("probed")

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from gapbook.deploy.probe import ARITHMETIC, MEMORY
 from gapbook.method.interval import Interval
 from gapbook.model.plan import PlannedTrial
 from gapbook.pages.precision import (
@@ -20,6 +19,7 @@ from gapbook.pages.precision import (
     spread_table,
 )
 from gapbook.pages.results import Results
+from gapbook.record.measured import PROBE_ARITHMETIC, PROBE_MEMORY
 from tests.unit import stored_runs as runs
 
 _BLOCKS = 4
@@ -27,8 +27,8 @@ _BLOCKS = 4
 
 def _probes(slow: float) -> dict[str, dict[str, Any]]:
     return {
-        ARITHMETIC: {"value": 200 * slow, "unit": "µs", "better": "lower"},
-        MEMORY: {"value": 300.0 + slow, "unit": "µs", "better": "lower"},
+        PROBE_ARITHMETIC: {"value": 200 * slow, "unit": "µs", "better": "lower"},
+        PROBE_MEMORY: {"value": 300.0 + slow, "unit": "µs", "better": "lower"},
     }
 
 
