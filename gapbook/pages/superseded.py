@@ -5,8 +5,9 @@ Both sides are computed by today's code, each from its own stored run; nothing i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 from statistics import median
 
@@ -55,6 +56,11 @@ class Replacement:
         """What the older and the newer run were measured on."""
         old, new = (str(run.manifest["machine"]["processor"]) for run in (self.old, self.new))
         return old, new
+
+    @cached_property
+    def moves(self) -> list[Move]:
+        """See :func:`moves`."""
+        return _moves(self)
 
 
 @dataclass(frozen=True)
@@ -114,6 +120,10 @@ def unkept_table() -> Html:
 def moves(replaced: Replacement) -> list[Move]:
     """The ratios between systems or depths that both runs hold, of contestants that are the same in both: the
     same server in the same version, set up alike, with a promise of the same kind."""
+    return replaced.moves
+
+
+def _moves(replaced: Replacement) -> list[Move]:
     then, now = _findings(replaced)
     same = _same(replaced)
     found = []
@@ -144,11 +154,11 @@ def moved_table(replaced: Replacement) -> Html:
     return values_table(_MOVES, rows)
 
 
-def processors_table() -> Html:
+def processors_table(every: Sequence[Replacement]) -> Html:
     """How far ratios moved where the newer run has the same kind of processor, and where it has another."""
     rows: list[list[str | Html]] = []
     for words, is_same in (("the same kind", True), ("two kinds", False)):
-        pairs = [one for one in replacements() if (len(set(one.processors)) == 1) is is_same]
+        pairs = [one for one in every if (len(set(one.processors)) == 1) is is_same]
         found = [move for one in pairs for move in moves(one)]
         if found:
             apart, distance = sum(move.apart for move in found), median(map(_distance, found))

@@ -116,9 +116,10 @@ def test_a_run_is_marked_exactly_where_its_commit_cannot_be_checked_out() -> Non
 
 
 def test_moves_are_told_apart_by_whether_the_processor_stayed() -> None:
-    html = processors_table().html
+    every = replacements()
+    html = processors_table(every).html
     for words, is_same in (("the same kind", True), ("two kinds", False)):
-        pairs = [one for one in replacements() if (one.processors[0] == one.processors[1]) is is_same]
+        pairs = [one for one in every if (one.processors[0] == one.processors[1]) is is_same]
         found = [move for one in pairs for move in moves(one)]
         row = html.split(f"<td>{words}</td>")[1].split("</tr>")[0]
         assert f">{len(pairs)}<" in row
