@@ -14,16 +14,14 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gapbook.method.estimate import CONFIDENCE, Floats
 from gapbook.method.interval import Interval
 
 __all__ = ["AaTrial", "adjusted", "neighbouring", "shorter_windows", "spread"]
 
 _RESAMPLES = 1999
 _SEED = 20_261_123
-_CONFIDENCE = 0.95
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -173,7 +171,7 @@ def _quotient(blocks: Sequence[_Sums]) -> Interval | None:
     drawn = np.random.default_rng(_SEED).integers(len(sums), size=(_RESAMPLES, len(sums)))
     totals = sums[drawn].sum(axis=1)
     resampled = _ratio(totals[totals.all(axis=1)])
-    low, high = np.quantile(resampled, [(1 - _CONFIDENCE) / 2, (1 + _CONFIDENCE) / 2])
+    low, high = np.quantile(resampled, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     return Interval(float(_ratio(sums.sum(axis=0)[None, :])[0]), float(low), float(high), len(sums))
 
 
