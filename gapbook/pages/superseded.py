@@ -88,7 +88,7 @@ def replacements() -> list[Replacement]:
     return found
 
 
-def replaced_table() -> Html:
+def replaced_table(every: Sequence[Replacement]) -> Html:
     """Each superseded run, the run that replaced it, and what that has more or otherwise."""
     rows: list[list[str | Html]] = [
         [
@@ -98,7 +98,7 @@ def replaced_table() -> Html:
             hour(float(one.new.manifest["started_unix_s"])),
             "; ".join(_differences(one)) or "the same plan",
         ]
-        for one in replacements()
+        for one in every
     ]
     return values_table(_PLANS, rows)
 

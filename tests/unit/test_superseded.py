@@ -29,13 +29,14 @@ def test_every_published_run_but_the_newest_of_its_chapter_is_replaced_by_that()
     for run in stored_runs():
         chapter = run.manifest["chapter"]
         newest[chapter] = max(newest.get(chapter, 0.0), run.manifest["started_unix_s"])
-    replaced = {one.old.run_id: one for one in replacements()}
+    every = replacements()
+    replaced, table = {one.old.run_id: one for one in every}, replaced_table(every).html
     for run in stored_runs():
         is_newest = run.manifest["started_unix_s"] == newest[run.manifest["chapter"]]
         assert is_newest == (run.run_id not in replaced)
     for one in replaced.values():
         assert one.new.manifest["started_unix_s"] == newest[one.chapter]
-        assert one.old.run_id in replaced_table().html
+        assert one.old.run_id in table
 
 
 def test_a_run_compared_with_itself_has_not_moved() -> None:
