@@ -23,7 +23,6 @@ RULES: Mapping[str, str] = {
     "count": "counted in the published source",
     "source": "read in the published source",
     "not-measurable": "cannot be decided by a measurement here",
-    "elsewhere": "belongs to another chapter",
 }
 VERDICT_BAND_FRAC = 0.10
 """Half the width of the band round a published value, as a fraction of it."""

@@ -36,11 +36,10 @@ __all__ = [
 ]
 
 Outcome = Literal["holds", "fails", "straddles", "missing"]
-Verdict = Literal["confirmed", "conditions", "refuted", "unresolved", "version", "unmeasurable", "elsewhere"]
+Verdict = Literal["confirmed", "conditions", "refuted", "unresolved", "version", "unmeasurable"]
 Measured = Callable[[str], Findings | str]
 
 _OUTCOMES: Mapping[Lies, Outcome] = {"inside": "holds", "outside": "fails", "straddles": "straddles"}
-_FIXED: Mapping[str, Verdict] = {"not-measurable": "unmeasurable", "elsewhere": "elsewhere"}
 
 
 @dataclass(frozen=True)
@@ -120,8 +119,8 @@ def judge(claim: Claim, rule: Mapping[str, Any], measured: Measured) -> Judgemen
         raise ParameterError(f"verdict {claim.identifier}: rule {kind!r}; allowed: {', '.join(RULES)}")
     if kind == "source":
         return Judgement(claim, rule["verdict"], kind, rule["why"])
-    if kind in _FIXED:
-        return Judgement(claim, _FIXED[kind], kind, rule["why"])
+    if kind == "not-measurable":
+        return Judgement(claim, "unmeasurable", kind, rule["why"])
     evidence = tuple(_examine(claim, rule, test, measured) for test in rule["test"])
     return Judgement(claim, _verdict(kind, evidence), kind, rule["why"], evidence)
 

@@ -43,7 +43,6 @@ _ICONS = {
     "unmeasurable": '<circle class="gb-ring" cx="8" cy="8" r="6.2"/><path class="gb-ring" d="M5 8h6"/>',
     "version": '<circle class="gb-ring" cx="8" cy="8" r="6.2"/><path class="gb-ring" d="M5.4 6.6h5.2M5.4 9.4h5.2"/>',
     "unresolved": '<circle class="gb-ring" cx="8" cy="8" r="6.2"/><path class="gb-ring" d="M5.2 8h.1M8 8h.1M10.8 8h.1"/>',
-    "elsewhere": '<circle class="gb-ring" cx="8" cy="8" r="6.2"/><path class="gb-ring" d="M5 8h5.6M8.4 5.6L10.8 8l-2.4 2.4"/>',
 }
 
 

@@ -27,7 +27,6 @@ def verdict_words() -> Mapping[Verdict, str]:
         "version": "Measured on a version that may differ",
         "unresolved": "Not resolved",
         "unmeasurable": "Not measurable here",
-        "elsewhere": "Not judged here",
     }
 
 
@@ -84,7 +83,6 @@ class Register:
             "version": _lowered(self.words["version"]),
             "unresolved": "not resolved",
             "unmeasurable": "not measurable here",
-            "elsewhere": "left to another chapter",
         }
         counts = {verdict: sum(one.verdict == verdict for one in judgements) for verdict in phrases}
         return ", ".join(
