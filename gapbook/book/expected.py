@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from gapbook.book.plans import PublishedPlan
 from gapbook.errors import RecordError
 from gapbook.record.run import Run, latest_published
@@ -11,7 +14,7 @@ __all__ = ["duration_words", "seconds_of"]
 
 def seconds_of(plan: PublishedPlan) -> float | None:
     """Seconds that a plan will take, as its published run did: block by block, with warm-up and window of the
-    plan. None where no run is published, or none that can be read."""
+    plan, and strike by strike. None where no run is published, or none that can be read."""
     try:
         run = latest_published(plan.chapter)
     except RecordError:
@@ -21,8 +24,24 @@ def seconds_of(plan: PublishedPlan) -> float | None:
     longer_s = sum(
         float(plan.parameters[name]) - float(manifest["scenario"][name]) for name in ("warmup_s", "window_s")
     )
-    block_s = _run_s(run) / blocks + trials_in_block * longer_s
-    return max(0.0, block_s) * int(plan.parameters["blocks"])
+    trials_s, strikes_s = _parts_s(run)
+    block_s = trials_s / blocks + trials_in_block * longer_s
+    times_struck = _strikes(plan.parameters) / (_strikes(manifest) or 1)
+    return max(0.0, block_s) * int(plan.parameters["blocks"]) + strikes_s * times_struck
+
+
+def _strikes(given: Mapping[str, Any]) -> int:
+    """Kills and power cuts of each contestant."""
+    return sum(int(given.get(name) or 0) for name in ("kills", "cuts"))
+
+
+def _parts_s(run: Run) -> tuple[float, float]:
+    """What the trials of a run took, and what its strikes took.
+
+    No record says when strikes began: where there are some, they have all that the trials have not, deployments too.
+    """
+    run_s, trials_s = _run_s(run), float(run.trials["took_s"].sum())
+    return (trials_s, run_s - trials_s) if _strikes(run.manifest) else (run_s, 0.0)
 
 
 def _run_s(run: Run) -> float:

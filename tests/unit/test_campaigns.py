@@ -232,6 +232,15 @@ def test_expected_time_follows_from_sessions_done_else_from_the_published_run(
     monkeypatch.setattr(expected, "latest_published", lambda chapter: published)
     # Trials of 4 s; a warm-up that is longer by 1 s makes 5 s of each, and there are twice the blocks.
     assert seconds_of(plan("long", 3, warmup_s=1.5)) == pytest.approx(2 * len(rows) * 5.0)
+    struck = runs.store(
+        tmp_path / "struck", rows, kills=1, cuts=3, started_unix_s=0, finished_unix_s=4.0 * len(rows) + 60
+    )
+    monkeypatch.setattr(expected, "latest_published", lambda chapter: struck)
+    # Four strikes took a minute, so there are two minutes of the plan's eight.
+    assert seconds_of(plan("long", 3, warmup_s=1.5, kills=2, cuts=6)) == pytest.approx(
+        2 * len(rows) * 5.0 + 120
+    )
+    monkeypatch.setattr(expected, "latest_published", lambda chapter: published)
     before = started(measured)
     assert f"about {duration_words(2 * 2 * len(rows) * 4.0)} left" in before.progress()
     measured.instead[3] = raising(KeyboardInterrupt())
