@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,12 @@ def test_chapter_of_the_contents_keeps_its_place_and_title(staged_pages: Any) ->
     pages, _ = staged_pages("fair")
     listed = yaml.safe_load((CHECKOUT / "_toc.yml").read_text())["chapters"]
     assert pages == [one for one in listed if one["file"] != "notebooks/original"]
+
+
+def test_front_page_says_what_each_page_of_the_contents_is_about_in_their_order() -> None:
+    listed = yaml.safe_load((CHECKOUT / "_toc.yml").read_text())["chapters"]
+    described = re.findall(r"^(.+)\n: ", (CHECKOUT / "notebooks" / "front.md").read_text(), re.MULTILINE)
+    assert described[: len(listed) - 1] == [one["title"] for one in listed if "title" in one]
 
 
 @pytest.mark.usefixtures("staged_pages")
