@@ -38,17 +38,21 @@ def _command_and_endpoint(protocol: str) -> tuple[list[str], dict[str, Any]]:
 
 @contextmanager
 def null_server(
-    deployment: Deployment, protocol: str, requests: Mapping[str, Any] | None = None
+    deployment: Deployment, protocol: str, told: Mapping[str, Any] | None = None
 ) -> Iterator[dict[str, Any]]:
     """A running null server; yields the endpoint for a client. Raises StackError when it does not start.
 
-    ``requests`` are those that the client sends over HTTP, where they are not the null server's own: each is
-    answered as its success is declared.
+    ``told`` is what the client is told besides the address. Its ``requests`` are those that it sends over HTTP, where
+    they are not the null server's own: each is answered as its success is declared. ``newest`` is the newest
+    version of the protocol: no other is picked, whatever the client offers.
     """
     command, endpoint = _command_and_endpoint(protocol)
-    if requests is not None:
+    told = told or {}
+    if requests := told.get("requests"):
         command += ["--requests", json.dumps({kind: _told(request) for kind, request in requests.items()})]
         endpoint["requests"] = requests
+    if newest := told.get("newest"):
+        command += ["--newest", newest]
     process = deployment.start(command, name=f"null-{protocol}", stdin=True, stdout=True)
     try:
         port = process.announcement(f"null server {protocol}")["port"]
@@ -81,7 +85,7 @@ def measure_ceiling(
     """
     if not _speakers(protocol):
         return None
-    with null_server(deployment, protocol, endpoint.get("requests")) as address:
+    with null_server(deployment, protocol, endpoint) as address:
         configuration = configure_load(
             {**endpoint, **address},
             workload,

@@ -17,8 +17,9 @@ export const protocol: Protocol = {
       confirmed: endpoint.has("confirmed") && endpoint.flag("confirmed"),
       calls: createCalls(reducers, workload, amount),
     };
-    // The SDK of 2.x offers v3 and v2 together, and in v3 it coalesces; neither can be told otherwise.
-    const newest = endpoint.has("newest") ? endpoint.choice("newest", ["v1", "v3"]) : "v3";
+    // The SDK of 2.x offers v3 and v2 together, and in v3 it coalesces; neither can be told otherwise. So v2 is spoken
+    // with a server that knows no newer one.
+    const newest = endpoint.has("newest") ? endpoint.choice("newest", ["v1", "v2", "v3"]) : "v3";
     if (endpoint.has("coalesce") && !endpoint.flag("coalesce")) throw endpoint.refused("coalesce", "true");
     keepStandardOutput();
     const name = `spacetimedb at ${address}`;

@@ -107,7 +107,7 @@ for (const [changed, words] of [
   [{ endpoint: { ...postgres, functions: { pay: "f" } } }, /^endpoint.functions.pay: "f" is refused; .* transfer/],
   [{ endpoint: { ...postgres, user: undefined } }, /^endpoint.user: missing/],
   [{ endpoint: { ...spacetimedb, confirmed: "yes" } }, /^endpoint.confirmed: "yes" is refused; allowed: true, false/],
-  [{ endpoint: { ...spacetimedb, newest: "v2" } }, /^endpoint.newest: "v2" is refused; allowed: "v1", "v3"/],
+  [{ endpoint: { ...spacetimedb, newest: "v4" } }, /^endpoint.newest: "v4" is refused; allowed: "v1", "v2", "v3"/],
   [{ endpoint: { ...spacetimedb, coalesce: false } }, /^endpoint.coalesce: false is refused; allowed: true/],
   [{ endpoint: { ...spacetimedb, reducer: "f", reducers: { transfer: "g" } } }, /^endpoint.reducer: "f" is refused/],
   [{ endpoint: { ...sqlite, synchronous: "MEMORY" } }, /^endpoint.synchronous: "MEMORY" is refused/],

@@ -12,6 +12,7 @@ mod spacetimedb;
 
 pub use declared::Declared;
 pub use server::{Options, Server};
+pub use spacetimedb::Newest;
 
 /// What a null server does with one call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,16 +1,16 @@
 use std::io::{self, Read, Write};
 use std::process::ExitCode;
 
-use gap_null::{Declared, Options, ProtocolKind, Reply, Server};
+use gap_null::{Declared, Newest, Options, ProtocolKind, Reply, Server};
 
 const USAGE: &str =
     "usage: gap-null postgres|http|spacetimedb --port N (0 for a free port) [--requests JSON, \
-                     the client's endpoint.requests]; it ends with SIGTERM or when its standard input closes";
+                     the client's endpoint.requests] [--newest v1|v2|v3, of spacetimedb]; it ends with SIGTERM or when its standard input closes";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let Some((kind, port, requests)) = parse(&arguments) else {
+    let Some((kind, port, requests, newest)) = parse(&arguments) else {
         eprintln!("arguments: {} is refused; {USAGE}", arguments.join(" "));
         return ExitCode::from(2);
     };
@@ -21,7 +21,7 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    match run(kind, port, declared) {
+    match run(kind, port, Options { declared, newest, ..Options::default() }) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("port {port}: {error}; choose a free port, or 0");
@@ -30,10 +30,13 @@ fn main() -> ExitCode {
     }
 }
 
-fn parse<'a>(arguments: &[&'a str]) -> Option<(ProtocolKind, u16, &'a str)> {
-    let (kind, port, requests) = match arguments {
-        [kind, "--port", port] => (kind, port, "{}"),
-        [kind, "--port", port, "--requests", requests] => (kind, port, *requests),
+fn parse<'a>(arguments: &[&'a str]) -> Option<(ProtocolKind, u16, &'a str, Newest)> {
+    let (kind, port, requests, newest) = match arguments {
+        [kind, "--port", port] => (kind, port, "{}", Newest::default()),
+        [kind, "--port", port, "--requests", requests] => (kind, port, *requests, Newest::default()),
+        [kind @ "spacetimedb", "--port", port, "--newest", newest] => {
+            (kind, port, "{}", Newest::parse(newest)?)
+        }
         _ => return None,
     };
     let kind = match *kind {
@@ -42,11 +45,10 @@ fn parse<'a>(arguments: &[&'a str]) -> Option<(ProtocolKind, u16, &'a str)> {
         "spacetimedb" => ProtocolKind::SpacetimeDb,
         _ => return None,
     };
-    port.parse().ok().map(|port| (kind, port, requests))
+    port.parse().ok().map(|port| (kind, port, requests, newest))
 }
 
-fn run(kind: ProtocolKind, port: u16, declared: Declared) -> io::Result<()> {
-    let options = Options { declared, ..Options::default() };
+fn run(kind: ProtocolKind, port: u16, options: Options) -> io::Result<()> {
     let server = Server::start(kind, port, options, || Reply::Committed)?;
     writeln!(io::stdout(), r#"{{"event":"ready","port":{}}}"#, server.port())?;
     let mut input = [0; 4096];

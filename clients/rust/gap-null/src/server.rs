@@ -12,7 +12,7 @@ use mio::{Events, Interest, Poll, Token, Waker};
 use crate::declared::Declared;
 use crate::http::Http;
 use crate::postgres::Postgres;
-use crate::spacetimedb::SpacetimeDb;
+use crate::spacetimedb::{Newest, SpacetimeDb};
 use crate::{Handled, ProtocolKind, Reply, Session};
 
 const LISTENER: Token = Token(usize::MAX);
@@ -28,6 +28,8 @@ pub struct Options {
     pub fragment_bytes: Option<usize>,
     /// What an HTTP client takes for success; where nothing is declared, `{"ok":true}`.
     pub declared: Declared,
+    /// The newest version of SpacetimeDB's protocol that is picked.
+    pub newest: Newest,
 }
 
 /// A null server on a thread of its own; it ends when dropped.

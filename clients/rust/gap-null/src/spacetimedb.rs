@@ -38,15 +38,37 @@ const VERSIONS: [(&str, Version); 3] = [
     ("v1.bsatn.spacetimedb", Version::V1),
 ];
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Version {
     V1,
     V2,
     V3,
 }
 
+/// The newest version that a server picks: an SDK may offer versions that the real server, being older, does not know.
+#[derive(Debug, Clone, Copy)]
+pub struct Newest(Version);
+
+impl Newest {
+    pub fn parse(name: &str) -> Option<Self> {
+        match name {
+            "v1" => Some(Self(Version::V1)),
+            "v2" => Some(Self(Version::V2)),
+            "v3" => Some(Self(Version::V3)),
+            _ => None,
+        }
+    }
+}
+
+impl Default for Newest {
+    fn default() -> Self {
+        Self(Version::V3)
+    }
+}
+
 #[derive(Default)]
 pub struct SpacetimeDb {
+    newest: Newest,
     /// None before the upgrade.
     version: Option<Version>,
     payload: Vec<u8>,
@@ -54,8 +76,8 @@ pub struct SpacetimeDb {
 }
 
 impl Session for SpacetimeDb {
-    fn new(_options: &Options) -> Self {
-        Self::default()
+    fn new(options: &Options) -> Self {
+        Self { newest: options.newest, ..Self::default() }
     }
 
     #[inline]
@@ -117,7 +139,8 @@ impl SpacetimeDb {
         let Some(key) = header(&head, KEY) else { return Handled::HangUp };
         let offered = header(&head, PROTOCOLS).unwrap_or_default();
         let offers = |name: &str| offered.split(',').any(|offer| offer.trim() == name);
-        let Some((name, version)) = VERSIONS.into_iter().find(|(name, _)| offers(name)) else {
+        let picked = VERSIONS.into_iter().find(|(name, version)| *version <= self.newest.0 && offers(name));
+        let Some((name, version)) = picked else {
             out.extend_from_slice(NO_PROTOCOL);
             return Handled::Consumed(end + 4);
         };

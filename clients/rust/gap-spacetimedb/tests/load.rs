@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::thread;
 
-use gap_null::{Options, ProtocolKind, Reply, Server};
+use gap_null::{Newest, Options, ProtocolKind, Reply, Server};
 use serde_json::{json, Value};
 use test_support::{configuration, counter_and_messages, number, run, with};
 
@@ -58,6 +58,17 @@ fn every_class_of_answer_is_counted_in_any_version_at_any_depth_and_in_any_piece
             assert_eq!(report["first_error"], "the reducer is broken");
             assert_eq!(report["agreed"]["protocol"], spoken);
         }
+    }
+}
+
+#[test]
+fn a_server_that_is_older_than_the_client_is_spoken_to_in_its_newest_version() {
+    for spoken in ["v1", "v2", "v3"] {
+        let newest = Newest::parse(spoken).unwrap();
+        let server = serve(Options { newest, ..Options::default() }, |_| Reply::Committed);
+        let report = run(CLIENT, &at_port(server.port(), json!({}))).report();
+        assert!(number(&report["acknowledged"]) > 5);
+        assert_eq!(report["agreed"]["protocol"], spoken);
     }
 }
 
