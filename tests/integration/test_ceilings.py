@@ -24,4 +24,5 @@ def test_each_client_has_a_ceiling_in_each_version_of_a_protocol(language: str, 
             in_flight=1,
             warmup_s=0.2,
         )
-    assert rate_per_s is not None and rate_per_s > 0
+    assert rate_per_s is not None
+    assert rate_per_s > 0
