@@ -30,8 +30,7 @@ _ARGUMENTS = [
     "--disable-sync",
 ]
 
-_BUSY_PROGRAMS_A_PROCESSOR = 5
-"""A sixth of the machine beside a server of 50 busy processes, such as Postgres with a connection each."""
+_BUSY_PROGRAMS_A_PROCESSOR = 3
 
 _OF_EACH_KIND = (
     "drizzle-rpc",
