@@ -48,7 +48,7 @@ def null_server(
     """
     command, endpoint = _command_and_endpoint(protocol)
     told = told or {}
-    if requests := told.get("requests"):
+    if (requests := told.get("requests")) is not None:
         command += ["--requests", json.dumps({kind: _told(request) for kind, request in requests.items()})]
         endpoint["requests"] = requests
     if newest := told.get("newest"):

@@ -51,12 +51,8 @@ pub struct Newest(Version);
 
 impl Newest {
     pub fn parse(name: &str) -> Option<Self> {
-        match name {
-            "v1" => Some(Self(Version::V1)),
-            "v2" => Some(Self(Version::V2)),
-            "v3" => Some(Self(Version::V3)),
-            _ => None,
-        }
+        let subprotocol = format!("{name}.bsatn.spacetimedb");
+        VERSIONS.into_iter().find(|(known, _)| *known == subprotocol).map(|(_, version)| Self(version))
     }
 }
 
