@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import psutil
 from playwright.sync_api import Page
 
 from gapbook.book.chapters import chapters, overviews
@@ -35,11 +34,10 @@ _SHORT = (
 
 @dataclass(frozen=True)
 class Site:
-    """A built book, the run that its chapter shows, and how it was built."""
+    """A built book, and the run that its chapter shows."""
 
     folder: Path
     run: Run
-    build_cpu_s: float = 0.0
 
     @property
     def pages(self) -> list[str]:
@@ -97,15 +95,9 @@ def measure(*values: str) -> Run:
 
 def build(run: Run, into: Path) -> Site:
     """The reader's book of a run, built without a network and copied away from the next build."""
-    before = _children_cpu_s()
     done = gapbook("run", CHAPTER, "-p", f"source={run.run_id}", offline=True)
     assert done.returncode == 0, done.stdout + done.stderr
     page = re.search(r"^page: (.*)$", done.stdout, re.MULTILINE)
     assert page is not None, done.stdout
     shutil.copytree(Path(page[1]).parent.parent, into)
-    return Site(into, run, _children_cpu_s() - before)
-
-
-def _children_cpu_s() -> float:
-    times = psutil.Process().cpu_times()
-    return float(times.children_user + times.children_system)
+    return Site(into, run)
