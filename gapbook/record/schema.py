@@ -95,6 +95,8 @@ class Deployed(msgspec.Struct):
     started_unix_s: UnixSeconds
     machine: Machine | None = None
     """None in a run that did not say it of each session; then it is that of the run."""
+    waited_s: Amount = 0.0
+    """How long the session waited, in all, for the machine to be quiet."""
 
 
 class CeilingOfBlock(msgspec.Struct):

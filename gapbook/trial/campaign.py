@@ -25,6 +25,7 @@ from gapbook.trial.contestant import Variant
 from gapbook.trial.cuts import cut_disks
 from gapbook.trial.facts import code_version, described_server, machine, require_same_kind
 from gapbook.trial.kill_check import kill_servers
+from gapbook.trial.patience import Patience
 from gapbook.trial.scenario import Scenario
 from gapbook.trial.schedule import Schedule
 from gapbook.trial.servers import require_servers, require_used, started_stacks
@@ -54,7 +55,8 @@ def obtain_run(
     stored one.
 
     A refused trial is run again at the end of its block, until it was tried ``attempts`` times, whatever refused
-    it; every attempt is kept. The blocks are spread evenly over ``sessions``, each with servers deployed anew.
+    it; every attempt is kept. Where the machine was not quiet, such a run waits before it goes on
+    (:mod:`gapbook.trial.patience`). The blocks are spread evenly over ``sessions``, each with servers deployed anew.
     After the trials the server of each contestant is killed ``kills`` times, to see which acknowledged transfers
     are gone, and the power of its disk is cut ``cuts`` times (:mod:`gapbook.trial.cut_check`).
     ``trials_per_block`` and ``only_at`` are those of :func:`gapbook.model.plan.make_plan`. ``parameters`` are
@@ -202,7 +204,7 @@ class _Campaign:
                 keep=lambda: self._write_down(facts),
                 say=self.say,
             )
-            self._run_trials(session, deployment, stacks, ceilings)
+            deployed["waited_s"] = self._run_trials(session, deployment, stacks, ceilings)
             if session == self.schedule.sessions - 1:
                 facts["kill_checks"] = kill_servers(
                     self.scenario, stacks, deployment, rounds=self.kills, say=self.say
@@ -225,11 +227,19 @@ class _Campaign:
 
     def _run_trials(
         self, session: int, deployment: Deployment, stacks: Mapping[Variant, Stack], ceilings: Ceilings
-    ) -> None:
-        """What the session has left, a trial after the other, each kept and said as it ends."""
+    ) -> float:
+        """What the session has left, a trial after the other, each kept and said as it ends.
+
+        Returns how many seconds it waited for a quiet machine: a run that tries refused trials again waits, so
+        that it does not use up its attempts while another program, or another machine of the host, is at work.
+        """
         done = self.journal.trials()
-        started = time.monotonic()
+        started, patience = time.monotonic(), Patience()
+        row: dict[str, Any] = {}
         for ran, planned in enumerate(self.schedule.left_of(session, done), 1):
+            if row and self.schedule.attempts > 1 and (pause_s := patience.after(row)):
+                self.say(f"the machine was not quiet: waiting {pause_s:.0f} s")
+                time.sleep(pause_s)
             contestant = self.scenario.contestant(planned.contestant)
             stack = stacks[contestant.variant(self.scenario.durability)]
             row = run_trial(
@@ -250,6 +260,7 @@ class _Campaign:
                 f"{self.scenario.treatment.name} {planned.treatment:g}: {_outcome(row)} "
                 f"({elapsed_s:.0f} s, about {left_s:.0f} s left)"
             )
+        return patience.waited_s
 
 
 def _outcome(row: Mapping[str, Any]) -> str:
