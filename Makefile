@@ -46,7 +46,7 @@ check: $(READY) ## formatter, linters and type checkers of all languages
 	$(ENVIRONMENT)/bin/mypy
 
 requirements: $(READY) ## resolve and hash requirements.in into requirements.txt
-	$(UV) pip compile --universal --python-version 3.11 --generate-hashes --no-header -q requirements.in -o requirements.txt
+	$(UV) pip compile --universal --python-version 3.11 --generate-hashes --no-header -q --overrides overrides.in requirements.in -o requirements.txt
 
 $(READY): requirements.txt pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { echo "gapbook: $(PYTHON) is missing; install it: apt-get install python3 python3-venv" >&2; exit 2; }
