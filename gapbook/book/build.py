@@ -16,8 +16,9 @@ from typing import Any
 import yaml
 
 from gapbook.book.chapters import chapters, notebook_path, overviews
-from gapbook.book.execute import BUILD, execute_chapter
+from gapbook.book.execute import BUILD
 from gapbook.book.kernel import temporary_folder
+from gapbook.book.side_by_side import execute_chapters
 from gapbook.deploy.deployment import Deployment
 from gapbook.errors import GapbookError, RecordError, SetupError
 from gapbook.locks import own_folder, taking_turns
@@ -103,14 +104,16 @@ def _execute_published(names: Sequence[str]) -> dict[str, Path]:
     folder = BUILD / "executed-published"
     shared = _hash_of_what_pages_depend_on()
     wanted = {**{name: {"source": "published"} for name in names}, **{name: {} for name in overviews()}}
+    keys = {name: f"{shared} {hash_files([notebook_path(name)], CHECKOUT)}" for name in wanted}
     with taking_turns(folder):
+        stale = {}
         for name, parameters in wanted.items():
-            key = f"{shared} {hash_files([notebook_path(name)], CHECKOUT)}"
             page, kept = folder / f"{name}.ipynb", folder / f"{name}.key"
-            if not (page.is_file() and kept.is_file() and kept.read_text() == key):
+            if not (page.is_file() and kept.is_file() and kept.read_text() == keys[name]):
                 kept.unlink(missing_ok=True)
-                execute_chapter(name, parameters, folder=folder)
-                kept.write_text(key)
+                stale[name] = parameters
+        for name in execute_chapters(stale, folder):
+            (folder / f"{name}.key").write_text(keys[name])
     return {name: folder / f"{name}.ipynb" for name in wanted}
 
 

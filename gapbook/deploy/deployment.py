@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import itertools
 import json
 import os
@@ -23,7 +22,7 @@ from typing import Self
 
 from gapbook.deploy import warden
 from gapbook.deploy.backend import Running
-from gapbook.deploy.process import Process, log_tail
+from gapbook.deploy.process import Process, end_with_parent, log_tail
 from gapbook.errors import SetupError, StackError, cut
 from gapbook.paths import deployments_directory
 
@@ -32,8 +31,6 @@ __all__ = ["Deployment", "Undo"]
 _PREFIX = "gapbook-"
 _PLAIN_PATH = re.compile(r"[\w./+=:@,-]+")
 _LEAVE_GRACE_S = 6.0
-_PR_SET_PDEATHSIG = 1  # see prctl(2)
-_LIBC = ctypes.CDLL(None)
 
 
 class Undo:
@@ -259,7 +256,7 @@ class Deployment:
 def _prepare(niceness: int) -> None:
     """Run in a child before its program: it gets Postgres's immediate shutdown when its parent dies."""
     os.nice(niceness)
-    _LIBC.prctl(_PR_SET_PDEATHSIG, int(signal.SIGQUIT))
+    end_with_parent(signal.SIGQUIT)
 
 
 def _data_parent() -> Path:

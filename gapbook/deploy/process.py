@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import re
 import signal
@@ -16,10 +17,17 @@ from gapbook.deploy import usage
 from gapbook.deploy.warden import kill_tree
 from gapbook.errors import StackError
 
-__all__ = ["Process", "free_port", "log_tail", "require_port_free"]
+__all__ = ["Process", "end_with_parent", "free_port", "log_tail", "require_port_free"]
 
 _SAID_WITHIN_S = 30.0
+_PR_SET_PDEATHSIG = 1  # see prctl(2)
+_LIBC = ctypes.CDLL(None)
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def end_with_parent(number: signal.Signals) -> None:
+    """Have the calling process sent this signal when the thread that started it ends, however it ends."""
+    _LIBC.prctl(_PR_SET_PDEATHSIG, int(number))
 
 
 def free_port() -> int:
