@@ -103,7 +103,8 @@ def _execute_published(names: Sequence[str]) -> dict[str, Path]:
     """
     folder = BUILD / "executed-published"
     shared = _hash_of_what_pages_depend_on()
-    wanted = {**{name: {"source": "published"} for name in names}, **{name: {} for name in overviews()}}
+    # Overviews read the runs of all chapters: the longest first, so that none is executed alone at the end.
+    wanted = {**{name: {} for name in overviews()}, **{name: {"source": "published"} for name in names}}
     keys = {name: f"{shared} {hash_files([notebook_path(name)], CHECKOUT)}" for name in wanted}
     with taking_turns(folder):
         stale = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import time
@@ -9,7 +10,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from gapbook.book import side_by_side
@@ -43,7 +43,7 @@ def test_two_are_at_work_at_a_time_and_each_gets_its_parameters(
     wanted = {name: {"source": f"of {name}"} for name in ("first", "second", "third")}
     assert set(execute_chapters(wanted, tmp_path)) == set(wanted)
     assert {name: (tmp_path / name).read_text() for name in wanted} == {name: f"of {name}" for name in wanted}
-    assert psutil.Process().children() == []
+    assert multiprocessing.active_children() == []
 
 
 @pytest.mark.usefixtures("two_processors")
@@ -63,7 +63,7 @@ def test_error_of_one_is_raised_as_it_is_and_ends_the_other(
     with pytest.raises(RecordError, match=r"^run 1: trials\.parquet is missing$"):
         list(execute_chapters({"patient": {}, "hasty": {}, "never": {}}, tmp_path))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["patient-begun"]
-    assert psutil.Process().children() == []
+    assert multiprocessing.active_children() == []
 
 
 def test_one_that_is_killed_is_named_and_what_was_made_before_is_kept(
