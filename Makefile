@@ -23,7 +23,9 @@ run: $(READY) ## set up, measure the chapter both-optimized live with quick para
 	$(ENVIRONMENT)/bin/gapbook run both-optimized $(QUICK) || test $$? = 3
 
 test: setup check ## set up and run all tests: unit, real servers, the book in a real browser
-	$(ENVIRONMENT)/bin/python -m pytest
+	$(ENVIRONMENT)/bin/python -m pytest tests/unit -n auto --maxprocesses 4
+	@# These start servers and measure: one at a time.
+	$(ENVIRONMENT)/bin/python -m pytest --ignore tests/unit
 
 book: $(READY) ## the published book from stored runs: no server, no network
 	$(ENVIRONMENT)/bin/gapbook book
