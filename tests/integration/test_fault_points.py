@@ -15,7 +15,7 @@ from faults.ledger import Ledger, counted, failed
 from gapbook.paths import CHECKOUT
 from tests.integration.running import environment_with, eventually
 
-_SECONDS = 240
+_SECONDS = 150
 _POINTS, _FEWEST = 90, 5  # at least so many on the slowest machine
 _SEED = 1176  # kills and interrupts are among the first, also where no disk can be cut or made small
 
