@@ -24,8 +24,10 @@ run: $(READY) ## set up, measure the chapter both-optimized live with quick para
 
 test: setup check ## set up and run all tests: unit, real servers, the book in a real browser
 	$(ENVIRONMENT)/bin/python -m pytest tests/unit -n auto --maxprocesses 4
-	@# These start servers and measure: one at a time.
-	$(ENVIRONMENT)/bin/python -m pytest --ignore tests/unit
+	@# These start servers and ask them what is true, not how fast: several servers at a time.
+	$(ENVIRONMENT)/bin/python -m pytest tests/contract -n auto --maxprocesses 4 --dist loadgroup
+	@# These measure, or interrupt who measures: one at a time.
+	$(ENVIRONMENT)/bin/python -m pytest tests/integration tests/book
 
 book: $(READY) ## the published book from stored runs: no server, no network
 	$(ENVIRONMENT)/bin/gapbook book

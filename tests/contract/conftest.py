@@ -1,5 +1,5 @@
-"""One server at a time for the ways that need it; a server or a tier's program that is not on this machine skips
-them, and says so."""
+"""One server at a time in each process for the ways that need it; a server or a tier's program that is not on this
+machine skips them, and says so."""
 
 from __future__ import annotations
 
@@ -21,19 +21,24 @@ _PROMISES = ("delayed(500 ms)", "delayed", "none")
 """Tried in turn until the server keeps one: what it promises is not what is looked at here."""
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The tests of one server after each other, so that each server is started once."""
-
-    def server(place: int) -> str:
-        callspec = getattr(items[place], "callspec", None)
-        way = None if callspec is None else callspec.params.get("way")
-        return "" if way is None else str(way.server)
-
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
+    """The tests of one server after each other and in one process, so that each server is started once."""
+    for item in items:
+        if _FOLDER in item.path.parents and (server := _server_of(item)):
+            item.add_marker(pytest.mark.xdist_group(server))
+    yield
     places = [place for place, item in enumerate(items) if _FOLDER in item.path.parents]
-    ordered = [items[place] for place in sorted(places, key=server)]
+    ordered = sorted((items[place] for place in places), key=_server_of)
     for place, item in zip(places, ordered, strict=True):
         items[place] = item
+
+
+def _server_of(item: pytest.Item) -> str:
+    """What must run for a test; empty where none is needed."""
+    callspec = getattr(item, "callspec", None)
+    way = None if callspec is None else callspec.params.get("way")
+    return "" if way is None else str(way.server)
 
 
 @pytest.fixture(name="stack_for", scope="session")
