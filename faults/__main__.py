@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from faults.ledger import Ledger, counted, failed, table
+from faults.ledger import Ledger, table
 from faults.parents import end_with_parent
 from faults.play import Player
 from faults.points import Point, combinations, playable, point
@@ -29,6 +29,7 @@ from faults.scenarios import missing, tiny_runs
 from faults.surroundings import named_server, no_small_disk
 from gapbook.errors import GapbookError, SetupError
 from gapbook.paths import cache_directory, deployments_directory
+from gapbook.record.fault_points import counted, failed
 from gapbook.trial.facts import code_version
 
 _FAILED, _REFUSED, _INTERRUPTED = 1, 2, 130
@@ -48,10 +49,10 @@ def main() -> int:
         except GapbookError as error:
             print(f"faults: {error}", file=sys.stderr)
             return _REFUSED
-    outcomes = ledger.outcomes()
-    print("\n".join(table(outcomes)))
-    print(f"{ledger.path}: {len(counted(outcomes)):,} points count")
-    return code or (_FAILED if failed(outcomes) else 0)
+    played = ledger.points()
+    print("\n".join(table(played)))
+    print(f"{ledger.path}: {len(counted(played)):,} points count")
+    return code or (_FAILED if failed(played) else 0)
 
 
 def _asked() -> argparse.Namespace:
@@ -181,13 +182,13 @@ def _to_play(asked: argparse.Namespace, ledger: Ledger, job: int, absent: frozen
         chosen = point(asked.seed, number, absent)
         if not asked.only <= chosen.fault.words:
             continue
-        outcomes = ledger.outcomes()
-        if len(counted(outcomes)) >= asked.points:
+        played = ledger.points()
+        if len(counted(played)) >= asked.points:
             return
-        if number in {one["point"] for one in outcomes}:
+        if number in {one.point for one in played}:
             continue
-        if len(outcomes) >= _MOST_IN_VAIN * asked.points:
-            raise SetupError(f"{len(outcomes):,} points were played, of which too few count; see the table")
+        if len(played) >= _MOST_IN_VAIN * asked.points:
+            raise SetupError(f"{len(played):,} points were played, of which too few count; see the table")
         yield chosen
 
 

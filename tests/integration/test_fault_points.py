@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from faults.belongings import belongs_to
-from faults.ledger import Ledger, counted, failed
 from gapbook.paths import CHECKOUT
+from gapbook.record.fault_points import counted, failed, read_fault_points
 from tests.integration.running import environment_with, eventually
 
 _SECONDS = 150
@@ -32,11 +32,11 @@ def test_points_leave_nothing_behind_and_lose_no_finished_trial(tmp_path: Path) 
         timeout=2 * _SECONDS,
         check=False,
     )
-    points = Ledger(ledger).outcomes()
+    points = read_fault_points(ledger)
     assert failed(points) == [], done.stdout
     assert done.returncode == 0, done.stderr
     assert len(counted(points)) >= _FEWEST, done.stdout
-    assert {"kill", "interrupt"} <= {point["kind"] for point in counted(points)}
+    assert {"kill", "interrupt"} <= {point.kind for point in counted(points)}
 
 
 def test_whoever_plays_points_takes_down_what_is_under_way_when_it_is_ended(

@@ -20,13 +20,14 @@ import pytest
 from faults.belongings import Belongings
 from faults.endings import wrong_end, wrong_end_of_struck
 from faults.kept import beside_runs, changed, compared, kept_trials, kept_work, reported_trials
-from faults.ledger import Ledger, counted, failed, table
+from faults.ledger import Ledger, table
 from faults.legs import Folders, Leg
 from faults.marks import Mark, Marker
 from faults.points import Fault, combinations, point
 from faults.scenarios import COMMAND, tiny_runs
 from faults.surroundings import no_small_disk, small_disk
 from faults.victims import find_victims
+from gapbook.record.fault_points import counted, failed
 from gapbook.record.journal import Journal
 from tests.integration.running import eventually
 from tests.unit import stored_runs as runs
@@ -296,31 +297,33 @@ def _outcome(number: int, **changed: Any) -> dict[str, Any]:
         "run": "sqlite",
         "kind": "kill",
         "victim": "harness",
+        "aimed": "window",
         "struck": "window",
         "counts": True,
         "leaks": [],
         "lost": [],
         "wrong": [],
+        "took_s": 1.0,
         **changed,
     }
 
 
 def test_the_ledger_counts_what_struck_and_names_what_failed(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "deep" / "points.jsonl")
-    assert ledger.outcomes() == []
+    assert ledger.points() == []
     ledger.add(_outcome(3, leaks=["process 7"]))
     ledger.add(_outcome(1))
     ledger.add(_outcome(2, struck=None, counts=False))
     with ledger.path.open("a") as file:
         file.write('{"point": 4, "ru')
-    assert [one["point"] for one in ledger.outcomes()] == [1, 2, 3]
+    assert [one.point for one in ledger.points()] == [1, 2, 3]
     ledger.add(_outcome(5, struck=None, counts=False))
-    outcomes = ledger.outcomes()
-    assert [one["point"] for one in outcomes] == [1, 2, 3, 5]
-    assert [one["point"] for one in counted(outcomes)] == [1, 3]
-    assert [one["point"] for one in failed(outcomes)] == [3]
-    lines = [line.split() for line in table(outcomes)]
+    played = ledger.points()
+    assert [one.point for one in played] == [1, 2, 3, 5]
+    assert [one.point for one in counted(played)] == [1, 3]
+    assert [one.point for one in failed(played)] == [3]
+    lines = [line.split() for line in table(played)]
     assert lines[1] == ["kill:", "harness", "2", "1", "0", "0", "window", "2"]
     assert lines[2] == ["all", "2", "1", "0", "0", "window", "2"]
     assert lines[3][0] == "2"
-    assert table(outcomes)[-1] == "point 3: sqlite, kill harness in window: leaks: process 7"
+    assert table(played)[-1] == "point 3: sqlite, kill harness in window: leaks: process 7"
