@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from gapbook.markup import Html, values_table
 from gapbook.record.fault_points import PUBLISHED, FaultPoint, counted, failed, read_fault_points
 
 __all__ = ["FaultPoints"]
+
+_Key = TypeVar("_Key")
 
 _COLUMNS = (
     "what was done",
@@ -68,24 +70,15 @@ class FaultPoints:
 
     def kinds_table(self) -> Html:
         """For each kind of fault and victim: how many, and how many of them failed."""
-        kinds = sorted({(point.kind, point.victim) for point in self.counted})
-        rows: list[list[str | Html]] = [
-            [
-                _DEEDS.get(kind, kind),
-                victim,
-                *self._counts(lambda p, k=kind, v=victim: (p.kind, p.victim) == (k, v)),
-            ]
-            for kind, victim in kinds
-        ]
-        return values_table(_COLUMNS, [*rows, ["all", "", *self._counts(lambda _: True)]])
+        groups = _grouped(self.counted, lambda point: (_DEEDS.get(point.kind, point.kind), point.victim))
+        rows = [[*names, *_counts(group)] for names, group in sorted(groups.items())]
+        return values_table(_COLUMNS, [*rows, ["all", "", *_counts(self.counted)]])
 
     def phases_table(self) -> Html:
-        """For each phase of a run: how many faults struck in it, and how many of them failed."""
-        phases = Counter(str(point.struck) for point in self.counted)
-        rows: list[list[str | Html]] = [
-            [phase, *self._counts(lambda point, phase=phase: point.struck == phase)]
-            for phase, _ in phases.most_common()
-        ]
+        """For each phase of a run: how many faults struck in it, and how many of them failed; the most first."""
+        groups = _grouped(self.counted, lambda point: str(point.struck))
+        most_first = sorted(groups.items(), key=lambda named: -len(named[1]))
+        rows = [[phase, *_counts(group)] for phase, group in most_first]
         return values_table(("phase that was struck", *_COLUMNS[2:]), rows)
 
     def failed_table(self) -> Html:
@@ -101,9 +94,16 @@ class FaultPoints:
         ]
         return values_table(("point", "fault", "what was wrong", "commit"), rows or [["none", "", "", ""]])
 
-    def _counts(self, chosen: Callable[[FaultPoint], bool]) -> list[str | Html]:
-        points = [point for point in self.counted if chosen(point)]
-        return [f"{len(points):,}", *(f"{_how_many(points, failing):,}" for failing in _FAILINGS)]
+
+def _grouped(points: Sequence[FaultPoint], key: Callable[[FaultPoint], _Key]) -> dict[_Key, list[FaultPoint]]:
+    groups: dict[_Key, list[FaultPoint]] = {}
+    for point in points:
+        groups.setdefault(key(point), []).append(point)
+    return groups
+
+
+def _counts(points: Sequence[FaultPoint]) -> list[str]:
+    return [f"{len(points):,}", *(f"{_how_many(points, failing):,}" for failing in _FAILINGS)]
 
 
 def _how_many(points: Sequence[FaultPoint], failing: Callable[[FaultPoint], list[str]]) -> int:
