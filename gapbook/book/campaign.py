@@ -85,7 +85,8 @@ class Campaign:
         unknown = sum(one is None for one in expected)
         left = f"about {duration_words(known)} left"
         if unknown:
-            left += f", besides {unknown} chapters that nobody has measured yet"
+            chapters = "1 chapter" if unknown == 1 else f"{unknown} chapters"
+            left += f", besides {chapters} that nobody has measured yet"
         return f"{done} of {sum(plan.sessions for plan in self.plans)} sessions done, {left}"
 
     def lines(self) -> list[str]:
