@@ -116,6 +116,8 @@ def _forked(work: Callable[[], None]) -> int:
         try:
             os.setsid()
             end_with_parent()
+            # A shell lets what it starts in the background ignore the interrupt that we are handed.
+            signal.signal(signal.SIGINT, signal.default_int_handler)
             work()
             code = 0
         except GapbookError as error:

@@ -176,6 +176,10 @@ class _Played:
                 break
             time.sleep(_POLL_S)
         marks += leg.marks()
+        reached = any(mark.phase == fault.phase for mark in marks)
+        if self.struck_in is None and self.striker.strikes_from_the_start and reached and self._strike(leg, marks):
+            # It may have ended the run sooner than anybody looked.
+            self.struck_in = fault.phase
         self.player.lengths.add(fault.run, marks)
 
     @property

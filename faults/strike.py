@@ -79,6 +79,11 @@ class Striker:
             self._takes_port = None
 
     @property
+    def strikes_from_the_start(self) -> bool:
+        """Whether what it does is there before the run begins."""
+        return self.fault.kind == "taken port"
+
+    @property
     def leaves_until_next(self) -> bool:
         """Whether nobody is left who could clean up, so that the next start must."""
         return self.fault.victim == "harness and warden" or self.fault.kind == "answers"

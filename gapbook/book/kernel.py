@@ -12,6 +12,7 @@ import jupytext
 import nbformat
 from traitlets.config import Config
 
+from gapbook.deploy import warden
 from gapbook.deploy.deployment import Deployment
 
 __all__ = ["kernel_config", "read_text_notebook", "temporary_folder"]
@@ -39,20 +40,30 @@ def kernel_config() -> Iterator[Config]:
         sockets, settings = home.directory / "kernel", home.directory / "ipython"
         for folder in (sockets, settings):
             folder.mkdir(mode=0o700)
-        before = os.environ.get("IPYTHONDIR")
-        os.environ["IPYTHONDIR"] = str(settings)
-        try:
+        # By the token the kernel is a part of the deployment, and ended before its folder is gone: one that came up
+        # without it would make another elsewhere.
+        with _environment(IPYTHONDIR=str(settings), **{warden.TOKEN_VARIABLE: home.token}):
             yield Config(
                 {
                     "KernelManager": {"transport": "ipc", "connection_file": str(sockets / "kernel.json")},
                     "NotebookClient": {"shutdown_kernel": "immediate"},
                 }
             )
-        finally:
-            if before is None:
-                del os.environ["IPYTHONDIR"]
+
+
+@contextmanager
+def _environment(**named: str) -> Iterator[None]:
+    """Variables for what is started meanwhile."""
+    before = {name: os.environ.get(name) for name in named}
+    os.environ.update(named)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
             else:
-                os.environ["IPYTHONDIR"] = before
+                os.environ[name] = value
 
 
 def temporary_folder() -> Path:

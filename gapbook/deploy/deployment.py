@@ -95,6 +95,8 @@ class Deployment:
                 [sys.executable, "-I", warden.__file__, self.token, str(directory)],
                 stdin=subprocess.PIPE,
                 start_new_session=True,
+                # It outlives whatever ends us, also the end of a deployment that we are a part of.
+                env={name: value for name, value in os.environ.items() if name != warden.TOKEN_VARIABLE},
             )
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -49,6 +49,7 @@ class Stack(stack.Stack):
         super().__init__(context)
         self._directory = self.deployment.directory / f"spacetimedb-{secrets.token_hex(4)}"
         self._data = context.storage / self._directory.name if context.storage else self._directory / "data"
+        self._temporary = self._directory / "tmp"
         self._process: Process | None = None
         self._command: list[str | Path] = []
         self._session: Database | None = None
@@ -145,6 +146,7 @@ class Stack(stack.Stack):
 
     def _start_process(self, binary: Path, port: int) -> None:
         self._directory.mkdir(mode=0o700)
+        self._temporary.mkdir()
         private, public = self._directory / "id_ecdsa", self._directory / "id_ecdsa.pub"
         write_key_pair(private, public)
         in_memory = self.context.durability.kind == "none"
@@ -155,7 +157,11 @@ class Stack(stack.Stack):
     def _launch(self, port: int) -> None:
         """Start the server over its data directory, which may be that of a killed one."""
         self._process = self.deployment.start(
-            self._command, name="spacetimedb", processors=self.context.processors
+            self._command,
+            name="spacetimedb",
+            # It checks a module in a temporary folder, which one that is killed leaves behind.
+            environment={"TMPDIR": str(self._temporary)},
+            processors=self.context.processors,
         )
         self.deployment.wait_until_listening(self._process, port, _READY_TIMEOUT_S)
 

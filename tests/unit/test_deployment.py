@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from gapbook.book.kernel import kernel_config
 from gapbook.deploy import warden
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.process import free_port, log_tail, require_port_free
@@ -226,6 +227,28 @@ def test_shell_that_looks_at_the_logs_is_not_ended() -> None:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
         os.close(terminal)
+
+
+def test_a_deployment_inside_another_cleans_up_by_itself(
+    data_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its warden must live when all that belongs to the outer one is ended."""
+    with Deployment(data_folder) as outer:
+        monkeypatch.setenv(warden.TOKEN_VARIABLE, outer.token)
+        with Deployment(data_folder) as inner:
+            child = inner.start(_SLEEP, name="child").pid
+            assert child in warden.processes_of(inner.token, inner.directory)
+            assert not warden.processes_of(outer.token, outer.directory)
+
+
+def test_what_a_kernel_is_started_for_is_ended_with_its_folder() -> None:
+    with kernel_config() as config:
+        kernel = subprocess.Popen(_SLEEP)
+        folder = Path(config["KernelManager"]["connection_file"]).parent
+        assert folder.is_dir()
+    assert kernel.wait(10) == -signal.SIGKILL
+    assert not folder.exists()
+    assert warden.TOKEN_VARIABLE not in os.environ
 
 
 def test_command_that_does_not_exist_is_named(tmp_path: Path) -> None:
