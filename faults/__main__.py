@@ -65,6 +65,7 @@ def _asked() -> argparse.Namespace:
     parser.add_argument(
         "--only", default="", help="points whose run, kind, victim and phase have all of these words"
     )
+    parser.add_argument("--again", action="store_true", help="play those that failed once more, and no others")
     parser.add_argument("--show", action="store_true", help="play none, print what there is")
     asked = parser.parse_args()
     for name in ("points", "jobs"):
@@ -179,7 +180,11 @@ def _player(words: set[str], absent: frozenset[str]) -> Iterator[Player]:
 
 
 def _to_play(asked: argparse.Namespace, ledger: Ledger, job: int, absent: frozenset[str]) -> Iterator[Point]:
-    """The points of this job that were not played before, until enough count."""
+    """The points of this job that were not played before, until enough count; or those that failed."""
+    if asked.again:
+        numbers = [one.point for one in failed(ledger.points())]
+        yield from (point(asked.seed, number, absent) for number in numbers[job :: asked.jobs])
+        return
     for number in itertools.count(job, asked.jobs):
         chosen = point(asked.seed, number, absent)
         if not asked.only <= chosen.fault.words:

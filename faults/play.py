@@ -280,9 +280,14 @@ class _Played:
             "struck": self.struck_in,
             "counts": self.struck_in is not None,
             "code": self.code,
-            "said": self.said,
+            "said": self._placeless(self.said),
             "kept": len(self.kept),
-            "leaks": self.leaks,
-            "lost": self.lost,
-            "wrong": self.wrong,
+            **{
+                name: [self._placeless(one) for one in dict.fromkeys(found)]
+                for name, found in (("leaks", self.leaks), ("lost", self.lost), ("wrong", self.wrong))
+            },
         }
+
+    def _placeless(self, said: str) -> str:
+        """Without the folder of the point, which nobody can look into any more."""
+        return said.replace(f"{self.folders.root}/", "")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from gapbook.markup import Html, values_table
-from gapbook.record.fault_points import PUBLISHED, FaultPoint, counted, failed, read_fault_points
+from gapbook.record.fault_points import PUBLISHED, FaultPoint, counted, failed_at_first, read_fault_points
 
 __all__ = ["FaultPoints"]
 
@@ -44,7 +44,7 @@ class FaultPoints:
     def __init__(self, path: Path = PUBLISHED) -> None:
         self.played = read_fault_points(path)
         self.counted = counted(self.played)
-        self.failed = failed(self.counted)
+        self.found = failed_at_first(path)
 
     def glue(self) -> None:
         """Make the counts available to the prose."""
@@ -62,6 +62,7 @@ class FaultPoints:
             "left_behind": f"{leaks:,}",
             "lost": f"{lost:,}",
             "wrong": f"{wrong:,}",
+            "found": f"{len(self.found):,}",
             "late": f"{len(self.played) - len(self.counted):,}",
             "kinds": str(len({(point.kind, point.victim) for point in self.counted})),
             "phases": str(len({point.struck for point in self.counted})),
@@ -81,18 +82,25 @@ class FaultPoints:
         rows = [[phase, *_counts(group)] for phase, group in most_first]
         return values_table(("phase that was struck", *_COLUMNS[2:]), rows)
 
-    def failed_table(self) -> Html:
-        """Each fault after which something was wrong, and what."""
+    def found_table(self) -> Html:
+        """Each fault after which something was wrong when it was first played, what that was, and how it ended
+        when it was last played."""
         rows: list[list[str | Html]] = [
             [
-                f"{point.point:,}",
-                f"{_DEEDS.get(point.kind, point.kind)}: {point.victim}, in {point.struck}",
-                "; ".join(told for failing in _FAILINGS for told in failing(point)),
-                point.revision,
+                f"{first.point:,}",
+                f"{_DEEDS.get(first.kind, first.kind)}: {first.victim}, in {first.struck or first.aimed}",
+                "; ".join(told for failing in _FAILINGS for told in failing(first)),
+                _since(first, last),
             ]
-            for point in self.failed
+            for first, last in self.found
         ]
-        return values_table(("point", "fault", "what was wrong", "commit"), rows or [["none", "", "", ""]])
+        return values_table(("number", "fault", "what was wrong", "since then"), rows or [["none", "", "", ""]])
+
+
+def _since(first: FaultPoint, last: FaultPoint) -> str:
+    if last == first:
+        return "not played again"
+    return f"{'still wrong' if last.failed else 'well'} at commit {last.revision}"
 
 
 def _grouped(points: Sequence[FaultPoint], key: Callable[[FaultPoint], _Key]) -> dict[_Key, list[FaultPoint]]:

@@ -5,7 +5,8 @@ A point is a run of the harness, one fault at one moment of it, and what was lef
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import contextlib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -13,7 +14,7 @@ import msgspec
 from gapbook.errors import RecordError
 from gapbook.paths import CHECKOUT
 
-__all__ = ["PUBLISHED", "FaultPoint", "counted", "failed", "read_fault_points"]
+__all__ = ["PUBLISHED", "FaultPoint", "counted", "failed", "failed_at_first", "read_fault_points"]
 
 PUBLISHED = CHECKOUT / "results" / "fault-points.jsonl"
 """The points that the book shows."""
@@ -45,20 +46,31 @@ class FaultPoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_fault_points(path: Path) -> list[FaultPoint]:
-    """Every point of a file, by number; of one that was played twice, the later. A line that was cut off, as by a
-    full disk, is left out. Raises RecordError when the file cannot be read."""
-    found: dict[int, FaultPoint] = {}
+    """Every point of a file, by number; of one that was played twice, the later. Raises RecordError when the file
+    cannot be read."""
+    last = {point.point: point for point in _lines(path)}
+    return [last[number] for number in sorted(last)]
+
+
+def failed_at_first(path: Path) -> list[tuple[FaultPoint, FaultPoint]]:
+    """The points of a file that failed when they were played first, each with how it was played last."""
+    last: dict[int, FaultPoint] = {}
+    first: dict[int, FaultPoint] = {}
+    for point in _lines(path):
+        first.setdefault(point.point, point)
+        last[point.point] = point
+    return [(first[number], last[number]) for number in sorted(first) if first[number].failed]
+
+
+def _lines(path: Path) -> Iterator[FaultPoint]:
+    """As they were written; one that was cut off, as by a full disk, is left out."""
     try:
         lines = path.read_bytes().splitlines() if path.exists() else []
     except OSError as error:
         raise RecordError(f"{path} cannot be read ({error.strerror}); name another file of points") from error
     for line in lines:
-        try:
-            point = msgspec.json.decode(line, type=FaultPoint)
-        except (msgspec.MsgspecError, UnicodeDecodeError):
-            continue
-        found[point.point] = point
-    return [found[number] for number in sorted(found)]
+        with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError):
+            yield msgspec.json.decode(line, type=FaultPoint)
 
 
 def counted(points: Iterable[FaultPoint]) -> list[FaultPoint]:

@@ -72,10 +72,12 @@ def test_tables_count_by_kind_and_by_phase(points: FaultPoints) -> None:
     )
 
 
-def test_a_point_that_failed_is_named_and_escaped(points: FaultPoints) -> None:
-    failed = points.failed_table().html
-    assert "a disk that is full: data disk, in seed" in failed
-    assert "trial &lt;3&gt;; trial 4" in failed
+def test_what_a_fault_found_stays_when_it_is_mended(points: FaultPoints) -> None:
+    found = points.found_table().html
+    assert "a disk that is full: data disk, in seed" in found
+    assert "trial &lt;3&gt;; trial 4</td><td>not played again" in found
+    assert "process 7</td><td>well at commit abc" in found
+    assert points.values()["found"] == "2"
 
 
 def test_a_file_that_cannot_be_read_is_refused_in_one_line(tmp_path: Path) -> None:
@@ -84,4 +86,5 @@ def test_a_file_that_cannot_be_read_is_refused_in_one_line(tmp_path: Path) -> No
 
 
 def test_every_published_line_can_be_read() -> None:
-    assert len(read_fault_points(PUBLISHED)) == len(PUBLISHED.read_text().splitlines())
+    lines = PUBLISHED.read_text().splitlines()
+    assert {point.point for point in read_fault_points(PUBLISHED)} == {json.loads(line)["point"] for line in lines}
