@@ -65,7 +65,9 @@ def _asked() -> argparse.Namespace:
     parser.add_argument(
         "--only", default="", help="points whose run, kind, victim and phase have all of these words"
     )
-    parser.add_argument("--again", action="store_true", help="play those that failed once more, and no others")
+    parser.add_argument(
+        "--again", action="store_true", help="play those that failed once more, and no others"
+    )
     parser.add_argument("--show", action="store_true", help="play none, print what there is")
     asked = parser.parse_args()
     for name in ("points", "jobs"):

@@ -177,7 +177,12 @@ class _Played:
             time.sleep(_POLL_S)
         marks += leg.marks()
         reached = any(mark.phase == fault.phase for mark in marks)
-        if self.struck_in is None and self.striker.strikes_from_the_start and reached and self._strike(leg, marks):
+        if (
+            self.struck_in is None
+            and self.striker.strikes_from_the_start
+            and reached
+            and self._strike(leg, marks)
+        ):
             # It may have ended the run sooner than anybody looked.
             self.struck_in = fault.phase
         self.player.lengths.add(fault.run, marks)

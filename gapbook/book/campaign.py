@@ -55,7 +55,7 @@ class Campaign:
             # Another command may have been at work on it until now.
             self._state, self._finished = self._kept(), {}
             self._keep()
-            self.say(f"campaign: {len(self.plans)} chapters, {self.progress()}")
+            self.say(f"campaign: {_chapters(len(self.plans))}, {self.progress()}")
             while left := [plan for plan in self.plans if self._left(plan)]:
                 for plan in left:
                     self._session(plan)
@@ -85,8 +85,7 @@ class Campaign:
         unknown = sum(one is None for one in expected)
         left = f"about {duration_words(known)} left"
         if unknown:
-            chapters = "1 chapter" if unknown == 1 else f"{unknown} chapters"
-            left += f", besides {chapters} that nobody has measured yet"
+            left += f", besides {_chapters(unknown)} that nobody has measured yet"
         return f"{done} of {sum(plan.sessions for plan in self.plans)} sessions done, {left}"
 
     def lines(self) -> list[str]:
@@ -96,7 +95,7 @@ class Campaign:
             left_s = self._left_s(plan)
             left = "nobody has measured it yet" if left_s is None else f"about {duration_words(left_s)} left"
             told.append(f"{plan.chapter}: {self._done(plan)} of {plan.sessions} sessions done, {left}")
-        return [*told, f"{len(self.plans)} chapters: {self.progress()}"]
+        return [*told, f"{_chapters(len(self.plans))}: {self.progress()}"]
 
     # --- one session --------------------------------------------------------------------------
     def _session(self, plan: PublishedPlan) -> None:
@@ -235,3 +234,7 @@ def _told(error: Exception) -> str:
     if isinstance(error, PapermillExecutionError):
         return one_line(f"{error.ename}: {error.evalue}")
     return str(error)
+
+
+def _chapters(number: int) -> str:
+    return "1 chapter" if number == 1 else f"{number} chapters"

@@ -94,7 +94,9 @@ class FaultPoints:
             ]
             for first, last in self.found
         ]
-        return values_table(("number", "fault", "what was wrong", "since then"), rows or [["none", "", "", ""]])
+        return values_table(
+            ("number", "fault", "what was wrong", "since then"), rows or [["none", "", "", ""]]
+        )
 
 
 def _since(first: FaultPoint, last: FaultPoint) -> str:

@@ -87,4 +87,6 @@ def test_a_file_that_cannot_be_read_is_refused_in_one_line(tmp_path: Path) -> No
 
 def test_every_published_line_can_be_read() -> None:
     lines = PUBLISHED.read_text().splitlines()
-    assert {point.point for point in read_fault_points(PUBLISHED)} == {json.loads(line)["point"] for line in lines}
+    assert {point.point for point in read_fault_points(PUBLISHED)} == {
+        json.loads(line)["point"] for line in lines
+    }
