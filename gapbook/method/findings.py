@@ -17,7 +17,7 @@ from gapbook.record.labels import CLIENT_BOUND, LIMIT_FRAC
 from gapbook.record.metric import GOODPUT
 from gapbook.record.scenario import RecordedContestant
 
-__all__ = ["Findings", "named_versions"]
+__all__ = ["Findings", "named_versions", "versions_of"]
 
 
 class Findings(Cells):
@@ -216,8 +216,13 @@ def _chains(factors: Sequence[Factor]) -> dict[str, list[str]]:
 
 
 def named_versions(systems: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """``postgres 18.6`` for each server of a manifest; a version that its name holds is not said again."""
-    return [
-        name if system["version"] in name.split(" ") else f"{name} {system['version']}"
-        for name, system in systems.items()
-    ]
+    """``spacetimedb 1.2.0 and 2.8.3`` for each system of a manifest, however many servers of it there were."""
+    return [f"{system} {' and '.join(versions)}" for system, versions in versions_of(systems).items()]
+
+
+def versions_of(systems: Mapping[str, Mapping[str, Any]]) -> dict[str, list[str]]:
+    """Every version of each system of a manifest, once, by the name of the system without those of its servers."""
+    versions: dict[str, dict[str, None]] = {}
+    for server, told in systems.items():
+        versions.setdefault(server.split(" ")[0], {})[str(told["version"])] = None
+    return {system: list(found) for system, found in versions.items()}

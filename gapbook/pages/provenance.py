@@ -10,7 +10,7 @@ import polars as pl
 
 from gapbook import charts
 from gapbook.method.cells import Named
-from gapbook.method.findings import Findings, named_versions
+from gapbook.method.findings import Findings, named_versions, versions_of
 from gapbook.pages import words
 from gapbook.record.gates import why_uncounted
 from gapbook.record.kept_code import code_is_kept
@@ -91,7 +91,7 @@ class FindingsWithProvenance(Findings):
             "memory": f"{machine['memory_bytes'] / 2**30:.0f} GiB",
             "kernel": machine["kernel"],
             "file_system": machine["file_system"],
-            **_version_values(systems),
+            **{f"{system}_version": " and ".join(found) for system, found in versions_of(systems).items()},
         }
 
     def warmth_caveat(self, *named: Named) -> str:
@@ -148,14 +148,6 @@ def _code_words(manifest: Mapping[str, Any]) -> str:
     if not code_is_kept(manifest):
         said.append("(not kept)")
     return " ".join(said)
-
-
-def _version_values(systems: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """``spacetimedb_version``: every version of a system that ran, each once."""
-    versions: dict[str, dict[str, None]] = {}
-    for name, system in systems.items():
-        versions.setdefault(name.split(" ")[0], {})[str(system["version"])] = None
-    return {f"{system}_version": " and ".join(found) for system, found in versions.items()}
 
 
 def _date(unix_s: float) -> str:
