@@ -127,6 +127,7 @@ def _hash_of_what_pages_depend_on() -> str:
         "clients/**/client.toml",
         "book/*.toml",
         "results/*/*/manifest.json",
+        "results/*.jsonl",
     )
     found = (path for pattern in patterns for path in CHECKOUT.glob(pattern))
     return hash_files([path for path in found if "node_modules" not in path.parts], CHECKOUT)

@@ -27,7 +27,7 @@ _FAILINGS: tuple[Callable[[FaultPoint], list[str]], ...] = (
     lambda point: point.wrong,
 )
 _DEEDS: Mapping[str, str] = {
-    "answers": "answers that are none",
+    "answers": "its answers replaced",
     "full": "a disk that is full",
     "hang up": "hung up",
     "interrupt": "interrupted",
@@ -35,6 +35,13 @@ _DEEDS: Mapping[str, str] = {
     "stop": "stopped without an end",
     "taken port": "its port taken by another",
     "terminate": "terminated",
+}
+
+_VICTIMS: Mapping[str, str] = {
+    "closed": "a server: connections are closed",
+    "garbage": "a server: garbage is answered",
+    "half": "a server: answers break off",
+    "mute": "a server: nothing is answered",
 }
 
 
@@ -71,7 +78,7 @@ class FaultPoints:
 
     def kinds_table(self) -> Html:
         """For each kind of fault and victim: how many, and how many of them failed."""
-        groups = _grouped(self.counted, lambda point: (_DEEDS.get(point.kind, point.kind), point.victim))
+        groups = _grouped(self.counted, lambda point: (_deed(point), _victim(point)))
         rows = [[*names, *_counts(group)] for names, group in sorted(groups.items())]
         return values_table(_COLUMNS, [*rows, ["all", "", *_counts(self.counted)]])
 
@@ -88,7 +95,7 @@ class FaultPoints:
         rows: list[list[str | Html]] = [
             [
                 f"{first.point:,}",
-                f"{_DEEDS.get(first.kind, first.kind)}: {first.victim}, in {first.struck or first.aimed}",
+                f"{_deed(first)}: {_victim(first)}, in {first.struck or first.aimed}",
                 "; ".join(told for failing in _FAILINGS for told in failing(first)),
                 _since(first, last),
             ]
@@ -97,6 +104,14 @@ class FaultPoints:
         return values_table(
             ("number", "fault", "what was wrong", "since then"), rows or [["none", "", "", ""]]
         )
+
+
+def _deed(point: FaultPoint) -> str:
+    return _DEEDS.get(point.kind, point.kind)
+
+
+def _victim(point: FaultPoint) -> str:
+    return _VICTIMS.get(point.victim, point.victim)
 
 
 def _since(first: FaultPoint, last: FaultPoint) -> str:

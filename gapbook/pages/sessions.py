@@ -25,13 +25,17 @@ _NO_TRIAL = "not measured"
 class SessionResults(FindingsWithProvenance):
     """Tables over pairs of contestants: what is compared, the one above the line, the one below it."""
 
-    def comparisons_table(self, pairs: Sequence[Pair], metric: str = GOODPUT.name) -> Html:
-        """How many times a metric of the second the first has, for each pair at each value of the treatment."""
+    def comparisons_table(
+        self, pairs: Sequence[Pair], metric: str = GOODPUT.name, at: Sequence[float] = ()
+    ) -> Html:
+        """How many times a metric of the second the first has, for each pair at each value of the treatment, or
+        at those named."""
+        values = at or self.treatments
         rows: list[list[str | Html]] = []
         for name, over, under in pairs:
-            ratios = [self.ratio(over.name, under.name, value, metric) for value in self.treatments]
+            ratios = [self.ratio(over.name, under.name, value, metric) for value in values]
             rows.append([name, *(ratio.as_factor() if ratio else _NO_TRIAL for ratio in ratios)])
-        return values_table(("comparison", *map(self.at, self.treatments)), rows)
+        return values_table(("comparison", *map(self.at, values)), rows)
 
     def comparisons_chart(
         self,
