@@ -3,22 +3,23 @@
 from dataclasses import replace
 from pathlib import Path
 
-from gapbook.pages.provenance import FindingsWithProvenance, _version_values
+from gapbook.method.findings import versions_of
+from gapbook.pages.provenance import FindingsWithProvenance
 from gapbook.trial.contestant import Contestant
 from tests.unit import stored_runs as runs
 from tests.unit.stored_runs import DRIZZLE, PROCEDURE
 
 
-def test_every_version_of_a_system_is_a_fact_of_the_prose() -> None:
+def test_every_version_of_a_system_is_a_fact_of_the_prose(tmp_path: Path) -> None:
     systems = {
         "postgres": {"version": "18.6"},
         "spacetimedb 1.2.0": {"version": "1.2.0"},
         "spacetimedb 2.8.3 (fsync-per-commit)": {"version": "2.8.3"},
     }
-    assert _version_values(systems) == {
-        "postgres_version": "18.6",
-        "spacetimedb_version": "1.2.0 and 2.8.3",
-    }
+    assert versions_of(systems) == {"postgres": ["18.6"], "spacetimedb": ["1.2.0", "2.8.3"]}
+    shown = FindingsWithProvenance(runs.store(tmp_path / runs.CHAPTER, runs.whole(2)), runs.CHAPTER)
+    for system, versions in versions_of(shown.run.manifest["systems"]).items():
+        assert shown.glue_values()[f"{system}_version"] == " and ".join(versions)
 
 
 def test_a_trial_without_a_commit_count_says_whether_the_engine_or_a_rollback_is_why(tmp_path: Path) -> None:
