@@ -71,8 +71,6 @@ class FaultPoints:
             "wrong": f"{wrong:,}",
             "found": f"{len(self.found):,}",
             "late": f"{len(self.played) - len(self.counted):,}",
-            "kinds": str(len({(point.kind, point.victim) for point in self.counted})),
-            "phases": str(len({point.struck for point in self.counted})),
             "revisions": str(len({point.revision for point in self.counted})),
         }
 
