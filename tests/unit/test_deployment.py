@@ -156,9 +156,12 @@ def test_an_empty_folder_of_nobody_is_swept_and_one_that_holds_something_is_not(
 
 def test_killed_owner_and_warden_are_swept_by_the_next_deployment(owner: Callable[..., _Owner]) -> None:
     killed = owner(_SLEEP, _LEAVES_HOME)
-    os.kill(killed.warden(), signal.SIGKILL)
+    killed_warden = killed.warden()
+    os.kill(killed_warden, signal.SIGKILL)
     killed.popen.kill()
     killed.popen.wait()
+    # A warden that is still dying is one at work, and its deployment left alone.
+    assert _eventually(lambda: warden.process_start_ticks(killed_warden) is None)
     assert not killed.nothing_left()
     with Deployment():
         # What was ended is gone once the kernel has got round to it.
