@@ -117,7 +117,7 @@ def memory_answer(
         sentences.append(
             f"While all databases are written, with shared pages counted once, one process takes: {', '.join(written)}."
         )
-    many = f"{at:g} database{'s' if at > 1 else ''}"
+    many = found.at(at)
     memory = (
         f"With {many}: {' '.join(sentences)}"
         if cited

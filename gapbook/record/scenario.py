@@ -194,7 +194,9 @@ class RecordedTreatment(msgspec.Struct, frozen=True):
         return self.name == DATABASES
 
     def at(self, value: float) -> str:
-        """``α = 0.5``: one value as it is printed."""
+        """``α = 0.5``, ``50 users``: one value as it is printed."""
+        if self.is_connections or self.is_databases:
+            return f"{value:,g} {self.label.removesuffix('s') if value == 1 else self.label}"
         return f"{self.label} = {value:g}{f' {self.unit}' if self.unit else ''}"
 
 

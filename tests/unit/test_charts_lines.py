@@ -66,7 +66,7 @@ def draw_panels(rates: list[Line], latencies: list[Line]) -> Figure:
         x_ticks=sorted({p.x for line in [*rates, *latencies] for p in line.points}),
         x_log=True,
         provenance=inputs.PROVENANCE,
-        title="At users = 1000 one way does 9,040/s, another 225/s",
+        title="At 1,000 users one way does 9,040/s, another 225/s",
         subtitle="Verified goodput. Durability delayed(500 ms).",
     )
 

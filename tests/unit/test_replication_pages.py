@@ -93,7 +93,7 @@ def _cells(html: str) -> list[list[str]]:
 def test_who_lost_most_comes_first_and_who_told_nothing_is_not_there(found: Results) -> None:
     table = _cells(copies_table(found, [("keeps", _KEEPS), ("lossy", _LOSSY), ("alone", _ALONE)]).html)
     assert [row[0] for row in table] == ["lossy", "lossy", "keeps", "keeps"]
-    assert table[0][1:] == ["databases = 1", "3", "1,200", "120", "0", "0 %"]
+    assert table[0][1:] == ["1 database", "3", "1,200", "120", "0", "0 %"]
     assert table[2][4:] == ["0", "0", "100 %"]
 
 

@@ -55,7 +55,7 @@ def test_connections_vary_the_load_and_leave_the_workload_alone() -> None:
     workload = scenario.workload_of(scenario.contestants[0], 20)
     assert (workload.parameters["counters"], workload.parameters["increment_share"]) == (1, 0.7)
     recorded = scenario.recorded()
-    assert (recorded.treatment.name, recorded.treatment.at(20)) == ("connections", "users = 20")
+    assert (recorded.treatment.name, recorded.treatment.at(20)) == ("connections", "20 users")
     assert recorded.workload.parameters["counters"] == 10
     assert recorded.contestants[0].levels["workload"] == "counters 1"
 
