@@ -24,7 +24,7 @@ from gapbook.trial.ceilings import Ceilings, median_ceilings
 from gapbook.trial.contestant import Variant
 from gapbook.trial.cuts import cut_disks
 from gapbook.trial.facts import code_version, described_server, machine, require_same_kind
-from gapbook.trial.kill_check import kill_servers
+from gapbook.trial.kill_check import kill_servers, kills_left
 from gapbook.trial.patience import Patience
 from gapbook.trial.scenario import Scenario
 from gapbook.trial.schedule import Schedule
@@ -175,7 +175,8 @@ class _Campaign:
 
     def _finished_session(self, session: int, facts: Mapping[str, Any]) -> bool:
         """Whether every trial of a session, and every kill after the last, was done before."""
-        if session == self.schedule.sessions - 1 and "kill_checks" not in facts:
+        is_last = session == self.schedule.sessions - 1
+        if is_last and kills_left(self.scenario, self.choices, self.kills, facts.get("kill_checks", [])):
             return False
         return self.schedule.is_done(session, self.journal.trials())
 
@@ -206,10 +207,8 @@ class _Campaign:
             )
             deployed["waited_s"] = self._run_trials(session, deployment, stacks, ceilings)
             if session == self.schedule.sessions - 1:
-                facts["kill_checks"] = kill_servers(
-                    self.scenario, stacks, deployment, rounds=self.kills, say=self.say
-                )
-                self._write_down(facts)
+                rows, keep = facts.setdefault("kill_checks", []), partial(self._write_down, facts)
+                kill_servers(self.scenario, stacks, deployment, self.kills, rows, keep=keep, say=self.say)
 
     def _write_down(self, facts: Mapping[str, Any]) -> None:
         self.journal.write_plan({**self.described, "facts": facts})

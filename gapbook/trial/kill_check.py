@@ -8,12 +8,13 @@ what a server has not handed to the kernel; it is not the loss of power.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import psutil
 
 from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.server import ServerChoice
 from gapbook.deploy.stack import Stack
 from gapbook.deploy.warden import kill_tree
 from gapbook.errors import ClientError, StackError
@@ -22,9 +23,10 @@ from gapbook.model.workload import State
 from gapbook.trial.contestant import Contestant, Variant
 from gapbook.trial.kill_outcome import KillOutcome
 from gapbook.trial.scenario import Scenario
+from gapbook.trial.servers import choice_of
 from gapbook.trial.struck_load import UNEXPLAINED, StruckLoad, is_struck, load_of_round_s
 
-__all__ = ["kill_check", "kill_servers"]
+__all__ = ["kill_check", "kill_servers", "kills_left"]
 
 _JITTER_S = 1.0
 
@@ -33,19 +35,45 @@ def kill_servers(
     scenario: Scenario,
     stacks: Mapping[Variant, Stack],
     deployment: Deployment,
-    *,
     rounds: int,
+    rows: list[dict[str, Any]],
+    *,
+    keep: Callable[[], None],
     say: Callable[[str], None] = print,
-) -> list[dict[str, Any]]:
-    """What is gone of each contestant's acknowledged operations after its server was killed ``rounds`` times."""
-    rows: list[dict[str, Any]] = []
-    for contestant in scenario.contestants if rounds else ():
-        if not is_struck(contestant):
-            continue
+) -> None:
+    """Kill each contestant's server ``rounds`` times, save what is among ``rows`` already, and add a row for each
+    kill; ``keep`` is called after each, so that an interrupted run goes on where it stopped."""
+    for contestant in _killed(scenario):
         stack = stacks[contestant.variant(scenario.durability)]
-        say(f"killing the server of {contestant.name}, {rounds} times")
-        rows += kill_check(contestant, scenario, stack, deployment, rounds=rounds)
-    return rows
+        left = _rounds_left(contestant, stack.context.choice, rounds, rows)
+        if not left:
+            continue
+        say(f"killing the server of {contestant.name}, {len(left)} times")
+        for row in kill_check(contestant, scenario, stack, deployment, rounds=left):
+            rows.append(row)
+            keep()
+
+
+def kills_left(
+    scenario: Scenario, choices: Mapping[str, ServerChoice], rounds: int, rows: Sequence[Mapping[str, Any]]
+) -> bool:
+    """Whether servers are still to be killed, when each contestant's is killed ``rounds`` times in a run."""
+    return any(
+        _rounds_left(contestant, choice_of(choices, contestant), rounds, rows)
+        for contestant in _killed(scenario)
+    )
+
+
+def _killed(scenario: Scenario) -> list[Contestant]:
+    return list(filter(is_struck, scenario.contestants))
+
+
+def _rounds_left(
+    contestant: Contestant, choice: ServerChoice, rounds: int, rows: Sequence[Mapping[str, Any]]
+) -> list[int]:
+    """The numbers of the rounds that have no row yet; a server that the reader named has one, which says why."""
+    done = {row["round"] for row in rows if row["contestant"] == contestant.name}
+    return [number for number in range(min(rounds, 1) if choice.endpoint else rounds) if number not in done]
 
 
 def kill_check(
@@ -54,14 +82,15 @@ def kill_check(
     stack: Stack,
     deployment: Deployment,
     *,
-    rounds: int = 3,
+    rounds: Iterable[int] = range(3),
     load_s: float = 3.0,
     seed: int | None = None,
-) -> list[dict[str, Any]]:
-    """Kill the contestant's engine ``rounds`` times under load; one row for the record for each.
+) -> Iterator[dict[str, Any]]:
+    """Kill the contestant's engine under load in each of the numbered ``rounds``; a row for the record for each.
 
     The window is that of this check (``load_s`` until the kill and up to a second more), the load that of
-    the contestant without added round trip and without flaws, at the middle value of the treatment. A check that broke is a row that is not
+    the contestant without added round trip and without flaws, at the middle value of the treatment; its seed and
+    the moment of the kill follow from the number of the round. A check that broke is a row that is not
     resolved. For a server that the reader named there is one row, without a kill.
     Raises StackError only when the stack cannot be brought back.
     """
@@ -69,9 +98,9 @@ def kill_check(
     named = {"contestant": contestant.name, "durability": str(durability)}
     if stack.context.choice.endpoint:
         unkilled = KillOutcome(note="a server that the reader named is not killed")
-        return [{**named, "round": 0, **unkilled.as_dict(durability)}]
-    rows = []
-    for number in range(rounds):
+        yield {**named, "round": 0, **unkilled.as_dict(durability)}
+        return
+    for number in rounds:
         kill_after_s = load_of_round_s(load_s, _JITTER_S, work_seed, number)
         check = _Check(contestant, scenario, stack, deployment, work_seed + number, kill_after_s)
         try:
@@ -80,8 +109,7 @@ def kill_check(
             outcome = KillOutcome(load_s=kill_after_s, note=str(error))
             stack.stop()
             stack.start()
-        rows.append({**named, "round": number, **outcome.as_dict(durability)})
-    return rows
+        yield {**named, "round": number, **outcome.as_dict(durability)}
 
 
 class _Check(StruckLoad):

@@ -21,7 +21,7 @@ from gapbook.method.proportions import proportion_bound
 from gapbook.record.durability import Durability
 from gapbook.record.losses import verdict_of
 from gapbook.trial.contestant import Contestant
-from gapbook.trial.kill_check import kill_check
+from gapbook.trial.kill_check import kill_check, kill_servers, kills_left
 from gapbook.trial.kill_outcome import killed_no_earlier_s, oldest_age_s
 from tests.bank import balances_of, one_contestant, seed_bank
 
@@ -66,7 +66,7 @@ def _check(
     contestant: Contestant, stack: Stack, deployment: Deployment, rounds: int = 1
 ) -> list[dict[str, Any]]:
     scenario = _scenario(contestant, stack.context.durability)
-    rows = kill_check(contestant, scenario, stack, deployment, rounds=rounds, load_s=1.0)
+    rows = list(kill_check(contestant, scenario, stack, deployment, rounds=range(rounds), load_s=1.0))
     assert json.loads(json.dumps(rows)) == rows
     assert all(row.keys() == _KEYS for row in rows)
     assert [row["round"] for row in rows] == list(range(rounds))
@@ -144,7 +144,7 @@ def test_killed_server_recovers_at_the_same_address(deployment: Deployment) -> N
 def test_check_that_broke_says_why_and_the_next_is_made(deployment: Deployment) -> None:
     with _started("postgres", _FSYNC, deployment) as stack:
         too_many = replace(_scenario(_POSTGRES, _FSYNC), connections=2000)
-        (row,) = kill_check(_POSTGRES, too_many, stack, deployment, rounds=1, load_s=1.0)
+        (row,) = kill_check(_POSTGRES, too_many, stack, deployment, rounds=[0], load_s=1.0)
         assert (row["resolved"], row["verdict"]) == (False, "not resolved")
         assert "client" in row["note"]
         assert "\n" not in row["note"]
@@ -200,6 +200,31 @@ def test_a_kill_that_came_late_is_told_by_the_last_answer(due_s: float, killed_a
     per_100ms = [5, 5, 5, 0, 0]
     assert killed_no_earlier_s(per_100ms, due_s) == killed_at_s
     assert oldest_age_s([15], killed_no_earlier_s(per_100ms, due_s), 1) > 0
+
+
+def test_kills_go_on_where_they_were_interrupted(deployment: Deployment) -> None:
+    scenario = _scenario(_POSTGRES, _FSYNC)
+    rows: list[dict[str, Any]] = []
+    kept: list[list[int]] = []
+
+    def interrupted() -> None:
+        if len(rows) == 2:
+            raise KeyboardInterrupt
+
+    def keep() -> None:
+        kept.append([row["round"] for row in rows])
+
+    with _started("postgres", _FSYNC, deployment) as stack:
+        stacks = {_POSTGRES.variant(_FSYNC): stack}
+        with pytest.raises(KeyboardInterrupt):
+            kill_servers(scenario, stacks, deployment, 3, rows, keep=interrupted)
+        before = list(rows)
+        assert kills_left(scenario, {}, 3, rows)
+        kill_servers(scenario, stacks, deployment, 3, rows, keep=keep)
+    assert kept == [[0, 1, 2]]
+    assert rows[:2] == before
+    assert len({row["load_s"] for row in rows}) == 3
+    assert not kills_left(scenario, {}, 3, rows)
 
 
 def test_few_kills_without_a_loss_prove_little() -> None:
