@@ -1,5 +1,6 @@
-"""Losses: what each promise is worth. Goodput over the loss window, every cut a dot, each class a band of what it
-allows. A log scale has no zero, so what lost nothing has a lane of its own, and so has what left no state."""
+"""Losses: what each promise is worth. A row for each level, the fastest first, with its goodput; every cut a dot where
+its loss reaches back to, and its class a band of what it allows. A log scale has no zero, so what lost nothing has a
+lane of its own, and so has what left no state."""
 
 from __future__ import annotations
 
@@ -14,15 +15,18 @@ from gapbook.charts._marks import key_dots
 from gapbook.charts._scale import LogScale, log_domain, log_ticks
 from gapbook.charts._text import measure
 from gapbook.charts._tokens import system_token
-from gapbook.charts._upright import LABEL_STEP, LEFT, apart, draw_counts
 from gapbook.method.interval import Interval
 
 __all__ = ["Cut", "Level", "losses"]
 
-_HEIGHT = 300.0
-_LANE = 46.0
-_JITTER = (0.0, -3.5, 3.5)
-_NO_STATE = "no state"
+_ROW, _NAME = 20.0, 20.0
+"""How high a row of dots is, and on a phone the line of words over it, in pixels."""
+_LANE = 58.0
+_ACROSS, _DOWN = (
+    0.7549,
+    0.5698,
+)  # the steps that fill a plane most evenly: powers of the inverse plastic number
+_NO_STATE, _PER_SECOND = "no state", "goodput per second"
 
 Allowed: TypeAlias = float | Literal["any", "all"]
 
@@ -60,9 +64,7 @@ def losses(levels: Sequence[Level], *, provenance: Provenance, title: str, subti
 
     def draw(canvas: Canvas) -> None:
         draw_header(canvas, title, subtitle, [key_dots("ink", "one cut"), _key_refuted(), _key_allowed()])
-        _draw_plot(canvas, ranked)
-        if canvas.is_phone:
-            _draw_names_beneath(canvas, ranked)
+        _draw_rows(canvas, ranked)
         draw_footer(canvas, provenance)
 
     return build("losses", title, _description(title, ranked), _table(ranked), draw)
@@ -76,110 +78,108 @@ class _Across:
     scale: LogScale
     none: float
 
-    def __call__(self, window_s: float | None) -> float:
-        if window_s is None:
-            return self.none
-        return self.scale(max(window_s, self.scale.low)) if window_s > 0 else self.zero
+    @classmethod
+    def between(cls, left: float, right: float, levels: Sequence[Level]) -> _Across:
+        seen = [cut.window_s for level in levels for cut in level.cuts if cut.window_s]
+        bounds = [level.allowed for level in levels if not isinstance(level.allowed, str) and level.allowed]
+        low, high = log_domain([*seen, *bounds] or [0.001, 1.0], margin=0.06)
+        return cls(
+            left + _LANE / 2, LogScale(low, high, left + _LANE + 10, right - _LANE - 10), right - _LANE / 2
+        )
+
+    def of(self, cut: Cut, index: int) -> float:
+        """Where a cut stands. A lane has no scale, so that its cuts are spread over its width."""
+        if cut.window_s:
+            return self.scale(max(cut.window_s, self.scale.low))
+        return (self.none if cut.window_s is None else self.zero) + (_LANE - 12) * _spread(index, _ACROSS)
 
     def end_of(self, allowed: Allowed) -> float:
         """Where the band of a class ends."""
         if isinstance(allowed, str):
-            return self.none + _LANE / 2 if allowed == "all" else self.scale.stop
+            return self.none + _LANE / 2 - 2 if allowed == "all" else self.scale.stop + 8
         return (
-            self.zero + 6 if allowed == 0 else min(self.scale(max(allowed, self.scale.low)), self.scale.stop)
+            self.zero + _LANE / 2 - 2
+            if allowed == 0
+            else min(self.scale(max(allowed, self.scale.low)), self.scale.stop)
         )
 
 
-def _draw_plot(canvas: Canvas, ranked: Sequence[Level]) -> None:
+def _spread(index: int, step: float) -> float:
+    """A place in -1/2..1/2 for a dot, far from those of the dots before it (an additive recurrence)."""
+    return (0.5 + index * step) % 1 - 0.5
+
+
+def _draw_rows(canvas: Canvas, ranked: Sequence[Level]) -> None:
+    """A row for each level, the fastest first: what it is called, its goodput, and its cuts."""
     size = sizes_of(canvas)
-    canvas.text(
-        0, canvas.y + 4, "verified goodput, transactions/s (log scale)", size=size.tick, token="muted"
-    )
-    names = 20.0 if canvas.is_phone else 14 + max(measure(level.label, size.label) for level in ranked)
-    right = canvas.width - names
-    top, bottom = canvas.y + 16, canvas.y + 16 + max(_HEIGHT, LABEL_STEP * len(ranked))
-    rates = [rate for level in ranked for rate in _rates(level.goodput)]
-    up = LogScale(*log_domain(rates, margin=0.08), bottom, top)
-    across = _Across(LEFT + _LANE / 2, _seconds(ranked, right), right - _LANE / 2)
-    _draw_frame(canvas, up, across, (top, bottom), right)
-    for level in ranked:
-        _draw_level(canvas, level, up(level.goodput.estimate), across)
-    _draw_names(canvas, ranked, up, right + 6, bottom)
-    canvas.y = bottom + 40
+    rates = [level.goodput.as_count() for level in ranked]
+    counts = max(measure(_PER_SECOND, size.tick), *(measure(rate, size.label) for rate in rates))
+    names = max(measure(level.label, size.label) for level in ranked)
+    left = 2.0 if canvas.is_phone else names + counts + 30
+    across = _Across.between(left, canvas.width - 2, ranked)
+    rates_end = canvas.width if canvas.is_phone else names + counts + 16
+    canvas.text(rates_end, canvas.y + 4, _PER_SECOND, size=size.tick, token="muted", align="right")
+    canvas.y += 12
+    spans: list[tuple[float, float]] = []
+    for level, rate in zip(ranked, rates, strict=True):
+        if canvas.is_phone:
+            canvas.y += _NAME
+        middle = canvas.y + _ROW / 2
+        base = canvas.y - 4 if canvas.is_phone else middle + 4
+        token = system_token(level.system)
+        canvas.text(0, base, level.label, size=size.label, token=token)
+        canvas.text(rates_end, base, rate, size=size.label, align="right")
+        _draw_level(canvas, level, middle, across, left)
+        spans.append((canvas.y, canvas.y + _ROW))
+        canvas.y += _ROW
+    # On a phone no line runs through the words between two rows.
+    _draw_axis(canvas, across, spans if canvas.is_phone else [(spans[0][0], spans[-1][1])], left)
 
 
-def _rates(goodput: Interval) -> list[float]:
-    return [goodput.estimate, *([goodput.low, goodput.high] if goodput.bounded else [])]
+def _draw_level(canvas: Canvas, level: Level, middle: float, across: _Across, left: float) -> None:
+    token, half = system_token(level.system), _ROW / 2 - 2
+    band = (left, middle - half, across.end_of(level.allowed), middle + half)
+    canvas.rect(band, token=token, plane=Plane.BAND, opacity=0.2, radius=2)
+    for index, cut in enumerate(level.cuts):
+        x, y = across.of(cut, index), middle + (_ROW - 9) * _spread(index, _DOWN)
+        if cut.refutes:
+            canvas.point(x, y, token="refuted", plane=Plane.MARK, shape="square", size=16, opacity=0.7)
+        else:
+            canvas.point(x, y, token=token, plane=Plane.TRIAL, size=10, opacity=0.6)
 
 
-def _seconds(levels: Sequence[Level], right: float) -> LogScale:
-    seen = [cut.window_s for level in levels for cut in level.cuts if cut.window_s]
-    bounds = [level.allowed for level in levels if not isinstance(level.allowed, str) and level.allowed]
-    low, high = log_domain([*seen, *bounds] or [0.001, 1.0], margin=0.06)
-    return LogScale(low, high, LEFT + _LANE + 10, right - _LANE - 10)
-
-
-def _draw_frame(
-    canvas: Canvas, up: LogScale, across: _Across, span: tuple[float, float], right: float
-) -> None:
-    size = sizes_of(canvas).tick
-    draw_counts(canvas, up, right, most=6)
-    for x in (LEFT + _LANE, right - _LANE):
-        canvas.line((x, span[0]), (x, span[1]), token="rule", plane=Plane.GRID, dashed=True)
-    canvas.text(across.zero, span[1] + 17, "0", size=size, token="muted", align="center")
+def _draw_axis(canvas: Canvas, across: _Across, spans: Sequence[tuple[float, float]], left: float) -> None:
+    size, bottom = sizes_of(canvas).tick, canvas.y + 4
+    for x in (across.zero + _LANE / 2, across.none - _LANE / 2):
+        for start, stop in spans:
+            canvas.line((x, start), (x, stop), token="rule", plane=Plane.GRID, dashed=True)
+    canvas.text(across.zero, bottom + 15, "0", size=size, token="muted", align="center")
     half_of_last = measure(_NO_STATE, size) / 2
-    canvas.text(across.none, span[1] + 17, _NO_STATE, size=size, token="muted", align="center")
+    canvas.text(across.none, bottom + 15, _NO_STATE, size=size, token="muted", align="center")
     end = across.zero + 8
     for tick in log_ticks(across.scale.low, across.scale.high, most=3 if canvas.is_phone else 5):
         label, x = _in_seconds(tick), across.scale(tick)
         half = measure(label, size) / 2
         if x - half > end + 6 and x + half < across.none - half_of_last - 6:
-            canvas.line((x, span[0]), (x, span[1]), token="grid", plane=Plane.GRID)
-            canvas.text(x, span[1] + 17, label, size=size, token="muted", align="center")
+            for start, stop in spans:
+                canvas.line((x, start), (x, stop), token="grid", plane=Plane.GRID)
+            canvas.text(x, bottom + 15, label, size=size, token="muted", align="center")
             end = x + half
-    title = "how far back acknowledged work is gone"
-    canvas.text((LEFT + right) / 2, span[1] + 34, title, size=size, token="muted", align="center")
-
-
-def _draw_level(canvas: Canvas, level: Level, y: float, across: _Across) -> None:
-    token = system_token(level.system)
-    band = (LEFT + 4, y - 3, across.end_of(level.allowed), y + 3)
-    canvas.rect(band, token=token, plane=Plane.BAND, opacity=0.24, radius=2)
-    for index, cut in enumerate(level.cuts):
-        x, y_cut = across(cut.window_s), y + _JITTER[index % len(_JITTER)]
-        if cut.refutes:
-            canvas.point(x, y_cut, token="refuted", plane=Plane.MARK, shape="square", size=26, opacity=0.8)
-        else:
-            canvas.point(x + index % 5 - 2, y_cut, token=token, plane=Plane.TRIAL, size=12, opacity=0.6)
-
-
-def _draw_names(canvas: Canvas, ranked: Sequence[Level], up: LogScale, x: float, bottom: float) -> None:
-    """Names (on a phone their numbers) at the height of their goodput, moved apart where they would touch."""
-    size = sizes_of(canvas).label
-    placed = apart([up(level.goodput.estimate) + 4 for level in ranked], bottom)
-    for number, (level, y) in enumerate(zip(ranked, placed, strict=True), 1):
-        name = str(number) if canvas.is_phone else level.label
-        canvas.text(x, y, name, size=size, token=system_token(level.system))
-
-
-def _draw_names_beneath(canvas: Canvas, ranked: Sequence[Level]) -> None:
-    size = sizes_of(canvas).tick
-    for number, level in enumerate(ranked, 1):
-        canvas.y += LABEL_STEP
-        canvas.text(0, canvas.y, f"{number} {level.label}", size=size, token=system_token(level.system))
-    canvas.y += 8
+    title = "how far back acknowledged work is gone (log scale)"
+    canvas.text((left + canvas.width) / 2, bottom + 31, title, size=size, token="muted", align="center")
+    canvas.y = bottom + 36
 
 
 def _key_refuted() -> KeyItem:
     def draw(canvas: Canvas, x: float, y: float) -> None:
-        canvas.point(x + 5, y, token="refuted", plane=Plane.MARK, shape="square", size=26, opacity=0.8)
+        canvas.point(x + 5, y, token="refuted", plane=Plane.MARK, shape="square", size=16, opacity=0.7)
 
     return KeyItem("a cut that took more than its class allows", 10, draw)
 
 
 def _key_allowed() -> KeyItem:
     def draw(canvas: Canvas, x: float, y: float) -> None:
-        canvas.rect((x, y - 3, x + 18, y + 3), token="ink", plane=Plane.BAND, opacity=0.24, radius=2)
+        canvas.rect((x, y - 3, x + 18, y + 3), token="ink", plane=Plane.BAND, opacity=0.2, radius=2)
 
     return KeyItem("what the class allows", 18, draw)
 
@@ -223,6 +223,4 @@ def _description(title: str, ranked: Sequence[Level]) -> str:
         f"{level.label} {level.goodput.as_count()}/s, worst of {len(level.cuts)} cuts {_worst(level)}"
         for level in ranked
     ]
-    return (
-        f"Goodput on a log scale over how far back acknowledged work is gone. {title}. {'; '.join(clauses)}."
-    )
+    return f"A row for each level, the fastest first: how far back acknowledged work is gone, log scale. {title}. {'; '.join(clauses)}."
