@@ -264,7 +264,7 @@ def _gate_cell(name: str, judged: Sequence[Mapping[str, Any]]) -> charts.Gate:
     limit = float(judged[0]["limit"])
     worst = max(values, default=math.nan)
     exact = limit == 0
-    off = f"{worst:,.0f} off" if exact else f"{worst:.1%}"
+    off = f"{worst:,.0f} off" if exact else f"{worst:.2%}"
     return charts.Gate(
         name=name,
         worst=off if math.isfinite(worst) else "no value" if assessed else "not assessed",

@@ -37,7 +37,7 @@ def depth(mean_in_flight: float, expected: float | None) -> Gate:
     if expected is None:
         return Gate("depth", None, math.nan, LIMITS.depth_frac, "not assessed: an open loop keeps no depth")
     off = abs(mean_in_flight / expected - 1)
-    text = f"{mean_in_flight:,.1f} in flight in the mean, {expected:,.0f} declared"
+    text = f"{mean_in_flight:,.2f} in flight on average, {expected:,.0f} declared (limit {LIMITS.depth_frac:.0%} apart)"
     return Gate("depth", off <= LIMITS.depth_frac, off, LIMITS.depth_frac, text)
 
 
@@ -107,7 +107,7 @@ def quiet(other_cpu_s: float, window_s: float, processors: int) -> Gate:
     if math.isnan(other):
         return Gate("quiet machine", None, math.nan, limit, "other processes not assessed")
     return Gate(
-        "quiet machine", other <= limit, other, limit, f"other processes {other:.1%} (limit {limit:.0%})"
+        "quiet machine", other <= limit, other, limit, f"other processes {other:.2%} (limit {limit:.0%})"
     )
 
 
@@ -118,5 +118,5 @@ def steal(steal_s: float, window_s: float, processors: int) -> Gate:
     if math.isnan(stolen):
         return Gate("steal", None, math.nan, limit, "not assessed")
     return Gate(
-        "steal", stolen <= limit, stolen, limit, f"{stolen:.1%} taken by the hypervisor (limit {limit:.0%})"
+        "steal", stolen <= limit, stolen, limit, f"{stolen:.2%} taken by the hypervisor (limit {limit:.0%})"
     )
