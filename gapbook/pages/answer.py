@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from gapbook.claims import verdicts
 from gapbook.claims.claim import NOTE, claim
+from gapbook.claims.rules import RULES
 from gapbook.markup import Html
 from gapbook.method.cells import Named
 from gapbook.pages import page
@@ -16,7 +17,7 @@ from gapbook.pages.cuts import cut_sentence
 from gapbook.pages.gloss import gloss_of
 from gapbook.pages.register import verdict_words
 from gapbook.pages.strikes import bound_words
-from gapbook.pages.words import listed, operations_of
+from gapbook.pages.words import listed, operation_of, operations_of
 from gapbook.record.losses import ObservedLoss
 from gapbook.record.scenario import RecordedContestant
 
@@ -26,6 +27,8 @@ Compared: TypeAlias = tuple[str, Named, Named]
 _Groups: TypeAlias = Sequence[Sequence[RecordedContestant]]
 _SENTENCE = "{over} committed {ratios} as many {operations} per second as {under}."
 _LEAST_TOLD_S = 0.01
+_TOLD_RULES = frozenset({"arithmetic", "count", "source"})
+"""Rules whose verdicts rest on no run, which a verdict beside numbers of a run does not say by itself."""
 
 
 class AnswerResults(CitationResults):
@@ -34,14 +37,16 @@ class AnswerResults(CitationResults):
     def claim_line(self, claim_id: str) -> Html:
         """The claim that the chapter is about, published or our arithmetic on what was, with its verdict."""
         about = claim(claim_id)
-        verdict = verdicts.judge_with(claim_id, self).verdict
+        judged = verdicts.judge_with(claim_id, self)
         return page.claim_line(
             "From published figures" if about.kind == NOTE else "Published claim",
             about.says,
             anchor=claim_id,
             where=about.citation,
             address=about.address,
-            verdict=(verdict, verdict_words()[verdict]),
+            verdict=(judged.verdict, verdict_words()[judged.verdict]),
+            basis=RULES[judged.rule] if judged.rule in _TOLD_RULES else "",
+            summary=judged.summary,
         )
 
     def claim_lines(self, *claim_ids: str) -> Html:
@@ -155,7 +160,7 @@ class AnswerResults(CitationResults):
         if equal:
             each = dict.fromkeys(of_group[0] for of_group in classes)
             both = " for both" if len({self.versioned_label(one) for one in everybody}) == 2 else ""
-            said = f"{', then '.join(each)}{both if len(each) == 1 else ', equal in each comparison'}"
+            said = f"{' or '.join(each)}{both if len(each) == 1 else ', the same on both sides of each comparison'}"
         else:
             declared: dict[str, dict[str, None]] = {}
             for one in everybody:
@@ -170,7 +175,7 @@ class AnswerResults(CitationResults):
     def _observed(self, contestants: Sequence[RecordedContestant], *, equal: bool) -> str:
         """What kills showed of the declared classes."""
         checked = {one.name: self.observed_loss(one.name) for one in contestants}
-        unequal = "" if equal else ", which is not the same promise"
+        unequal = "" if equal else " (the promises differ)"
         if not any(loss.kills for loss in checked.values()):
             return f"{unequal}; this run did not test it by killing servers."
         classes = {one.name: one.durability for one in contestants}
@@ -186,7 +191,7 @@ class AnswerResults(CitationResults):
             )
         if lost:
             kept = [
-                f"{level} lost nothing"
+                f"servers with {level} lost nothing"
                 for level in dict.fromkeys(classes.values())
                 if all(checked[name].kept_all for name, one in classes.items() if one == level)
             ]
@@ -197,7 +202,9 @@ class AnswerResults(CitationResults):
             )
         least = min(loss.kills for loss in checked.values())
         bound = f"{bound_words(least, 'kill')}, and no kill tests the disk"
-        return f", kept in every kill, {least} of each; {bound}." if equal else f"{unequal}."
+        killed = f"no kill of these servers took an acknowledged {operation_of(self.scenario.workload)}"
+        each = f"{least} kill{'s' if least > 1 else ''} of each"
+        return f"; {killed}, {each}; {bound}." if equal else f"{unequal}."
 
     def _with_class(self, contestants: Sequence[RecordedContestant]) -> dict[str, str]:
         """What each is called, with its class where there are several."""
@@ -210,12 +217,11 @@ class AnswerResults(CitationResults):
         }
 
     def _caveats(self, contestants: Sequence[RecordedContestant]) -> list[str]:
+        called = self._with_class(contestants)
         ahead, bound = (
             list(
                 dict.fromkeys(
-                    self.versioned_label(c)
-                    for c in contestants
-                    if self.has_label(c.name, label, self._ends_of(c))
+                    called[c.name] for c in contestants if self.has_label(c.name, label, self._ends_of(c))
                 )
             )
             for label in ("not sustained", "client-bound")
@@ -223,12 +229,12 @@ class AnswerResults(CitationResults):
         sentences = []
         if ahead:
             sentences.append(
-                f"{listed(ahead)} acknowledged {self._operations} faster than {'they' if len(ahead) > 1 else 'it'} "
-                "logged them, so a longer run would show a lower rate."
+                f"{listed(ahead)} still had work to do when the load ended, so a longer run would show a lower rate."
             )
         if bound:
             sentences.append(
-                f"The client was the bottleneck of {listed(bound)}, so this does not compare engines."
+                f"The client held back {listed(bound)}, so a ratio with {'them' if len(bound) > 1 else 'it'} "
+                "does not compare engines."
             )
         return [*sentences, self.warmth_caveat(*contestants).strip()]
 

@@ -36,7 +36,7 @@ class CitationResults(FindingsWithProvenance):
         """The same ratios with intervals that hold what changes from one session to the next."""
         told = [one.over_sessions for one in cited if one.over_sessions]
         if told:
-            return f"Over {len(self.sessions)} sessions, in the same order: {listed(told)}."
+            return f"The same ratios with intervals over {len(self.sessions)} sessions: {listed(told)}."
         if cited and self.each_block_is_a_session:
             known = sorted(one.n for one in cited)
             held = " to ".join(dict.fromkeys(map(str, (known[0], known[-1]))))

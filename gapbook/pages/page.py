@@ -99,12 +99,20 @@ def answer(sentence: str | Html, cited: Sequence[Cited] = ()) -> Answer:
 
 
 def claim_line(
-    kind: str, says: str, *, anchor: str, where: str, verdict: tuple[str, str], address: str = ""
+    kind: str,
+    says: str,
+    *,
+    anchor: str,
+    where: str,
+    verdict: tuple[str, str],
+    basis: str = "",
+    summary: str = "",
+    address: str = "",
 ) -> Html:
     """What was claimed, where, and its verdict (a key of the icons and its words).
 
-    ``anchor`` is the claim's place in the register, which says how the verdict was reached; ``address`` is
-    that of the source.
+    ``basis`` says what the verdict rests on, ``summary`` where it does not hold. ``anchor`` is the claim's place in
+    the register, which says how the verdict was reached; ``address`` is that of the source.
     """
     key, word = verdict
     link = f'<a href="claims.html#{html.escape(anchor)}">why this verdict</a>'
@@ -112,8 +120,9 @@ def claim_line(
     if address:
         source = f'<a href="{html.escape(address)}">{source}</a>'
     return Html(
-        f'<p class="gb-verdict gb-verdict-{html.escape(key)}">{verdict_icon(key)}<strong>{html.escape(word)}</strong> '
-        f"<b>{html.escape(kind)}.</b> {html.escape(says)} "
+        f'<p class="gb-verdict gb-verdict-{html.escape(key)}">{verdict_icon(key)}<strong>{html.escape(word)}</strong>'
+        f"{f', {html.escape(basis)}' if basis else ''}. "
+        f"<b>{html.escape(kind)}.</b> {html.escape(says)} {html.escape(summary)} "
         f'<span class="gb-muted">{source} · {link}</span></p>'
     )
 

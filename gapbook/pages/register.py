@@ -15,6 +15,7 @@ from gapbook.pages.words import listed
 
 __all__ = ["Register", "verdict_words"]
 
+_OF_ANOTHER_VERSION = "measured on a version that may differ"
 _SIGNS = {"holds": "as claimed", "fails": "not as claimed", "straddles": "straddles an end", "missing": ""}
 
 
@@ -24,7 +25,7 @@ def verdict_words() -> Mapping[Verdict, str]:
         "confirmed": "Confirmed",
         "conditions": "Confirmed with conditions",
         "refuted": "Refuted",
-        "version": "Measured on a version that may differ",
+        "version": f"No verdict: {_OF_ANOTHER_VERSION}",
         "unresolved": "Not resolved",
         "unmeasurable": "Not measurable here",
     }
@@ -80,7 +81,7 @@ class Register:
             "confirmed": "confirmed",
             "conditions": "confirmed with conditions",
             "refuted": "refuted",
-            "version": _lowered(self.words["version"]),
+            "version": _OF_ANOTHER_VERSION,
             "unresolved": "not resolved",
             "unmeasurable": "not measurable here",
         }
@@ -114,7 +115,7 @@ class Register:
             "chances": _percents([chance for chance in chances if chance > 0]),
             "claims": str(len(self.judgements)),
             "band": f"±{VERDICT_BAND_FRAC:.0%}".replace("%", " %"),
-            "version_verdict": _lowered(self.words["version"]),
+            "version_verdict": _OF_ANOTHER_VERSION,
         }
         for key, text in facts.items():
             glue(key, text, display=False)

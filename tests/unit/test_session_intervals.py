@@ -78,7 +78,7 @@ def test_an_answer_of_several_sessions_gives_and_cites_the_interval_over_them(tm
     half = 12.7062 * math.log(1.5) / 2
     low, high = (math.sqrt(6) * math.exp(sign * half) for sign in (-1, 1))
     told = f"×2.45 [{low:.3f}–{high:.1f}]"
-    assert f"Over 2 sessions, in the same order: {told} and {told}." in html.unescape(answer.html)
+    assert f"The same ratios with intervals over 2 sessions: {told} and {told}." in html.unescape(answer.html)
     citation = shown.citation(answer.cited)["plain"]
     assert f"(over sessions {told})" in citation
     assert "n = 4 blocks in 2 sessions" in citation
