@@ -146,7 +146,7 @@ def _code_words(manifest: Mapping[str, Any]) -> str:
     if code["changed"]:
         said.append("with local changes")
     if not code_is_kept(manifest):
-        said.append("(not kept)")
+        said.append("(this commit was lost: see Corrections)")
     return " ".join(said)
 
 
