@@ -75,7 +75,7 @@ def copies_table(found: FindingsWithProvenance, rows: Rows) -> Html:
         "replicator",
         "condition",
         "trials that count",
-        "rows acknowledged, all trials",
+        "rows acknowledged in the load, all trials",
         "rows lost, all trials",
         "copies that cannot be used",
         "copies restored whole",
@@ -125,4 +125,4 @@ def _sentences(label: str, copies: _Copies) -> Iterator[str]:
         )
     if copies.never:
         more = "One more trial" if copies.never == 1 else f"{copies.never} more trials"
-        yield f"{more} of {label} ended before the first write, for no whole copy could be restored."
+        yield f"{more} of {label} ended before the first write, because its first copy could not be restored."

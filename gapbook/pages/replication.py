@@ -99,7 +99,7 @@ def memory_answer(
     """
     at = float(max(found.wanted_of(published_at, replicator.name) or found.treatments))
     idle = [
-        (replicator, "One process of {who} for all takes {value} while nobody writes."),
+        (replicator, "one process of {who} for all takes {value} while nobody writes."),
         (each, "{who} with a process for each takes {value}, resident sets added up, as the published page counts."),
     ]  # fmt: skip
     cited: list[page.Cited] = []
@@ -115,15 +115,20 @@ def memory_answer(
     ]
     if written:
         sentences.append(
-            f"While all databases are written, with shared pages counted once, one process takes: {', '.join(written)}."
+            f"{'While' if sentences else 'while'} all databases are written, with shared pages counted once, one process takes: {', '.join(written)}."
         )
     many = found.at(at)
     memory = (
-        f"With {many}: {' '.join(sentences)}"
+        f"With {many}, {' '.join(sentences)}{_of_one_trial(cited)}"
         if cited
         else f"Of memory with {many} this run has no valid trial."
     )
     return page.answer(Html(f"{html.escape(losses(found, lossy))} {memory}".strip()), cited)
+
+
+def _of_one_trial(cited: Sequence[page.Cited]) -> str:
+    """What a reader must know of numbers that have no interval."""
+    return " Each number is of a single trial." if all(number.n < 2 for number in cited) else ""
 
 
 def _cited(

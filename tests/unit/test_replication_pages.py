@@ -103,10 +103,11 @@ def test_the_answer_gives_each_count_and_says_what_the_copies_were_worth(found: 
     assert text.startswith("walsync brought every row back in none of 6 trials; 240 rows were gone.")
     assert "Every copy that Litestream 0.3.13 made was whole" in text
     assert text.index("were gone") < text.index(
-        "With 20 databases: One process of walsync for all takes 12.0"
+        "With 20 databases, one process of walsync for all takes 12.0"
     )
     assert re.search(r"Litestream 0\.3\.13 with a process for each takes 600 .*resident sets added up", text)
     assert re.search(r"one process takes: Litestream 0\.3\.13 15\.0.*, walsync 6\.00", text)
+    assert "single trial" not in text
     assert [one.value.split()[0] for one in answer.cited] == ["12.0", "600", "15.0", "6.00"]
 
 
