@@ -25,9 +25,9 @@ def loops_table(rows: Mapping[str, Sequence[Row]], *, duration_s: float) -> Html
             "mean latency",
             "in flight",
             "differs from the users by",
-            "if late answers are counted",
-            "outside each request",
-            "a closed loop of so many users",
+            "in flight at most, if late answers are counted",
+            "time outside each request",
+            "possible with so many users?",
         ),
         [_loop(system, row, duration_s) for system, published in rows.items() for row in published],
     )
@@ -45,7 +45,7 @@ def _loop(system: str, row: Row, duration_s: float) -> list[str | Html]:
         f"{in_flight_with_tail(row.users, row.latency_ms, duration_s):,.1f}",
         # Where it may be less than nothing, the tail hides it.
         f"{least_ms:.2f} to {most_ms:.2f} ms" if least_ms >= 0 else "–",
-        "can have it" if row.is_possible(duration_s) else "cannot have it",
+        "yes" if row.is_possible(duration_s) else "no",
     ]
 
 
