@@ -87,7 +87,7 @@ def cuts_table(found: Findings, levels: Levels) -> Html:
         "After each cut the server started again on what was left, and every "
         f"{'balance' if found.scenario.workload.accounts else 'row'} was read. "
         "Acknowledged and gone: of the cuts that left something to count in. "
-        "Worst loss: how far back the acknowledged work reaches that was gone."
+        "Worst loss: the age of the oldest acknowledged work that was gone; it cannot be older than the load before the cut."
     )
     return values_table(_CLASSES, [_class_cells(level) for level in shown], caption=caption)
 
@@ -112,9 +112,12 @@ def _showed(level: _Level) -> str:
     unresolved = [row for row in level.rows if not row["resolved"]]
     broken = sum(verdict_of_row(row) == BROKEN for row in level.known)
     said = [f"{BROKEN}, in {of_all(broken, observed.cuts, 'cut')}"] if broken else []
-    said += [f"{count} {left}" for left, count in _ruins(level.known).items()]
+    ruins = _ruins(level.known)
+    said += [f"{count} {left}" for left, count in ruins.items()]
     if observed.lossy:
-        said.append(f"acknowledged work gone in {of_all(observed.lossy, observed.cuts, 'cut')}")
+        in_all = f"{observed.lossy} other{'s' if observed.lossy > 1 else ''}"
+        where = in_all if ruins else of_all(observed.lossy, observed.cuts, "cut")
+        said.append(f"acknowledged work gone in {where}")
     if observed.cuts and not observed.lossy and not observed.ruined:
         said.append(f"nothing lost; {bound_words(observed.cuts, 'cut')}")
     if unresolved:
