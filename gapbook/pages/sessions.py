@@ -181,9 +181,13 @@ class SessionResults(FindingsWithProvenance):
         columns = ("contestant", f"{self.scenario.window_s:g} s", ", ".join(sorted(windows)), "kept")
         return values_table(columns, rows)
 
-    def processor_table(self) -> Html:
+    def processor_table(self, labels: Mapping[str, str] | None = None) -> Html:
         """Microseconds of processor time that one operation took in client, tier and server: medians over
-        valid trials."""
+        valid trials.
+
+        ``labels`` are what rows are called by the names of their contestants; one without has its name.
+        """
+        called = labels or {}
         rows: list[list[str | Html]] = []
         for contestant in self.scenario.contestants:
             for treatment in self.treatments:
@@ -195,7 +199,11 @@ class SessionResults(FindingsWithProvenance):
                     ]
                     parts = [f"{statistics.median(one):,.1f}" if one else "not readable" for one in spent]
                     rows.append(
-                        [f"{contestant.name}, {self.at(treatment)}", f"{goodput.as_count()}/s", *parts]
+                        [
+                            f"{called.get(contestant.name, contestant.name)}, {self.at(treatment)}",
+                            f"{goodput.as_count()}/s",
+                            *parts,
+                        ]
                     )
         return values_table(
             (

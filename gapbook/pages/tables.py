@@ -90,16 +90,19 @@ class TableResults(FindingsWithProvenance):
             ("contestant", self.scenario.treatment.label, "sent again", f"for each {operation}"), rows
         )
 
-    def kill_table(self) -> Html:
-        """What was gone of each contestant's acknowledged operations after its server was killed."""
+    def kill_table(self, labels: Mapping[str, str] | None = None) -> Html:
+        """What was gone of each contestant's acknowledged operations after its server was killed.
+
+        ``labels`` are what rows are called by the names of their contestants; one without has its full label.
+        """
         rows = self.run.manifest.get("kill_checks", [])
         if not rows:
             return page.banner(
                 "note", "This run killed no server: what its durability class is worth is not measured here."
             )
-        labels = {contestant.name: contestant.full_label for contestant in self.scenario.contestants}
+        called = {one.name: one.full_label for one in self.scenario.contestants} | dict(labels or {})
         caption = kill_caption(rows, of_bank=bool(self.scenario.workload.accounts))
-        return values_table(KILL_COLUMNS, kill_table(rows, labels), caption=caption)
+        return values_table(KILL_COLUMNS, kill_table(rows, called), caption=caption)
 
     def infeasible_table(self, infeasible: Sequence[tuple[str, str]]) -> Html:
         """Combinations of levels that nobody can run, each with the reason."""

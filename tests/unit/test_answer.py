@@ -108,6 +108,8 @@ def test_a_refuted_class_is_told_in_the_answer_and_not_called_equal(tmp_path: Pa
     text = html.unescape(Results(run, runs.CHAPTER).answer_ratio(SPACETIMEDB, DRIZZLE).html)
     assert "SpacetimeDB 1.0 lost up to 2,071 acknowledged transfers, up to 2.07 s of work" in text
     assert "the promises are not equal" in text
+    table = html.unescape(Results(run, runs.CHAPTER).kill_table({"drizzle": "Postgres on"}).html)
+    assert "<td>Postgres on</td>" in table
 
 
 def test_kept_is_said_only_where_every_kill_of_both_was_resolved_and_took_nothing(tmp_path: Path) -> None:

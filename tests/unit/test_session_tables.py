@@ -66,6 +66,12 @@ def test_processor_time_is_for_each_transfer_of_the_window(shown: Results) -> No
     assert "1,000.0" in row
 
 
+def test_a_row_is_called_as_its_page_calls_it(shown: Results) -> None:
+    rows = shown.processor_table({"procedure": "Postgres on"}).html
+    assert "Postgres on, α = 0" in rows
+    assert "procedure, α = 0" not in rows
+
+
 def test_a_ratio_without_a_cell_is_not_measured(tmp_path: Path) -> None:
     found = Results(runs.store(tmp_path, runs.nothing_came_through()), runs.CHAPTER)
     assert found.comparisons_table([PAIR]).html.count("not measured") == 2
