@@ -18,6 +18,7 @@ from gapbook.pages.gloss import gloss_of
 from gapbook.pages.register import verdict_words
 from gapbook.pages.strikes import bound_words
 from gapbook.pages.words import listed, operation_of, operations_of
+from gapbook.record.cuts import observed_cuts
 from gapbook.record.losses import ObservedLoss
 from gapbook.record.scenario import RecordedContestant
 
@@ -167,15 +168,16 @@ class AnswerResults(CitationResults):
                 level = declared.setdefault(one.durability, {})
                 level[self.versioned_label(one)] = None
             said = "; ".join(f"{listed(list(labels))} {level}" for level, labels in declared.items())
-        observed = (
-            f"{self._observed(everybody, equal=equal)}{cut_sentence(self, self._with_class(everybody))}"
-        )
-        return f"Durability: {said}{observed}"
+        cuts = cut_sentence(self, self._with_class(everybody))
+        return f"Durability: {said}{self._observed(everybody, equal=equal)}{cuts}"
 
     def _observed(self, contestants: Sequence[RecordedContestant], *, equal: bool) -> str:
         """What kills showed of the declared classes."""
         checked = {one.name: self.observed_loss(one.name) for one in contestants}
         unequal = "" if equal else " (the promises differ)"
+        if self._all_cut(contestants) and not any(loss.refutes_declared for loss in checked.values()):
+            # A power cut takes what a kill takes and more, and is told next.
+            return f"{unequal}."
         if not any(loss.kills for loss in checked.values()):
             return f"{unequal}; this run did not test it by killing servers."
         classes = {one.name: one.durability for one in contestants}
@@ -205,6 +207,11 @@ class AnswerResults(CitationResults):
         killed = f"no kill of these servers took an acknowledged {operation_of(self.scenario.workload)}"
         each = f"{least} kill{'s' if least > 1 else ''} of each"
         return f"; {killed}, {each}; {bound}." if equal else f"{unequal}."
+
+    def _all_cut(self, contestants: Sequence[RecordedContestant]) -> bool:
+        """Whether the power of each was cut with an answer."""
+        rows = self.run.manifest.get("cut_checks", [])
+        return all(observed_cuts(rows, one.name).cuts for one in contestants)
 
     def _with_class(self, contestants: Sequence[RecordedContestant]) -> dict[str, str]:
         """What each is called, with its class where there are several."""
