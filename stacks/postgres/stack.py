@@ -208,7 +208,13 @@ class Stack(stack.Stack):
             raise StackError("postgres: a server that was named is not ours to start again")
         if not self.restart_container(_READY_TIMEOUT_S) and self._binary is not None:
             self._launch(self._binary, self._address["port"])
-        self.reconnect()
+        try:
+            self.reconnect()
+        except StackError:
+            # One that ended says why in its log; that nobody could log in says nothing.
+            if self._process is not None:
+                self._process.require_running()
+            raise
 
     def reconnect(self) -> None:
         """Log in again to a server that was away."""
