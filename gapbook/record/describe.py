@@ -102,7 +102,7 @@ def levels_of(given: ContestantSettings, access_level: str, *, places: bool = Fa
         "tier": given.tier,
         "client": given.client,
         "in flight": str(given.in_flight),
-        "durability": given.durability or "the run's class",
+        "durability": given.durability or "as the scenario",
         "isolation": given.isolation or "the server's own",
         "server cores": "all" if given.server_cores is None else str(given.server_cores),
         "round trip": "none added" if given.round_trip_ms is None else f"{given.round_trip_ms:g} ms",
