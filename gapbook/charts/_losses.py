@@ -22,10 +22,8 @@ __all__ = ["Cut", "Level", "losses"]
 _ROW, _NAME = 20.0, 20.0
 """How high a row of dots is, and on a phone the line of words over it, in pixels."""
 _LANE = 58.0
-_ACROSS, _DOWN = (
-    0.7549,
-    0.5698,
-)  # the steps that fill a plane most evenly: powers of the inverse plastic number
+_ACROSS, _DOWN = 0.7549, 0.5698
+"""The steps that fill a plane most evenly: the inverse of the plastic number, and its square."""
 _NO_STATE, _PER_SECOND = "no state", "goodput per second"
 
 Allowed: TypeAlias = float | Literal["any", "all"]

@@ -204,3 +204,19 @@ def store(
             journal.add(row)
         assert not journal.left_out()
         return journal.finish(manifest)
+
+
+def kills(contestant: str, lost: int, verdict: str) -> dict[str, Any]:
+    """The row of a kill that took so many transfers, at a thousand a second."""
+    return {
+        "contestant": contestant,
+        "durability": "delayed(500 ms)",
+        "acknowledged": 9000,
+        "lost": lost,
+        "lost_s": lost / 1000,
+        "load_s": 2.0,
+        "recovered_in_s": 0.3,
+        "resolved": True,
+        "note": None,
+        "verdict": verdict,
+    }

@@ -87,23 +87,11 @@ def test_an_answer_names_systems_with_versions_and_what_an_exponent_means(whole:
     assert "did not test it by killing" in text
 
 
-def kills(contestant: str, lost: int, verdict: str) -> dict[str, Any]:
-    return {
-        "contestant": contestant,
-        "durability": "delayed(500 ms)",
-        "acknowledged": 9000,
-        "lost": lost,
-        "lost_s": lost / 1000,
-        "load_s": 2.0,
-        "recovered_in_s": 0.3,
-        "resolved": True,
-        "note": None,
-        "verdict": verdict,
-    }
-
-
 def test_a_refuted_class_is_told_in_the_answer_and_not_called_equal(tmp_path: Path) -> None:
-    checks = [kills("drizzle", 0, "kept"), kills("spacetimedb", 2071, "lost more than its class allows")]
+    checks = [
+        runs.kills("drizzle", 0, "kept"),
+        runs.kills("spacetimedb", 2071, "lost more than its class allows"),
+    ]
     run = runs.store(tmp_path / runs.CHAPTER, runs.whole(), kill_checks=checks)
     text = html.unescape(Results(run, runs.CHAPTER).answer_ratio(SPACETIMEDB, DRIZZLE).html)
     assert "SpacetimeDB 1.0 lost up to 2,071 acknowledged transfers, up to 2.07 s of work" in text
@@ -113,16 +101,20 @@ def test_a_refuted_class_is_told_in_the_answer_and_not_called_equal(tmp_path: Pa
 
 
 def test_kept_is_said_only_where_every_kill_of_both_was_resolved_and_took_nothing(tmp_path: Path) -> None:
-    kept = [kills(name, 0, "kept") for name in ("drizzle", "procedure")]
+    kept = [runs.kills(name, 0, "kept") for name in ("drizzle", "procedure")]
     # A kill of a contestant that is not compared says nothing of those that are.
-    other = kills("procedure-rust", 900, "lost 900 (within its class)")
-    unresolved = kills("procedure", 0, "not resolved") | {"lost": None, "lost_s": None, "resolved": False}
+    other = runs.kills("procedure-rust", 900, "lost 900 (within its class)")
+    unresolved = runs.kills("procedure", 0, "not resolved") | {
+        "lost": None,
+        "lost_s": None,
+        "resolved": False,
+    }
     told = {}
     for name, checks in {
         "kept": [*kept, other],
         "one not killed": [kept[0], other],
         "one unresolved": [*kept, unresolved],
-        "one lost": [*kept, kills("procedure", 3, "lost 3 (within its class)")],
+        "one lost": [*kept, runs.kills("procedure", 3, "lost 3 (within its class)")],
     }.items():
         run = runs.store(tmp_path / name / runs.CHAPTER, runs.whole(), kill_checks=checks)
         answer = Results(run, runs.CHAPTER).answer_ratio(PROCEDURE, DRIZZLE).html
@@ -148,8 +140,11 @@ def test_a_loss_is_told_with_its_class_where_the_classes_differ(tmp_path: Path) 
     )
     rows = [runs.valid(planned, goodput_per_s=1e3) for planned in runs.planned_trials(3, scenario)]
     checks = [
-        kills("procedure", 300, "lost 300 (within its class)"),
-        *(kills(f"{name}-waits", 0, "kept") | {"durability": waits} for name in ("procedure", "drizzle")),
+        runs.kills("procedure", 300, "lost 300 (within its class)"),
+        *(
+            runs.kills(f"{name}-waits", 0, "kept") | {"durability": waits}
+            for name in ("procedure", "drizzle")
+        ),
     ]
     run = runs.store(tmp_path / runs.CHAPTER, rows, scenario=scenario, kill_checks=checks)
     answer = Results(run, runs.CHAPTER).answer(

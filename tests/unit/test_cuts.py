@@ -197,41 +197,15 @@ def test_an_answer_tells_what_cuts_took_and_whether_a_class_was_kept(tmp_path: P
     assert "a declared class was not kept" in told["refuted"]
 
 
-def killed(contestant: str, lost: int, lost_s: float) -> dict[str, Any]:
-    """A kill as the record has it."""
-    said = {
-        "contestant": contestant,
-        "durability": "delayed(500 ms)",
-        "round": 0,
-        "verdict": f"lost {lost}",
-        "note": None,
-    }
-    counted = {
-        "acknowledged": 9000,
-        "lost": lost,
-        "lost_s": lost_s,
-        "oldest_lost_s": lost_s,
-        "in_doubt_committed": 0,
-    }
-    return {
-        **said,
-        **counted,
-        "load_s": 2.0,
-        "goodput_per_s": 3000.0,
-        "recovered_in_s": 0.3,
-        "resolved": True,
-    }
-
-
 def test_kills_are_told_only_where_cuts_do_not_tell_more(tmp_path: Path) -> None:
     compared = ("spacetimedb", "procedure")
     told = {}
-    for name, cut_ones, lost_s in (
-        ("all cut", compared, 0.3),
-        ("one not cut", compared[:1], 0.3),
-        ("refuted", compared, 3.0),
+    for name, cut_ones, lost in (
+        ("all cut", compared, 300),
+        ("one not cut", compared[:1], 300),
+        ("refuted", compared, 3000),
     ):
-        kills = [killed(one, 9, lost_s) for one in compared]
+        kills = [runs.kills(one, lost, "as the class says") for one in compared]
         cuts = [cut(one, lost=300, oldest_lost_s=0.05) for one in cut_ones]
         run = runs.store(
             tmp_path / name / runs.CHAPTER, runs.whole(), kill_checks=kills, cuts=1, cut_checks=cuts
