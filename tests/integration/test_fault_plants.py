@@ -116,8 +116,8 @@ def test_a_sound_harness_leaves_loses_and_mistakes_nothing(fault: tuple[str, ...
     ("plant", "fault", "column", "says"),
     [
         (_LEAVES_A_PROCESS, _HARNESS, "leaks", "b'sleep 600"),
-        (_LEAVES_ITS_FOLDER, _HARNESS, "leaks", "/data/gapbook-"),
-        (_LEAVES_ITS_JOURNAL, _CLIENT, "leaks", "/runs/faults/incomplete-"),
+        (_LEAVES_ITS_FOLDER, _HARNESS, "leaks", "folder data/gapbook-"),
+        (_LEAVES_ITS_JOURNAL, _CLIENT, "leaks", "folder runs/faults/incomplete-"),
         (_KEEPS_NOTHING + _LONG_WINDOWS, _HARNESS, "lost", "1 trials were reported, 0 kept"),
         (_CHANGES_A_TRIAL, _HARNESS, "lost", "trial 0: its trials.parquet are not those that were kept"),
         (_FINISHES.format(does="raise RecordError('one\\ntwo')"), _CLIENT, "wrong", "not one line: two"),
