@@ -20,11 +20,13 @@ from gapbook.pages.strikes import bound_words
 from gapbook.pages.words import listed, operation_of, operations_of
 from gapbook.record.cuts import observed_cuts
 from gapbook.record.losses import ObservedLoss
+from gapbook.record.metric import GOODPUT
 from gapbook.record.scenario import RecordedContestant
 
 __all__ = ["AnswerResults", "Compared"]
 
-Compared: TypeAlias = tuple[str, Named, Named]
+Compared: TypeAlias = tuple[str, Named, Named] | tuple[str, Named, Named, str]
+"""A sentence, two contestants, and the metric whose ratio stands in it; goodput without one."""
 _Groups: TypeAlias = Sequence[Sequence[RecordedContestant]]
 _SENTENCE = "{over} committed {ratios} as many {operations} per second as {under}."
 _LEAST_TOLD_S = 0.01
@@ -66,14 +68,14 @@ class AnswerResults(CitationResults):
         """The answer: a sentence for each pair of contestants, then what it must be read with.
 
         In a sentence ``{over}`` and ``{under}`` become the systems with their versions, ``{ratios}`` how many
-        times the operations per second of ``under`` those of ``over`` are, and ``{operations}`` what the
+        times the metric of ``under`` that of ``over`` is, ``{operation}`` and ``{operations}`` what the
         workload calls its operations. Where that holds, and how many times it is elsewhere, ends the sentence.
         ``at`` are the values of the treatment that are answered for; without them, or where the run has none
         of them for both, the first and the last that both were measured at. What the run does not answer is
         said last, each once.
         """
         told = [self._compared(*one, at=at) for one in compared]
-        answered = [(over, under) for one, (_, over, under) in zip(told, compared, strict=True) if one.cited]
+        answered = [pair[1:3] for one, pair in zip(told, compared, strict=True) if one.cited]
         cited = [number for one in told for number in one.cited]
         sentences = dict.fromkeys(one.html for one in sorted(told, key=lambda one: not one.cited))
         return self.read_with(Html(" ".join(sentences)), answered, cited)
@@ -98,11 +100,20 @@ class AnswerResults(CitationResults):
         notes = html.escape(" ".join(filter(None, after)))
         return page.answer(Html(f'{text.html} <span class="gb-gloss">{notes}</span>'), cited)
 
-    def _compared(self, sentence: str, *pair: Named, at: Collection[float]) -> page.Answer:
+    def _compared(
+        self,
+        sentence: str,
+        above: Named,
+        beneath: Named,
+        metric: str = GOODPUT.name,
+        *,
+        at: Collection[float],
+    ) -> page.Answer:
         parts, cited = [], []
-        over, under = self.contestants(pair)
+        over, under = self.contestants((above, beneath))
+        counted = f"{self._operations} per second" if metric == GOODPUT.name else self.metric(metric).words
         for treatment in self.wanted_of(at, over.name, under.name) or self._ends_of(over, under):
-            ratio = self.ratio(over.name, under.name, treatment)
+            ratio = self.ratio(over.name, under.name, treatment, metric)
             if absent := [one for one in (over, under) if one.name in self.absent]:
                 reasons = "; ".join(f"{one.name}: {self.absent[one.name]}" for one in absent)
                 return page.Answer(html.escape(f"Not measured here: {reasons}."))
@@ -120,13 +131,14 @@ class AnswerResults(CitationResults):
             parts.append((page.estimate(ratio.as_times()).html, self.at(treatment)))
             cited.append(
                 self.cited(
-                    f"{over.full_label} ÷ {under.full_label}, {self._operations} per second",
+                    f"{over.full_label} ÷ {under.full_label}, {counted}",
                     treatment,
                     ratio,
-                    self.ratio_by_block(over.name, under.name, treatment),
+                    self.ratio_by_block(over.name, under.name, treatment, metric),
                 )
             )
         text = _told(html.escape(sentence), parts).replace("{operations}", self._operations)
+        text = text.replace("{operation}", operation_of(self.scenario.workload))
         for place, contestant in (("{over}", over), ("{under}", under)):
             text = text.replace(place, html.escape(self.versioned_label(contestant)))
         return page.Answer(text, tuple(cited))
@@ -276,10 +288,11 @@ def _told(sentence: str, parts: Sequence[tuple[str, str]]) -> str:
 
 
 def _loss_words(loss: ObservedLoss, operations: str) -> str:
-    """``up to 63,490 acknowledged transfers, up to 2.07 s of work``: the most that a kill took."""
-    lost = f"up to {loss.worst_lost_transfers:,} acknowledged {operations}"
+    """``up to 63,490 acknowledged transfers, up to 2.07 s of work``: the most that a kill took; what the one took."""
+    most = "up to " if loss.kills > 1 else ""
+    lost = f"{most}{loss.worst_lost_transfers:,} acknowledged {operations}"
     if loss.worst_loss_s is None:
         return lost
     if loss.worst_loss_s < _LEAST_TOLD_S:
         return f"{lost}, less than {_LEAST_TOLD_S:g} s of work"
-    return f"{lost}, up to {loss.worst_loss_s:.2f} s of work"
+    return f"{lost}, {most}{loss.worst_loss_s:.2f} s of work"

@@ -37,8 +37,10 @@ class CalibrationResults(FindingsWithProvenance):
         plants: Sequence[Named],
         pairs: Sequence[tuple[str, Named, Named]],
         simulated: Sequence[tuple[str, Coverage]],
+        factors: Sequence[Factor],
+        lattice: Sequence[Named],
     ) -> page.Answer:
-        """How often intervals hold the truth: in simulation, and of live plants, with the farthest miss."""
+        """How often intervals hold the truth: in simulation, of live plants, with the farthest miss, and of factors."""
         shares = [q.covered / q.tried for _, coverage in simulated for q in coverage.quantities]
         tried = sum(q.tried for _, coverage in simulated for q in coverage.quantities)
         treatment = self.treatments[0]
@@ -52,7 +54,7 @@ class CalibrationResults(FindingsWithProvenance):
             return page.answer(
                 "Not answered by this run: no plant has an interval to hold against its truth."
             )
-        held = sum(ours.low <= truth <= ours.high for ours, truth in known)
+        held = sum(_inside(ours, truth) for ours, truth in known)
         off = max(abs(ours.estimate / truth - 1) for ours, truth in known)
         virtual = f"{100 * min(shares):.0f} % to {100 * max(shares):.0f} %"
         real, farthest = f"{held} of {len(known)}", f"{100 * off:.1f} %"
@@ -62,6 +64,14 @@ class CalibrationResults(FindingsWithProvenance):
             f"{page.estimate(farthest)} off: client, network and a busy machine take time of their own, and the "
             "interval of a run holds the noise of that run only."
         )
+        split = self._planted_shares(factors, lattice)
+        of_factors = f"{sum(_inside(ours, truth) for _, ours, truth in split)} of {len(split)}"
+        if split:
+            apart = f"{100 * max(abs(ours.estimate / truth - 1) for _, ours, truth in split):.1f} %"
+            text += (
+                f" Of a planted decomposition, {page.estimate(of_factors)} intervals held the truth (each factor and "
+                f"the whole gap), and estimates were up to {page.estimate(apart)} off."
+            )
         blocks = max(ours.n for ours, _ in known)
         least = min(coverage.blocks for _, coverage in simulated)
         cited = [
@@ -69,6 +79,11 @@ class CalibrationResults(FindingsWithProvenance):
             page.Cited("95 % intervals that held the truth, live plants", real, blocks),
             page.Cited("farthest estimate from the truth, live plants", farthest, blocks),
         ]
+        if split:
+            cited += [
+                page.Cited("95 % intervals that held the truth, planted factors", of_factors, blocks),
+                page.Cited("farthest estimate from the truth, planted factors", apart, blocks),
+            ]
         return page.answer(Html(text), cited)
 
     def truth_table(self, contestants: Sequence[Named]) -> Html:
@@ -122,8 +137,24 @@ class CalibrationResults(FindingsWithProvenance):
 
     def planted_factors_table(self, factors: Sequence[Factor], lattice: Sequence[Named]) -> Html:
         """The decomposition of the measured lattice beside that of the true one."""
-        treatment = self.treatments[0]
-        ours = self.decompose(factors, treatment)
+        shares = self._planted_shares(factors, lattice)
+        ours = self.decompose(factors, self.treatments[0])
+        if not shares or ours is None:
+            return page.banner(
+                "note", "A cell of the planted lattice has no valid trial: nothing to compare."
+            )
+        rows: list[list[str | Html]] = [
+            [name, f"×{format_factor(truth)}", recovered.as_factor(), _holds(recovered, truth)]
+            for name, recovered, truth in shares
+        ]
+        rows.append(["closes in log to", "0", f"{ours.closing_error_log:.1e}", "–"])
+        return values_table(("factor", "truth", "recovered", "interval holds truth"), rows)
+
+    def _planted_shares(
+        self, factors: Sequence[Factor], lattice: Sequence[Named]
+    ) -> list[tuple[str, Interval, float]]:
+        """Each factor and the whole gap, as recovered and as planted; none where a cell has no valid trial."""
+        ours = self.decompose(factors, self.treatments[0])
         truth = decompose(
             factors,
             {
@@ -132,28 +163,14 @@ class CalibrationResults(FindingsWithProvenance):
             },
         )
         if ours is None or truth is None:
-            return page.banner(
-                "note", "A cell of the planted lattice has no valid trial: nothing to compare."
-            )
-        rows: list[list[str | Html]] = [
-            [
-                share.factor.name,
-                f"×{format_factor(true.multiplier.estimate)}",
-                share.multiplier.as_factor(),
-                _holds(share.multiplier, true.multiplier.estimate),
-            ]
-            for share, true in zip(ours.shares, truth.shares, strict=True)
+            return []
+        return [
+            *(
+                (share.factor.name, share.multiplier, true.multiplier.estimate)
+                for share, true in zip(ours.shares, truth.shares, strict=True)
+            ),
+            ("whole gap", ours.gap, truth.gap.estimate),
         ]
-        rows.append(
-            [
-                "whole gap",
-                f"×{format_factor(truth.gap.estimate)}",
-                ours.gap.as_factor(),
-                _holds(ours.gap, truth.gap.estimate),
-            ]
-        )
-        rows.append(["closes in log to", "0", f"{ours.closing_error_log:.1e}", "–"])
-        return values_table(("factor", "truth", "recovered", "interval holds truth"), rows)
 
     def omission_table(self, contestants: Sequence[Named]) -> Html:
         """The tail of latency as the waiting client sees it and from the intended start."""
@@ -255,4 +272,8 @@ def session_coverage_table(found: Sequence[tuple[str, Coverage]]) -> Html:
 def _holds(ours: Interval | None, truth: float) -> str:
     if ours is None or not ours.bounded or not math.isfinite(truth):
         return "–"
-    return "yes" if ours.low <= truth <= ours.high else "no"
+    return "yes" if _inside(ours, truth) else "no"
+
+
+def _inside(ours: Interval, truth: float) -> bool:
+    return ours.low <= truth <= ours.high

@@ -54,9 +54,10 @@ class CitationResults(FindingsWithProvenance):
         """Numbers to be cited: plain, Markdown and BibTeX, with interval, n, conditions and run."""
         facts, chapter = self.glue_values(), self.scenario.chapter
         versions = ", ".join(named_versions(self.run.manifest["systems"]))
+        named = any(one.settings.durability for one in self.scenario.contestants)
         conditions = (
             f"{versions}; {facts['load']}, durability "
-            f"{facts['durability']}, {facts['processor']}, {facts['processors']} cores"
+            f"{facts['durability']}{' where none is named' if named else ''}, {facts['processor']}, {facts['processors']} cores"
         )
         blocks = " and ".join(map(str, sorted({one.n for one in cited})))
         held = f" in {len(self.sessions)} sessions" if len(self.sessions) > 1 else ""

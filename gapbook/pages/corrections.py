@@ -20,6 +20,7 @@ from gapbook.method.factors import Factor
 from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval
 from gapbook.pages import page
+from gapbook.pages.register import verdict_words
 from gapbook.paths import CHECKOUT
 from gapbook.record.goodput import PRINTED
 from gapbook.record.labels import CLIENT_BOUND
@@ -141,8 +142,9 @@ def verdicts_table(prefix: str) -> Html:
 
     then = judge_all(prefix, lambda chapter: measured(True, chapter))
     now = judge_all(prefix, lambda chapter: measured(False, chapter))
+    words = verdict_words()
     rows: list[list[str | Html]] = [
-        [old.claim.identifier, old.verdict, new.verdict]
+        [old.claim.identifier, words[old.verdict], words[new.verdict]]
         for old, new in zip(then, now, strict=True)
         if old.verdict != new.verdict
     ]

@@ -110,18 +110,26 @@ def remedies_of(trials: Sequence[AaTrial], *, within_s: float, lengths_s: Sequen
     ]
 
 
-def precision_answer(trials: Sequence[AaTrial], remedies: Sequence[Remedy]) -> page.Answer:
-    """How much one and the same thing differs from trial to trial, and which remedies narrow that."""
+def precision_answer(
+    trials: Sequence[AaTrial], remedies: Sequence[Remedy], labels: Mapping[str, str]
+) -> page.Answer:
+    """How much one and the same thing differs from trial to trial, and which remedies narrow that.
+
+    ``labels`` says what each contestant is called.
+    """
     differ = spread(trials)
     explained = adjusted(trials, [_COST])
     if differ is None or explained is None:
         return page.answer("Not answered by this run: no contestant has two valid trials in one block.")
     percent, blocks = f"{100 * differ:.1f} %", explained.n
+    ends = _ends_of_left(trials, labels)
+    among = " to ".join(f"{page.estimate(one.as_factor())} ({label})" for one, label in ends)
+    among = f", from {among}" if among else ""
     narrowing = [one for one in remedies if one.left is not None and one.left.high < 1]
     text = (
         f"Two trials of the same contestant in the same block differed by {page.estimate(percent)} (standard "
         f"deviation). Among trials that cost the same processor time per operation, "
-        f"{page.estimate(explained.as_factor())} of that was left. "
+        f"{page.estimate(explained.as_factor())} of that was left{among}. "
     )
     if narrowing:
         best = min(narrowing, key=lambda one: one.left.estimate if one.left else 1.0)
@@ -135,6 +143,7 @@ def precision_answer(trials: Sequence[AaTrial], remedies: Sequence[Remedy]) -> p
     cited = [
         page.Cited("spread of trials of one contestant within a block", percent, blocks),
         page.Cited("spread left at equal processor time per operation", explained.as_factor(), blocks),
+        *(page.Cited(f"the same, {label}", one.as_factor(), one.n) for one, label in ends),
         *(
             page.Cited(f"spread left, {one.name}", one.left.as_factor(), one.left.n)
             for one in narrowing
@@ -142,6 +151,18 @@ def precision_answer(trials: Sequence[AaTrial], remedies: Sequence[Remedy]) -> p
         ),
     ]
     return page.answer(Html(text), cited)
+
+
+def _ends_of_left(trials: Sequence[AaTrial], labels: Mapping[str, str]) -> list[tuple[Interval, str]]:
+    """The least and the most that is left of one contestant's noise at equal processor time, each with its label: the
+    mean over several can hide one that is otherwise. None where fewer than two contestants tell it."""
+    each = {label: adjusted(_of(trials, name), [_COST]) for name, label in labels.items()}
+    left = sorted(((one, label) for label, one in each.items() if one), key=lambda pair: pair[0].estimate)
+    return [left[0], left[-1]] if len(left) > 1 else []
+
+
+def _of(trials: Sequence[AaTrial], contestant: str) -> list[AaTrial]:
+    return [one for one in trials if one.cell.split(" ")[0] == contestant]
 
 
 def precision_chart(found: Results, remedies: Sequence[Remedy]) -> charts.Figure:
@@ -179,7 +200,7 @@ def spread_table(trials: Sequence[AaTrial], labels: Mapping[str, str]) -> Html:
     """
     rows = []
     for name, label in labels.items():
-        own = [one for one in trials if one.cell.split(" ")[0] == name]
+        own = _of(trials, name)
         probed = [one for one in own if {PROBE_ARITHMETIC, PROBE_MEMORY} <= one.covariates.keys()]
         differ = spread(own)
         left = [adjusted(own, [_COST]), adjusted(probed, [PROBE_ARITHMETIC, PROBE_MEMORY])]

@@ -64,7 +64,7 @@ class Register:
         published = len(self.judgements) - len(groups[_NOTES])
         notes = (
             f'<span class="gb-muted">Our own <strong class="gb-number">{len(groups[_NOTES])}</strong> notes on '
-            f"their arithmetic are counted apart ({self._counted(groups[_NOTES])}).</span>"
+            f"their arithmetic are counted apart ({self._counted(groups[_NOTES])}); the buttons below count them too.</span>"
         )
         return page.answer(Html(f"Of {published} published claims, {listed(parts)}. {notes}"))
 

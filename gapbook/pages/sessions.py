@@ -197,7 +197,7 @@ class SessionResults(FindingsWithProvenance):
                         self.trial_values(contestant.name, treatment, f"{part}-cpu")
                         for part in ("client", "tier", "server")
                     ]
-                    parts = [f"{statistics.median(one):,.1f}" if one else "not readable" for one in spent]
+                    parts = [_spent(one) for one in spent]
                     rows.append(
                         [
                             f"{called.get(contestant.name, contestant.name)}, {self.at(treatment)}",
@@ -214,4 +214,12 @@ class SessionResults(FindingsWithProvenance):
                 "server, µs",
             ),
             rows,
+            caption="A dash: there is no such process, as before or behind a database that is part of another.",
         )
+
+
+def _spent(of_trials: Sequence[float]) -> str:
+    """The median of some processor times; a dash where none was ever spent, for then nothing ran."""
+    if not of_trials:
+        return "not readable"
+    return f"{statistics.median(of_trials):,.1f}" if any(of_trials) else "–"

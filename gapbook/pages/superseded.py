@@ -269,7 +269,7 @@ def _differences(one: Replacement) -> Iterator[str]:
     names = [{contestant.name for contestant in scenario.contestants} for scenario in (old, new)]
     for words, some in (("more", names[1] - names[0]), ("fewer", names[0] - names[1])):
         if some:
-            yield f"{len(some)} contestants {words}"
+            yield f"{len(some)} contestant{'' if len(some) == 1 else 's'} {words}"
 
 
 def _counts(run: Run) -> tuple[int, int]:

@@ -68,7 +68,9 @@ class TransferResults(SweepResults):
             for treatment in self.treatments
             if (rate := bound / self._hot_share(treatment)) < _CEILING_DRAWN_BELOW * lowest.estimate
         ]
-        return charts.Line("other", "hot-key ceiling", tuple(points), is_ceiling=True)
+        return charts.Line(
+            "other", "hot-key ceiling, fitted to the last point", tuple(points), is_ceiling=True
+        )
 
     def _contention_title(self, contestants: Sequence[RecordedContestant]) -> str:
         parts = []

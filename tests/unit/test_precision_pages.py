@@ -64,8 +64,10 @@ def test_a_probe_that_tells_all_leaves_nothing(found: Results) -> None:
     assert told.left is not None
     assert told.left.high < 0.01
     assert told.reading == "narrows"
-    answer = precision_answer(trials, remedies)
+    answer = precision_answer(trials, remedies, {"sql": "SQL by hand", "drizzle": "Drizzle"})
     assert "adjusted for" in answer.html
+    assert "(SQL by hand)" in answer.html
+    assert "(Drizzle)" in answer.html
     assert next(one.quantity for one in answer.cited) == "spread of trials of one contestant within a block"
     assert "What each remedy leaves" in precision_chart(found, remedies).html
     assert "narrows" in str(precision_table(remedies))
@@ -76,7 +78,7 @@ def test_without_two_trials_of_a_kind_the_page_says_so(found: Results) -> None:
     trials = aa_trials(found, [runs.PROCEDURE], [0.5])
     remedies = remedies_of(trials, within_s=2, lengths_s=[0.5])
     assert {one.reading for one in remedies} == {"not told by this run"}
-    assert "Not answered by this run" in precision_answer(trials, remedies).html
+    assert "Not answered by this run" in precision_answer(trials, remedies, {"procedure": "one call"}).html
     assert "Fewer than two blocks" in precision_chart(found, remedies).html
     assert "–" in str(spread_table(trials, {"procedure": "one call"}))
 

@@ -64,6 +64,18 @@ def test_processor_time_is_for_each_transfer_of_the_window(shown: Results) -> No
     row = shown.processor_table().html.split("procedure, α = 0")[1].split("</tr>")[0]
     assert "500.0" in row
     assert "1,000.0" in row
+    assert "–" in row
+
+
+def test_a_ratio_of_another_metric_is_told_and_cited_as_that(shown: Results) -> None:
+    answer = shown.answer(
+        ("{over} took {ratios} as much for a {operation} as {under}.", SPACETIMEDB, PROCEDURE, "server-cpu")
+    )
+    expected = shown.ratio(SPACETIMEDB.name, PROCEDURE.name, shown.treatments[0], "server-cpu")
+    assert expected is not None
+    assert answer.cited[0].value == expected.as_factor()
+    assert "processor time of the server for each operation" in answer.cited[0].quantity
+    assert "as much for a transfer as" in answer.html
 
 
 def test_a_row_is_called_as_its_page_calls_it(shown: Results) -> None:
