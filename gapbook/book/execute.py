@@ -24,6 +24,7 @@ __all__ = ["BUILD", "execute_chapter"]
 BUILD = CHECKOUT / "build"
 _RAISED_TOO = ("starting new kernel client", "Kernel died while waiting for execute reply")
 """What the library logs of a kernel that ended, before it raises the same."""
+_KERNEL_STARTS_WITHIN_S = 300
 
 
 def execute_chapter(chapter: str, parameters: Mapping[str, Any], *, folder: Path | None = None) -> Path:
@@ -53,6 +54,7 @@ def execute_chapter(chapter: str, parameters: Mapping[str, Any], *, folder: Path
                 stdout_file=sys.stdout,
                 stderr_file=sys.stderr,
                 config=config,
+                start_timeout=_KERNEL_STARTS_WITHIN_S,
             )
     except PapermillExecutionError as error:
         kind = getattr(errors, error.ename, None)

@@ -228,8 +228,9 @@ class ClientRun:
         reader.start()
         bound_s = sum(float(self.configuration[key]) for key in ("warmup_s", "window_s", "drain_s"))
         watchdog = threading.Timer(bound_s + _GRACE_S, _kill_session, (process.pid,))
-        watchdog.start()
+        # Before the watchdog starts: what it ends has then lasted as long as it waits, and is said to have hung.
         started = time.monotonic()
+        watchdog.start()
         last_error = ""
         try:
             try:
