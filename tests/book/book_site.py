@@ -66,7 +66,7 @@ def gapbook(*words: str, offline: bool = False) -> subprocess.CompletedProcess[s
     assert program is not None
     prefix = ["unshare", "-n", "-r"] if offline and _can_unshare() else []
     return subprocess.run(
-        [*prefix, str(program), *words], capture_output=True, text=True, check=False, timeout=900
+        [*prefix, str(program), *words], capture_output=True, text=True, check=False, timeout=3600
     )
 
 

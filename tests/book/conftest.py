@@ -60,7 +60,8 @@ def own_site(tmp_path_factory: pytest.TempPathFactory) -> Site:
 def refused_site(tmp_path_factory: pytest.TempPathFactory) -> Site:
     """A run whose every trial is refused: the tests themselves keep the machine busy meanwhile."""
     with _busy_machine():
-        run = measure("alpha=0.5", "contestants=postgres-rust-deep,spacetimedb-rust-deep")
+        # With few connections: each has a process of Postgres, which all share the machine with the busy ones.
+        run = measure("alpha=0.5", "connections=8", "contestants=postgres-rust-deep,spacetimedb-rust-deep")
     assert not run.trials["valid"].any(), "the quiet-machine gate accepted a busy machine"
     return build(run, tmp_path_factory.mktemp("refused") / "site")
 
@@ -184,7 +185,8 @@ def visit(browser: Browser) -> Iterator[Open]:
             context.grant_permissions(["clipboard-read", "clipboard-write"], origin=origin)
         opened.append(context.close)
         page = context.new_page()
-        page.set_default_timeout(10_000)
+        # Only a page that never comes is to be ended: no test is about speed.
+        page.set_default_timeout(60_000)
         found = Visit(page)
 
         def failed(request: Any) -> None:

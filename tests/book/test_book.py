@@ -13,6 +13,7 @@ from pathlib import Path
 
 import papermill
 import pytest
+from playwright.sync_api import Locator
 
 from gapbook.book import build
 from gapbook.book.chapters import chapters, overviews
@@ -225,9 +226,21 @@ def test_citation_is_shown_in_each_of_its_forms(site: Site, visit: Open, scripts
     if not scripts:
         assert not copy.is_visible()
         return
-    copy.click()
-    panel.locator(".gb-copy", has_text="copied").wait_for()
+    _copy(panel)
     assert page.evaluate("navigator.clipboard.readText()") == texts[-1]
+
+
+def _copy(panel: Locator) -> None:
+    """Press the button, and wait until it has said that it copied, which it says for two seconds only."""
+    button = panel.locator(".gb-copy")
+    button.evaluate(
+        """(button) => {
+            button.said = [];
+            new MutationObserver(() => button.said.push(button.textContent)).observe(button, {childList: true});
+        }"""
+    )
+    button.click()
+    panel.page.wait_for_function("(button) => button.said.includes('copied')", arg=button.element_handle())
 
 
 def test_command_follows_its_inputs(site: Site, visit: Open) -> None:
@@ -239,8 +252,7 @@ def test_command_follows_its_inputs(site: Site, visit: Open) -> None:
     assert words[:3] == ["gapbook", "run", CHAPTER]
     assert "blocks=9" in words
     assert "durability=it's none" in words
-    panel.locator(".gb-copy").click()
-    panel.locator(".gb-copy", has_text="copied").wait_for()
+    _copy(panel)
     assert shlex.split(page.evaluate("navigator.clipboard.readText()")) == words
 
 
@@ -275,7 +287,12 @@ def test_notebook_of_a_page_runs_as_it_is_offered(site: Site, visit: Open, tmp_p
     offered = (site.folder / "notebooks" / href).resolve()
     again = tmp_path / offered.name
     papermill.execute_notebook(
-        offered, again, parameters={"source": site.run.run_id}, kernel_name="python3", progress_bar=False
+        offered,
+        again,
+        parameters={"source": site.run.run_id},
+        kernel_name="python3",
+        progress_bar=False,
+        start_timeout=300,
     )
     assert site.run.run_id in again.read_text()
 
@@ -305,6 +322,7 @@ def test_run_whose_file_is_gone_is_refused_before_rendering(own_site: Site, tmp_
     with _without(trials, tmp_path):
         done = gapbook("run", CHAPTER, "-p", f"source={own_site.run.run_id}")
     assert done.returncode == 2
+    assert done.stderr.count("\n") == 1, done.stderr
     missing, what_to_do = done.stderr.split("; ")
     assert missing == f"gapbook: run {own_site.run.run_id}: trials.parquet is missing"
     assert what_to_do == "take a fresh copy of the run, or name another with source=\n"

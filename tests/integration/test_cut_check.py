@@ -44,6 +44,12 @@ def _skips_where_nothing_can_be_cut() -> None:
         pytest.skip(str(error))
 
 
+@pytest.fixture(autouse=True)
+def _late_strikes_strike_a_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However late a busy machine lets the strike come, the load is still there."""
+    monkeypatch.setattr("gapbook.trial.struck_load._AFTER_STRIKE_S", 2.0)
+
+
 def _cut(
     contestant: Contestant,
     declared: Durability,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-import statistics
 import threading
 import time
 from collections.abc import Iterator
@@ -75,8 +74,8 @@ def test_every_round_trip_takes_at_least_what_is_added(
     with delay_proxy(deployment, echo, round_trip_ms) as (_, through), _connect(through) as connection:
         seen_ms = [_round_trip_ms(connection) for _ in range(100)]
     assert min(seen_ms) >= round_trip_ms
-    # Twice the delay, or one per byte, would be far above; a busy machine is not.
-    assert statistics.median(seen_ms) < 1.8 * round_trip_ms + 3.0
+    # Twice the delay, or one per byte, would be far above. The least of many: a busy machine delays most of them.
+    assert min(seen_ms) < 1.8 * round_trip_ms + 3.0
 
 
 def test_a_pipeline_is_delayed_once_not_by_turns(deployment: Deployment, echo: dict[str, Any]) -> None:

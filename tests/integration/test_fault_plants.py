@@ -117,13 +117,13 @@ def test_a_sound_harness_leaves_loses_and_mistakes_nothing(fault: tuple[str, ...
     [
         (_LEAVES_A_PROCESS, _HARNESS, "leaks", "b'sleep 600"),
         (_LEAVES_ITS_FOLDER, _HARNESS, "leaks", "folder data/gapbook-"),
-        (_LEAVES_ITS_JOURNAL, _CLIENT, "leaks", "folder runs/faults/incomplete-"),
+        (_LEAVES_ITS_JOURNAL + _LONG_WINDOWS, _CLIENT, "leaks", "folder runs/faults/incomplete-"),
         (_KEEPS_NOTHING + _LONG_WINDOWS, _HARNESS, "lost", "1 trials were reported, 0 kept"),
         (_CHANGES_A_TRIAL, _HARNESS, "lost", "trial 0: its trials.parquet are not those that were kept"),
         (_FINISHES.format(does="raise RecordError('one\\ntwo')"), _CLIENT, "wrong", "not one line: two"),
         (_FINISHES.format(does="raise ValueError('none of ours')"), _CLIENT, "wrong", "none of ours"),
         (
-            _FINISHES.format(does="os.kill(os.getpid(), signal.SIGSEGV)"),
+            _FINISHES.format(does="os.kill(os.getpid(), signal.SIGSEGV)") + _LONG_WINDOWS,
             _CLIENT,
             "wrong",
             "code -11 after kill",

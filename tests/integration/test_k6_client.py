@@ -449,7 +449,9 @@ def test_settings_of_k6_that_the_reader_has_do_not_change_a_load(
     monkeypatch.setenv("K6_NO_CONNECTION_REUSE", "true")
     report, _ = _report(_configuration(store.port))
     assert len(report["connections"]) == _USERS
-    assert store.connections == _USERS + _ASKED_FIRST
+    # On a busy machine a user may open a second one; without reuse there would be one for each request.
+    assert _USERS + _ASKED_FIRST <= store.connections <= 2 * _USERS + _ASKED_FIRST
+    assert store.asked > 10 * store.connections
 
 
 def test_a_client_that_is_killed_leaves_no_folder_behind(

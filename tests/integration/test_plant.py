@@ -227,16 +227,21 @@ def test_no_plant_is_faster_than_its_truth(
     assert row["depth"], row["gates"]
 
 
+def _best(measure: Measure, access: str, **settings: Any) -> dict[str, Any]:
+    """The fastest of three: a busy machine only slows, and that no plant is too fast is tested apart."""
+    return max((measure(access, **settings) for _ in range(3)), key=lambda row: float(row["completed_per_s"]))
+
+
 def test_saturated_plants_differ_as_planted(measure: Measure) -> None:
-    base, slower = measure("slower-100"), measure("slower-300")
+    base, slower = _best(measure, "slower-100"), _best(measure, "slower-300")
     assert base["truth_per_s"] / slower["truth_per_s"] == 2
     ratio = base["completed_per_s"] / slower["completed_per_s"]
     assert ratio == pytest.approx(2, rel=_TOLERANCE_FRAC)
 
 
 def test_unsaturated_plants_differ_as_planted(measure: Measure) -> None:
-    shallow = measure("service-100-far", tier="far", connections=10)
-    deep = measure("service-100-far", tier="far", connections=10, in_flight=4)
+    shallow = _best(measure, "service-100-far", tier="far", connections=10)
+    deep = _best(measure, "service-100-far", tier="far", connections=10, in_flight=4)
     planted = deep["truth_per_s"] / shallow["truth_per_s"]
     assert planted == pytest.approx(4)
     ratio = deep["completed_per_s"] / shallow["completed_per_s"]
@@ -244,8 +249,8 @@ def test_unsaturated_plants_differ_as_planted(measure: Measure) -> None:
 
 
 def test_a_distance_by_proxy_costs_what_the_plants_own_does(measure: Measure) -> None:
-    own = measure("service-100-far", tier="far", connections=10, in_flight=4)
-    proxied = measure("service-100", connections=10, in_flight=4, round_trip_ms=20.0)
+    own = _best(measure, "service-100-far", tier="far", connections=10, in_flight=4)
+    proxied = _best(measure, "service-100", connections=10, in_flight=4, round_trip_ms=20.0)
     assert proxied["truth_per_s"] == own["truth_per_s"]
     assert proxied["completed_per_s"] == pytest.approx(own["completed_per_s"], rel=_TOLERANCE_FRAC)
 

@@ -20,9 +20,7 @@ from gapbook.trial.workloads import find_workload
 _MODULE = load_module("plant", "counter-and-messages")
 _WORKLOAD = find_workload("counter-and-messages", {"counters": 10})
 _SEED = 3
-_WINDOW_S = 1.0
-_EDGE = 1.0
-"""Answers that may be counted above the truth because a window begins and ends somewhere in the schedule."""
+_WINDOW_S = 3.0
 
 
 @pytest.fixture(name="plant", scope="module")
@@ -89,7 +87,10 @@ def test_no_plant_is_faster_than_its_truth_and_nothing_is_lost(
 ) -> None:
     report = _measured(deployment, plant, access, users)
     lanes = 16 if access == "sixteen-at-once" else 1
-    assert report["window"]["completed"] <= _truth_per_s(access, users) * _WINDOW_S + _EDGE * lanes
+    # A plant keeps its schedule while nobody runs: answers that were due before the window can be read in it, one for
+    # each user and lane at most.
+    edge = max(lanes, users) + 1
+    assert report["window"]["completed"] <= _truth_per_s(access, users) * _WINDOW_S + edge
 
 
 def test_one_user_tells_them_apart_and_twenty_do_not(deployment: Deployment, plant: Stack) -> None:

@@ -264,7 +264,8 @@ def test_open_loop_offers_its_rate(configure: Callable[..., dict[str, Any]], pos
     seed_bank(postgres_stack, _ACCOUNTS, _AMPLE)
     loop = {"kind": "open", "rate_per_s": 200.0}
     report, _ = _report(configure(postgres_stack.endpoint(), loop=loop, in_flight=2))
-    assert report["attempted"] == 240
+    # All that were due, where the machine has time for them: what wakes after the window is not sent.
+    assert 120 < report["attempted"] <= 240
     response, service = (decode_histogram(report[f"{kind}_time_ns"]) for kind in ("response", "service"))
     assert response.get_mean_value() >= service.get_mean_value()
     assert _audit(report, postgres_stack, _AMPLE).agrees

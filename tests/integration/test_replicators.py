@@ -108,7 +108,7 @@ def test_every_row_of_every_database_comes_back(
     started: Callable[[tuple[str, str]], ReplicatedStack], replicator: tuple[str, str], processes: str
 ) -> None:
     stack = started(replicator)
-    _begin(stack, databases=3, processes=processes)
+    _begin(stack, databases=3, processes=processes, patience_s=40)
     _progress(stack)
     found = _values(stack.observe())
     assert (found["rows lost"], found["copies unusable"], found["restored whole"]) == (0, 0, 1)

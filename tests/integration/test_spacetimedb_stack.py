@@ -98,9 +98,9 @@ def _transfer(stack: Stack, source: int, destination: int, amount: int) -> str |
 
 
 def _settled_log_bytes(stack: Stack) -> int:
-    """The log's size once it has not grown for longer than its timer; the log follows the acknowledgement."""
+    """The log's size once it has not grown for three times its timer; the log follows the acknowledgement."""
     size, since = stack.log_bytes(), time.monotonic()
-    while time.monotonic() - since < 0.6:
+    while time.monotonic() - since < 1.5:
         time.sleep(0.05)
         if stack.log_bytes() != size:
             size, since = stack.log_bytes(), time.monotonic()
