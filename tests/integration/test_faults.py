@@ -322,12 +322,12 @@ def _require_measured(row: Mapping[str, Any]) -> None:
 
 def _kill_in_the_window(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
     """Kill the stack's server by SIGKILL as soon as a client says that its window has begun."""
-    victim, told = process_of(stack).pid, stack.on_event
+    told = stack.on_event
 
     def on_event(event: Mapping[str, Any]) -> None:
         told(event)
         if event.get("event") == "window_start":
-            os.kill(victim, signal.SIGKILL)
+            os.kill(process_of(stack).pid, signal.SIGKILL)  # seeding may have started another
 
     monkeypatch.setattr(stack, "on_event", on_event)
 
@@ -349,7 +349,9 @@ def test_server_killed_in_a_window_is_a_refused_trial_and_the_next_is_measured(
         _kill_in_the_window(stack, patched)
         row = _trial(contestant, stack, deployment, window_s=3.0)
     assert not row["valid"]
-    assert row["refused_because"].startswith(f"{contestant.system} ended with code -9")
+    assert row["refused_because"].startswith(f"{contestant.system} ended with code -9"), row[
+        "refused_because"
+    ]
     assert "\n" not in row["refused_because"]
     assert eventually(lambda: not _not_led(deployment))  # a server may make a process at any moment
     assert victim not in _makers_of_shared_memory()
