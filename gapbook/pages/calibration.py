@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from gapbook.markup import Html, values_table
 from gapbook.method.cells import Named
 from gapbook.method.coverage import Coverage
-from gapbook.method.factors import Factor, decompose
+from gapbook.method.factors import Decomposition, Factor, decompose
 from gapbook.method.interval import Interval, format_count, format_factor
 from gapbook.model.plant import Knobs, counted_bounds_per_s, true_goodput_per_s
 from gapbook.pages import page
@@ -64,7 +64,8 @@ class CalibrationResults(FindingsWithProvenance):
             f"{page.estimate(farthest)} off: client, network and a busy machine take time of their own, and the "
             "interval of a run holds the noise of that run only."
         )
-        split = self._planted_shares(factors, lattice)
+        planted = self._planted(factors, lattice)
+        split = _shares(*planted) if planted else []
         of_factors = f"{sum(_inside(ours, truth) for _, ours, truth in split)} of {len(split)}"
         if split:
             apart = f"{100 * max(abs(ours.estimate / truth - 1) for _, ours, truth in split):.1f} %"
@@ -137,23 +138,22 @@ class CalibrationResults(FindingsWithProvenance):
 
     def planted_factors_table(self, factors: Sequence[Factor], lattice: Sequence[Named]) -> Html:
         """The decomposition of the measured lattice beside that of the true one."""
-        shares = self._planted_shares(factors, lattice)
-        ours = self.decompose(factors, self.treatments[0])
-        if not shares or ours is None:
+        planted = self._planted(factors, lattice)
+        if planted is None:
             return page.banner(
                 "note", "A cell of the planted lattice has no valid trial: nothing to compare."
             )
         rows: list[list[str | Html]] = [
             [name, f"×{format_factor(truth)}", recovered.as_factor(), _holds(recovered, truth)]
-            for name, recovered, truth in shares
+            for name, recovered, truth in _shares(*planted)
         ]
-        rows.append(["closes in log to", "0", f"{ours.closing_error_log:.1e}", "–"])
+        rows.append(["closes in log to", "0", f"{planted[0].closing_error_log:.1e}", "–"])
         return values_table(("factor", "truth", "recovered", "interval holds truth"), rows)
 
-    def _planted_shares(
+    def _planted(
         self, factors: Sequence[Factor], lattice: Sequence[Named]
-    ) -> list[tuple[str, Interval, float]]:
-        """Each factor and the whole gap, as recovered and as planted; none where a cell has no valid trial."""
+    ) -> tuple[Decomposition, Decomposition] | None:
+        """The decomposition of the lattice as recovered and as planted; None where a cell has no valid trial."""
         ours = self.decompose(factors, self.treatments[0])
         truth = decompose(
             factors,
@@ -162,15 +162,7 @@ class CalibrationResults(FindingsWithProvenance):
                 for contestant in self.contestants(lattice)
             },
         )
-        if ours is None or truth is None:
-            return []
-        return [
-            *(
-                (share.factor.name, share.multiplier, true.multiplier.estimate)
-                for share, true in zip(ours.shares, truth.shares, strict=True)
-            ),
-            ("whole gap", ours.gap, truth.gap.estimate),
-        ]
+        return None if ours is None or truth is None else (ours, truth)
 
     def omission_table(self, contestants: Sequence[Named]) -> Html:
         """The tail of latency as the waiting client sees it and from the intended start."""
@@ -273,6 +265,17 @@ def _holds(ours: Interval | None, truth: float) -> str:
     if ours is None or not ours.bounded or not math.isfinite(truth):
         return "–"
     return "yes" if _inside(ours, truth) else "no"
+
+
+def _shares(ours: Decomposition, truth: Decomposition) -> list[tuple[str, Interval, float]]:
+    """Each factor and the whole gap, as recovered and as planted."""
+    return [
+        *(
+            (share.factor.name, share.multiplier, true.multiplier.estimate)
+            for share, true in zip(ours.shares, truth.shares, strict=True)
+        ),
+        ("whole gap", ours.gap, truth.gap.estimate),
+    ]
 
 
 def _inside(ours: Interval, truth: float) -> bool:

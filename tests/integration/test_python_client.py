@@ -262,10 +262,9 @@ def test_spacetimedb_load_is_audited_to_the_unit(
 
 def test_open_loop_offers_its_rate(configure: Callable[..., dict[str, Any]], postgres_stack: Stack) -> None:
     seed_bank(postgres_stack, _ACCOUNTS, _AMPLE)
-    loop = {"kind": "open", "rate_per_s": 200.0}
+    loop = {"kind": "open", "rate_per_s": 8.0}  # the last is due long before the window ends
     report, _ = _report(configure(postgres_stack.endpoint(), loop=loop, in_flight=2))
-    # All that were due, where the machine has time for them: what wakes after the window is not sent.
-    assert 120 < report["attempted"] <= 240
+    assert report["attempted"] == 10
     response, service = (decode_histogram(report[f"{kind}_time_ns"]) for kind in ("response", "service"))
     assert response.get_mean_value() >= service.get_mean_value()
     assert _audit(report, postgres_stack, _AMPLE).agrees
