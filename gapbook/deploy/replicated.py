@@ -8,7 +8,8 @@ access level says under ``replication`` is what the trial tests besides the load
 - ``ballast_mb``: what a database holds before the trial; it is then restored several times, to be timed
 - ``round_trip_ms``: added between the replicator and its storage
 - ``strike``: ``restart`` kills the replicator for the middle third of the window, ``outage`` the storage's server
-- ``patience_s``: how long after the last write a replicator may take until every row can be restored
+- ``patience_s``: how long after the last write a replicator may take until every row can be restored; a minute
+  where nothing is said
 - ``checkpoint``: whether a checkpoint is timed, with commits before and after it
 """
 
@@ -53,6 +54,7 @@ class ReplicatedStack(stack.Stack):
         self._engines: list[Any] = []
         self._ahead: stack.Ahead | None = None
         self._replication: Replication | None = None
+        self._remarks: list[str] = []
         self._folder = self.deployment.directory / f"{self.name}-{secrets.token_hex(4)}"
 
     # --- what a replicator says of itself -----------------------------------------------------
@@ -171,18 +173,22 @@ class ReplicatedStack(stack.Stack):
             self._replication.on_event(event)
 
     def observe(self) -> dict[str, dict[str, Any]]:
-        replication = self._replication
+        replication, self._remarks = self._replication, []
         if replication is None:
             return {}
         try:
             with self._database_errors("hold their copies against them"):
                 metrics = replication.observe()
+                self._remarks = replication.remarks
                 if replication.wanted.get("checkpoint"):
                     synchronous = str(self._first.settings()["synchronous"])
                     metrics |= ballast.checkpoint_metrics(self._databases[0], synchronous)
             return metrics
         finally:
             self._end()
+
+    def remarks(self) -> Sequence[str]:
+        return self._remarks
 
     @contextlib.contextmanager
     def _database_errors(self, verb: str) -> Iterator[None]:

@@ -21,7 +21,9 @@ __all__ = ["Command", "Commands", "Replication"]
 
 Command: TypeAlias = Sequence[str | Path]
 _FIRST_COPY_WITHIN_S = 60.0
-_PATIENCE_S = 10.0
+_PATIENCE_S = 60.0
+_SETTLED_AFTER_S = 10.0
+"""When a replicator that says it has stored everything is believed to bring back no more."""
 _IDLE_S = 2.0
 _TIMED_RESTORES = 3
 _CHOICES = {"processes": ("one", "each"), "strike": ("restart", "outage")}
@@ -58,6 +60,8 @@ class Replication:
     ) -> None:
         self.databases = databases
         self.commands = commands
+        self.remarks: list[str] = []
+        """What is wrong with the copies that the trial ended with; empty where all are whole."""
         self.wanted = _checked(name, ahead.access.get("replication", {}))
         self.replicators = Together(deployment, name)
         self.bucket = Bucket(deployment, self.wanted.get("round_trip_ms"))
@@ -112,7 +116,11 @@ class Replication:
             (self._start if restarts else self.bucket.come_back)()
 
     def observe(self) -> dict[str, dict[str, Any]]:
-        """What came back of all that was written, and what was read meanwhile."""
+        """What came back of all that was written, and what was read meanwhile.
+
+        Copies that are not whole are restored again for ``patience_s`` (a minute, unless the access level says
+        another time), or until the replicator itself says that it has stored everything.
+        """
         self._require_sound()
         if not self._observed.strike_is_over:
             raise StackError(
@@ -121,17 +129,25 @@ class Replication:
             )
         log_bytes = max(_size(path.with_name(f"{path.name}-wal")) for path in self.databases)
         patience_s = float(self.wanted.get("patience_s", _PATIENCE_S))
-        found = self._restorer.until_whole(self.databases, patience_s)
+        found = self._restorer.until_whole(self.databases, patience_s, self._settled)
         self._require_sound()
+        self.remarks = found.remarks
         return {
             **self._observed.metrics(),
             **_of_copies(found, self._observed.ended_s),
             **told("log", log_bytes / 1e6, "MB"),
-            **self._said(),
+            **self._told_synced(),
         }
 
-    def _said(self) -> dict[str, dict[str, Any]]:
-        said = [self.commands.says_all_synced(path, self.bucket) for path in self.databases]
+    def _said_synced(self) -> list[bool | None]:
+        return [self.commands.says_all_synced(path, self.bucket) for path in self.databases]
+
+    def _settled(self) -> bool:
+        waited_s = time.monotonic() - self._observed.ended_s
+        return waited_s >= _SETTLED_AFTER_S and all(self._said_synced())
+
+    def _told_synced(self) -> dict[str, dict[str, Any]]:
+        said = self._said_synced()
         if None in said:
             return {}
         return told("said to be synced", statistics.fmean(map(bool, said)), "of databases", "higher")

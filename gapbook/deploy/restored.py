@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,6 +55,12 @@ class Attempt:
         """What is wrong with the first copy that is not whole."""
         return next((copy.why for copy in self.copies if not copy.whole), "")
 
+    @property
+    def remarks(self) -> list[str]:
+        """What is wrong with the copies that are not whole, the commonest first, each with how many have it."""
+        reasons = Counter(copy.why for copy in self.copies if not copy.whole)
+        return [f"{count} of {len(self.copies)} copies: {why}" for why, count in reasons.most_common()]
+
 
 class Restorer:
     """Restores databases with a replicator's own command, and compares what comes back.
@@ -90,23 +97,28 @@ class Restorer:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def until_whole(self, databases: Sequence[Path], patience_s: float) -> Attempt:
+    def until_whole(
+        self, databases: Sequence[Path], patience_s: float, settled: Callable[[], bool] = lambda: False
+    ) -> Attempt:
         """Restore until every copy is whole, or patience is at its end; then the copies as they are.
 
-        What was whole once is not restored again, for nobody writes meanwhile.
+        What was whole once is not restored again, for nobody writes meanwhile. Patience ends sooner when
+        ``settled`` says that a later restore will bring back no more.
         """
         deadline = time.monotonic() + patience_s
         found: dict[Path, Copy] = {}
+
+        def over() -> bool:
+            return time.monotonic() >= deadline or settled()
+
         while True:
             left = [one for one in databases if one not in found or not found[one].whole]
             for database in left:
                 began_s = time.monotonic()
                 found[database] = self.restore(database)
-                if not found[database].whole and time.monotonic() < deadline:
+                if not found[database].whole and not over():
                     break
-            if len(found) == len(databases) and all(copy.whole for copy in found.values()):
-                return Attempt(tuple(found[one] for one in databases), began_s)
-            if time.monotonic() >= deadline and len(found) == len(databases):
+            if len(found) == len(databases) and (all(copy.whole for copy in found.values()) or over()):
                 return Attempt(tuple(found[one] for one in databases), began_s)
             time.sleep(_POLL_S)
 
@@ -126,7 +138,10 @@ class Restorer:
             self.deployment.stop(process)
         if took_s >= _TIMEOUT_S:
             return f"its restore did not end in {_TIMEOUT_S:.0f} s", took_s
-        return (None if code == 0 else f"its restore ended with code {code}: {process.last_words()}"), took_s
+        if code == 0:
+            return None, took_s
+        words = process.last_words().replace(f"{self.deployment.directory}/", "")
+        return f"its restore ended with code {code}: {words}", took_s
 
     def _compared(self, database: Path, output: Path, took_s: float) -> Copy:
         try:

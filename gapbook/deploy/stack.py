@@ -183,6 +183,10 @@ class Stack(Placed, ABC):
         durability of a commit, this is where it is."""
         return {}
 
+    def remarks(self) -> Sequence[str]:
+        """What the stack has to say of the trial that it observed last, in words: why its metrics are as they are."""
+        return []
+
     def beside(self) -> Sequence[Running]:
         """What else runs for a trial and is not the system's own: its CPU is counted as a tier's."""
         return []

@@ -97,6 +97,7 @@ TRIAL_COLUMNS: Mapping[str, _Column] = {
     "server_memory_bytes": _Column(_INTEGER),
     "log_bytes": _Column(_INTEGER),
     "watched": _Column(_TEXT, holds=list[_Watched], absent="[]"),
+    "remarks": _Column(_TEXT, holds=list[str], absent="[]"),
     "catch_up_s": _Column(_FLOAT, "when valid"),
     "catch_up_cpu_s": _Column(_FLOAT, "when valid"),
     "catch_up_log_bytes": _Column(_INTEGER),

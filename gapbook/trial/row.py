@@ -33,6 +33,7 @@ class Loaded:
     metric_transactions: int | None
     watched: list[Watched]
     observed: dict[str, dict[str, Any]]
+    remarks: list[str]
 
     @property
     def client_cpu_s(self) -> float:
@@ -65,6 +66,7 @@ def as_measured(loaded: Loaded) -> dict[str, Any]:
         **loaded.backlog.as_dict(),
         "settings": loaded.settings,
         "durability": str(loaded.proven),
+        "remarks": loaded.remarks,
         OWN_METRICS: loaded.observed,
     }
 

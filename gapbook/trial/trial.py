@@ -108,7 +108,7 @@ def _load(
         listeners = [sampler.on_event, *(probe.on_event for probe in probes), stack.on_event]
         report = _report(contestant, stack, configuration, listeners, deployment)
         on_report(report)
-        observed = stack.observe()
+        observed, remarks = stack.observe(), list(stack.remarks())
         for probe in probes:
             observed = {**observed, **probe.finish()}
         backlog = wait_until_idle(stack, (proven.max_ms or 0.0) / 1000)
@@ -141,6 +141,7 @@ def _load(
         counted,
         sampler.watched,
         observed,
+        remarks,
     )
 
 

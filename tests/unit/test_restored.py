@@ -75,6 +75,10 @@ def test_a_copy_that_is_torn_cannot_be_used(deployment: Deployment, tmp_path: Pa
     ("command", "says"),
     [
         (["sh", "-c", "echo no bucket; exit 3"], "its restore ended with code 3: no bucket"),
+        (
+            ["sh", "-c", "echo no file {own}/copy.db; exit 3"],
+            "its restore ended with code 3: no file copy.db",
+        ),
         (["true"], "its restore ended well and left no file"),
     ],
 )
@@ -82,7 +86,8 @@ def test_a_restore_that_fails_gives_nothing_back(
     deployment: Deployment, tmp_path: Path, command: list[str], says: str
 ) -> None:
     database = _database(tmp_path / "shop.db")
-    found = Restorer(deployment, lambda _, __: command, {}, _TABLES).restore(database)
+    own = [word.format(own=deployment.directory) for word in command]
+    found = Restorer(deployment, lambda _, __: own, {}, _TABLES).restore(database)
     assert (found.usable, found.lost, found.why) == (False, len(_ROWS), says)
 
 
@@ -101,3 +106,17 @@ def test_patience_ends_with_what_there_is(deployment: Deployment, tmp_path: Path
     assert not found.whole
     assert asked.count("whole") == 1
     assert asked.count("never") > 1
+
+
+def test_patience_ends_at_once_when_nothing_more_will_come(deployment: Deployment, tmp_path: Path) -> None:
+    """Every database has been restored by then, and each reason is told with its number of copies."""
+    whole, *others = (_database(tmp_path / f"{name}.db") for name in ("whole", "first", "second"))
+    lacking = _database(tmp_path / "lacking.db", _ROWS[:-1])
+
+    def command(database: Path, output: Path) -> list[str | Path]:
+        return ["cp", database if database == whole else lacking, output]
+
+    restorer = Restorer(deployment, command, {}, _TABLES)
+    found = restorer.until_whole([*others, whole], patience_s=3600, settled=lambda: True)
+    assert [copy.lost for copy in found.copies] == [1, 1, 0]
+    assert found.remarks == ["2 of 3 copies: 1 rows are missing and 0 are not of its database"]
