@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -36,21 +37,22 @@ def _strikes(given: Mapping[str, Any]) -> int:
 
 
 def _parts_s(run: Run) -> tuple[float, float]:
-    """What the trials of a run took, and what its strikes took.
+    """What the trials of a run took, with their deployments, and what its strikes took, which follow the last trial.
 
-    No record says when strikes began: where there are some, they have all that the trials have not, deployments too.
+    A run may have been interrupted: each of its parts is counted from its beginning to the end of its last trial.
+    Strikes that were interrupted are counted from where they went on.
     """
-    run_s, trials_s = _run_s(run), float(run.trials["took_s"].sum())
-    return (trials_s, run_s - trials_s) if _strikes(run.manifest) else (run_s, 0.0)
-
-
-def _run_s(run: Run) -> float:
-    """From the first server to the last trial; the trials alone, where a run was interrupted."""
-    trials_s = float(run.trials["took_s"].sum())
+    ended = (run.trials["started_unix_s"] + run.trials["took_s"]).sort()
+    began = sorted([float(run.manifest["started_unix_s"]), *map(float, run.manifest["resumed_unix_s"])])
+    trials_s, last_s = 0.0, began[-1]
+    for begin, following in zip(began, [*began[1:], math.inf], strict=True):
+        within = ended.filter((ended > begin) & (ended < following))
+        if not within.is_empty():
+            last_s = float(within[-1])
+            trials_s += last_s - begin
     finished = run.manifest["finished_unix_s"]
-    if finished is None or run.manifest["resumed_unix_s"]:
-        return trials_s
-    return max(trials_s, float(finished) - float(run.manifest["started_unix_s"]))
+    after_s = 0.0 if finished is None else max(0.0, float(finished) - max(last_s, began[-1]))
+    return (trials_s, after_s) if _strikes(run.manifest) else (trials_s + after_s, 0.0)
 
 
 def duration_words(seconds: float) -> str:

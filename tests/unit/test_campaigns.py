@@ -228,8 +228,8 @@ def test_what_is_no_campaign_is_refused_in_one_line(measured: Chapters, runs_fol
 def test_expected_time_follows_from_sessions_done_else_from_the_published_run(
     measured: Chapters, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    rows = runs.whole(2)
-    published = runs.store(tmp_path / "published", rows, finished_unix_s=None)
+    rows = [{**row, "started_unix_s": 4.0 * place} for place, row in enumerate(runs.whole(2))]
+    published = runs.store(tmp_path / "published", rows, started_unix_s=0, finished_unix_s=None)
     monkeypatch.setattr(expected, "latest_published", lambda chapter: published)
     # Trials of 4 s; a warm-up that is longer by 1 s makes 5 s of each, and there are twice the blocks.
     assert seconds_of(plan("long", 3, warmup_s=1.5)) == pytest.approx(2 * len(rows) * 5.0)
@@ -240,6 +240,25 @@ def test_expected_time_follows_from_sessions_done_else_from_the_published_run(
     # Four strikes took a minute, so there are two minutes of the plan's eight.
     assert seconds_of(plan("long", 3, warmup_s=1.5, kills=2, cuts=6)) == pytest.approx(
         2 * len(rows) * 5.0 + 120
+    )
+    half, pause_s = len(rows) // 2, 3600.0
+    late = [
+        {**row, "started_unix_s": row["started_unix_s"] + pause_s * (place >= half)}
+        for place, row in enumerate(rows)
+    ]
+    paused = runs.store(
+        tmp_path / "paused",
+        late,
+        kills=1,
+        cuts=3,
+        started_unix_s=0,
+        resumed_unix_s=[4.0 * half + pause_s],
+        finished_unix_s=4.0 * len(rows) + pause_s + 60,
+    )
+    monkeypatch.setattr(expected, "latest_published", lambda chapter: paused)
+    # Nobody measured in the pause.
+    assert seconds_of(plan("long", 3, warmup_s=1.5, kills=1, cuts=3)) == pytest.approx(
+        2 * len(rows) * 5.0 + 60
     )
     monkeypatch.setattr(expected, "latest_published", lambda chapter: published)
     before = started(measured)
