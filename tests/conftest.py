@@ -47,6 +47,12 @@ def data_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     shutil.rmtree(folder, ignore_errors=True)
 
 
+@pytest.fixture
+def load_outlasts_late_strikes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However late a busy machine lets a strike come, its load is still there."""
+    monkeypatch.setattr("gapbook.trial.struck_load._AFTER_STRIKE_S", 2.0)
+
+
 @pytest.fixture(scope="session")
 def deployment() -> Iterator[Deployment]:
     with Deployment() as started:

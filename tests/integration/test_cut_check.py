@@ -26,6 +26,7 @@ from gapbook.trial.cuts import cut_disks
 from gapbook.trial.servers import stack_of
 from tests.bank import one_contestant
 
+pytestmark = pytest.mark.usefixtures("load_outlasts_late_strikes")
 _FSYNC = Durability("fsync-per-commit")
 _DELAYED = Durability("delayed", 500.0)
 _NONE = Durability("none")
@@ -42,12 +43,6 @@ def _skips_where_nothing_can_be_cut() -> None:
         require_power_cuts()
     except SetupError as error:
         pytest.skip(str(error))
-
-
-@pytest.fixture(autouse=True)
-def _late_strikes_strike_a_load(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However late a busy machine lets the strike come, the load is still there."""
-    monkeypatch.setattr("gapbook.trial.struck_load._AFTER_STRIKE_S", 2.0)
 
 
 def _cut(

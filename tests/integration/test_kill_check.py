@@ -25,6 +25,7 @@ from gapbook.trial.kill_check import kill_check, kill_servers, kills_left
 from gapbook.trial.kill_outcome import killed_no_earlier_s, oldest_age_s
 from tests.bank import balances_of, one_contestant, seed_bank
 
+pytestmark = pytest.mark.usefixtures("load_outlasts_late_strikes")
 _FSYNC = Durability("fsync-per-commit")
 _DELAYED = Durability("delayed", 500.0)
 _NONE = Durability("none")
@@ -60,12 +61,6 @@ def _started(system: str, durability: Durability, deployment: Deployment) -> Ite
         yield stack
     finally:
         stack.stop()
-
-
-@pytest.fixture(autouse=True)
-def _late_strikes_strike_a_load(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However late a busy machine lets the strike come, the load is still there."""
-    monkeypatch.setattr("gapbook.trial.struck_load._AFTER_STRIKE_S", 2.0)
 
 
 def _check(
