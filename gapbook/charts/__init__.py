@@ -17,6 +17,7 @@ from gapbook.charts._latency import latency
 from gapbook.charts._lines import Line, LinePoint, Panel, line_panels, lines
 from gapbook.charts._losses import Allowed, Cut, Level, losses
 from gapbook.charts._missing import missing
+from gapbook.charts._outcomes import Outcome, Outcomes, outcomes
 from gapbook.charts._steps import Endpoint, Step
 from gapbook.charts._tokens import TOKENS
 from gapbook.charts._waterfall import waterfall
@@ -41,6 +42,8 @@ __all__ = [
     "Level",
     "Line",
     "LinePoint",
+    "Outcome",
+    "Outcomes",
     "Panel",
     "Provenance",
     "Step",
@@ -55,5 +58,6 @@ __all__ = [
     "lines",
     "losses",
     "missing",
+    "outcomes",
     "waterfall",
 ]

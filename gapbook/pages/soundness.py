@@ -1,0 +1,165 @@
+"""Copies that replicators left: in how many trials they were whole, lacked rows or could not be used, and why."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from gapbook import charts
+from gapbook.markup import Html, values_table
+from gapbook.method.cells import Named
+from gapbook.method.findings import Findings
+from gapbook.method.proportions import wilson_interval
+from gapbook.pages import page
+from gapbook.pages.answer import AnswerResults
+from gapbook.pages.copies import places
+from gapbook.pages.provenance import FindingsWithProvenance
+from gapbook.pages.who import Rows
+
+__all__ = ["Ends", "ends_of", "soundness_answer", "soundness_chart", "soundness_table", "why_table"]
+
+_KINDS = (
+    charts.Outcome("every row came back", "confirmed"),
+    charts.Outcome("rows are missing", "conditions"),
+    charts.Outcome("the copy cannot be used", "refuted"),
+)
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ][\d:.]+Z? ?")
+
+
+@dataclass(frozen=True)
+class Ends:
+    """How the trials of a contestant ended that count: ``lacking`` left a copy without some rows, ``unusable`` one
+    that fails its integrity check or could not be restored."""
+
+    whole: int
+    lacking: int
+    unusable: int
+
+    @property
+    def trials(self) -> int:
+        return self.whole + self.lacking + self.unusable
+
+    @property
+    def unusable_of_all(self) -> str:
+        """``3 of 20``, ``none of 20``"""
+        return f"{self.unusable or 'none'} of {self.trials}"
+
+    @property
+    def interval(self) -> str:
+        """The interval of Wilson around the share that cannot be used: ``5–36 %``."""
+        low, high = wilson_interval(self.unusable, self.trials)
+        return f"{100 * low:.0f}–{100 * high:.0f} %"
+
+
+def ends_of(found: Findings, one: Named) -> Ends:
+    """Over all numbers of databases that the run has for it."""
+    unusable: list[float] = []
+    lost: list[float] = []
+    for at in places(found, one):
+        if found.tells("rows lost"):
+            unusable += found.trial_values(one.name, at, "copies unusable")
+            lost += found.trial_values(one.name, at, "rows lost")
+    bad = sum(count > 0 for count in unusable)
+    lacking = sum(rows > 0 and not count for rows, count in zip(lost, unusable, strict=True))
+    return Ends(len(unusable) - bad - lacking, lacking, bad)
+
+
+def soundness_answer(found: AnswerResults, pairs: Sequence[tuple[Named, Named]]) -> page.Answer:
+    """How often the copy of each could not be used after a kill, and how often beside it without one: pairs of the
+    killed and the undisturbed."""
+    cited: list[page.Cited] = []
+    told = [sentence for killed, alone in pairs for sentence in _sentences(found, killed, alone, cited)]
+    return page.answer(Html(" ".join(told) or "This run has no valid trial of a killed replicator."), cited)
+
+
+def _sentences(found: AnswerResults, killed: Named, alone: Named, cited: list[page.Cited]) -> Iterator[str]:
+    struck, control = ends_of(found, killed), ends_of(found, alone)
+    if not struck.trials:
+        return
+    label = found.versioned_label(found.contestant(killed))
+    number = page.estimate(struck.unusable_of_all).html
+    sentence = (
+        f"{html.escape(label)}, killed under load and started again, left a copy that cannot be used in {number} "
+        f"trials (95&nbsp;% interval: {struck.interval})"
+    )
+    if struck.lacking:
+        sentence += f", and one that lacks rows in {struck.lacking}"
+    if control.trials:
+        sentence += f"; left alone, in {control.unusable_of_all}"
+    cited.append(
+        page.Cited(
+            f"trials with a copy that cannot be used, {label}, killed and started again",
+            f"{struck.unusable_of_all} [{struck.interval}]",
+            struck.trials,
+        )
+    )
+    yield f"{sentence}."
+
+
+def soundness_chart(found: FindingsWithProvenance, rows: Rows) -> charts.Figure:
+    """A mark for each trial that counts, by what its copy was worth."""
+    ended = [(label, ends) for label, one in rows if (ends := ends_of(found, one)).trials]
+    title = "What the copies were worth"
+    if not ended:
+        return charts.missing(title, "No trial of this run has been restored.", provenance=found.provenance)
+    label, worst = max(ended, key=lambda row: row[1].unusable / row[1].trials)
+    if worst.unusable:
+        title = f"{label}: {worst.unusable_of_all} copies cannot be used"
+    return charts.outcomes(
+        [
+            charts.Outcomes(
+                label, (ends.whole, ends.lacking, ends.unusable), f"{ends.whole} of {ends.trials} whole"
+            )
+            for label, ends in ended
+        ],
+        _KINDS,
+        provenance=found.provenance,
+        title=title,
+        subtitle="One mark for each trial, after the copy was restored and compared with its database.",
+    )
+
+
+def soundness_table(found: Findings, rows: Rows) -> Html:
+    """The same in numbers, with the interval of the share that cannot be used."""
+    columns = (
+        "replicator",
+        "trials that count",
+        "every row came back",
+        "rows are missing",
+        "the copy cannot be used",
+        "95 % interval of that share",
+    )
+    body: list[list[str | Html]] = [
+        [label, f"{ends.trials}", f"{ends.whole}", f"{ends.lacking}", f"{ends.unusable}", ends.interval]
+        for label, one in rows
+        if (ends := ends_of(found, one)).trials
+    ]
+    if not body:
+        return page.banner("note", "No trial of this run has been restored.")
+    return values_table(columns, body)
+
+
+def why_table(found: Findings, rows: Rows) -> Html:
+    """What was wrong with the copies, in the words of the restore or of SQLite, and in how many trials."""
+    body: list[list[str | Html]] = [
+        [label, reason, f"{count}"]
+        for label, one in rows
+        for reason, count in _reasons(found, one).most_common()
+    ]
+    if not body:
+        return page.banner("note", "Every copy of this run was whole.")
+    return values_table(("replicator", "what was found", "trials"), body)
+
+
+def _reasons(found: Findings, one: Named) -> Counter[str]:
+    return Counter(
+        _MOMENT.sub("", remark)
+        for at in places(found, one)
+        for row in found.rows(one.name, at)
+        if row["valid"]
+        for remark in json.loads(row["remarks"] or "[]")
+    )
