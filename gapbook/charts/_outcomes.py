@@ -101,7 +101,7 @@ def _draw_row(canvas: Canvas, row: Outcomes, kinds: Sequence[Outcome]) -> None:
 
 def _table(rows: Sequence[Outcomes], kinds: Sequence[Outcome]) -> Table:
     return Table(
-        ("of", *(kind.name for kind in kinds), "in words"),
+        ("case", *(kind.name for kind in kinds), "in words"),
         tuple((row.name, *(f"{count}" for count in row.counts), row.printed) for row in rows),
     )
 

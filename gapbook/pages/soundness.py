@@ -84,20 +84,30 @@ def _sentences(found: AnswerResults, killed: Named, alone: Named, cited: list[pa
     number = page.estimate(struck.unusable_of_all).html
     sentence = (
         f"{html.escape(label)}, killed under load and started again, left a copy that cannot be used in {number} "
-        f"trials (95&nbsp;% interval: {struck.interval})"
+        f"{_trials(struck.trials)} (95&nbsp;% interval: {struck.interval})"
     )
     if struck.lacking:
         sentence += f", and one that lacks rows in {struck.lacking}"
+    yield f"{sentence}."
     if control.trials:
-        sentence += f"; left alone, in {control.unusable_of_all}"
+        yield f"Left alone, it did in {control.unusable_of_all}."
     cited.append(
         page.Cited(
             f"trials with a copy that cannot be used, {label}, killed and started again",
             f"{struck.unusable_of_all} [{struck.interval}]",
-            struck.trials,
+            _blocks(found, killed),
         )
     )
-    yield f"{sentence}."
+
+
+def _trials(count: int) -> str:
+    return "trial" if count == 1 else "trials"
+
+
+def _blocks(found: Findings, one: Named) -> int:
+    """How many blocks have a trial of it that counts."""
+    rows = [row for at in places(found, one) for row in found.rows(one.name, at)]
+    return len({row["block"] for row in rows if row["valid"]})
 
 
 def soundness_chart(found: FindingsWithProvenance, rows: Rows) -> charts.Figure:
