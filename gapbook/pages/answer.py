@@ -30,6 +30,8 @@ Compared: TypeAlias = tuple[str, Named, Named] | tuple[str, Named, Named, str]
 _Groups: TypeAlias = Sequence[Sequence[RecordedContestant]]
 _SENTENCE = "{over} committed {ratios} as many {operations} per second as {under}."
 _LEAST_TOLD_S = 0.01
+_WIDEST_TOLD = 10.0
+"""An interval whose upper end is more than so many times its lower one tells next to nothing."""
 _TOLD_RULES = frozenset({"arithmetic", "count", "source"})
 """Rules whose verdicts rest on no run, which a verdict beside numbers of a run does not say by itself."""
 
@@ -109,7 +111,7 @@ class AnswerResults(CitationResults):
         *,
         at: Collection[float],
     ) -> page.Answer:
-        parts, cited = [], []
+        parts, cited, vague = [], [], []
         over, under = self.contestants((above, beneath))
         counted = f"{self._operations} per second" if metric == GOODPUT.name else self.metric(metric).words
         for treatment in self.wanted_of(at, over.name, under.name) or self._ends_of(over, under):
@@ -129,6 +131,8 @@ class AnswerResults(CitationResults):
                     )
                 )
             parts.append((page.estimate(ratio.as_times()).html, self.at(treatment)))
+            if ratio.bounded and ratio.high > _WIDEST_TOLD * ratio.low:
+                vague.append(ratio.n)
             cited.append(
                 self.cited(
                     f"{over.full_label} ÷ {under.full_label}, {counted}",
@@ -141,6 +145,8 @@ class AnswerResults(CitationResults):
         text = text.replace("{operation}", operation_of(self.scenario.workload))
         for place, contestant in (("{over}", over), ("{under}", under)):
             text = text.replace(place, html.escape(self.versioned_label(contestant)))
+        if vague:
+            text += f" That rests on {min(vague)} blocks alone and says next to nothing."
         return page.Answer(text, tuple(cited))
 
     def _ends_of(self, *contestants: RecordedContestant) -> list[float]:

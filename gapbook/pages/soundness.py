@@ -81,10 +81,10 @@ def _sentences(found: AnswerResults, killed: Named, alone: Named, cited: list[pa
     if not struck.trials:
         return
     label = found.versioned_label(found.contestant(killed))
-    number = page.estimate(struck.unusable_of_all).html
+    number = f"{struck.unusable_of_all} [{struck.interval}]"
     sentence = (
-        f"{html.escape(label)}, killed under load and started again, left a copy that cannot be used in {number} "
-        f"{_trials(struck.trials)} (95&nbsp;% interval: {struck.interval})"
+        f"{html.escape(label)}, killed under load and started again, left a copy that cannot be used in "
+        f"{page.estimate(number).html} {'trial' if struck.trials == 1 else 'trials'}"
     )
     if struck.lacking:
         sentence += f", and one that lacks rows in {struck.lacking}"
@@ -94,14 +94,10 @@ def _sentences(found: AnswerResults, killed: Named, alone: Named, cited: list[pa
     cited.append(
         page.Cited(
             f"trials with a copy that cannot be used, {label}, killed and started again",
-            f"{struck.unusable_of_all} [{struck.interval}]",
+            number,
             _blocks(found, killed),
         )
     )
-
-
-def _trials(count: int) -> str:
-    return "trial" if count == 1 else "trials"
 
 
 def _blocks(found: Findings, one: Named) -> int:

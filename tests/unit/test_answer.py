@@ -166,6 +166,20 @@ def test_an_answer_without_a_number_says_so_and_cites_nothing(tmp_path: Path) ->
         assert answered(answer.html) == []
 
 
+@pytest.mark.parametrize(("slower", "told"), [(1.02, False), (40.0, True)])
+def test_a_number_that_says_next_to_nothing_is_told_with_that(
+    tmp_path: Path, slower: float, told: bool
+) -> None:
+    """Two blocks that disagree, by less and by more than anybody could read an answer from."""
+    rows = [
+        runs.valid(planned, 100.0 if planned.contestant == DRIZZLE.name and planned.block else 100.0 * slower)
+        for planned in runs.planned_trials(2)
+    ]
+    found = Results(runs.store(tmp_path / runs.CHAPTER, rows), runs.CHAPTER)
+    answer = found.answer(("{over} committed {ratios} as many as {under}.", SPACETIMEDB, DRIZZLE))
+    assert ("That rests on 2 blocks alone and says next to nothing." in answer.html) is told
+
+
 def test_what_a_run_never_planned_is_said_last_and_once(whole: Results) -> None:
     newer = replace(SPACETIMEDB, name="newer", version="2.8.3")
     sentence = "{over} committed {ratios} as many as {under}."

@@ -90,8 +90,8 @@ def test_the_answer_counts_the_bad_copies_and_has_the_undisturbed_beside_them(fo
     answer = soundness_answer(found, [(_KILLED, _ALONE)])
     text = re.sub(r"<[^>]+>", "", answer.html).replace("&nbsp;", " ")
     assert text == (
-        "Litestream 0.5.17, killed under load and started again, left a copy that cannot be used in 2 of 4 trials "
-        "(95 % interval: 15–85 %), and one that lacks rows in 1. Left alone, it did in none of 5."
+        "Litestream 0.5.17, killed under load and started again, left a copy that cannot be used in 2 of 4 [15–85 %] "
+        "trials, and one that lacks rows in 1. Left alone, it did in none of 5."
     )
     assert [(one.value, one.n) for one in answer.cited] == [("2 of 4 [15–85 %]", 4)]
     assert not soundness_answer(found, []).cited
