@@ -23,11 +23,20 @@ class FindingsWithProvenance(Findings):
 
     @property
     def method(self) -> str:
+        return self._method(self._design)
+
+    @property
+    def method_of_marks(self) -> str:
+        """The method of a picture in which each mark is a trial, and nothing has an interval."""
+        blocks = "One randomised block" if self.blocks == 1 else f"{self.blocks} randomised blocks"
+        return self._method(f"{blocks} in {self._held}; each mark is one trial")
+
+    def _method(self, design: str) -> str:
         workload, manifest = self.scenario.workload, self.run.manifest
         machine = manifest["machine"]
         return (
             f"{workload.label}, {self._load}, "
-            f"{self.scenario.window_s:g} s windows. {self._design}. "
+            f"{self.scenario.window_s:g} s windows. {design}. "
             f"{machine['processor']}, {machine['processors']} cores shared by server and client."
         )
 

@@ -7,7 +7,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gapbook import charts
 from gapbook.markup import Html, values_table
@@ -112,7 +112,7 @@ def soundness_chart(found: FindingsWithProvenance, rows: Rows) -> charts.Figure:
     title = "What the copies were worth"
     if not ended:
         return charts.missing(title, "No trial of this run has been restored.", provenance=found.provenance)
-    label, worst = max(ended, key=lambda row: row[1].unusable / row[1].trials)
+    label, worst = max(ended, key=lambda row: row[1].unusable)
     if worst.unusable:
         title = f"{label}: {worst.unusable_of_all} copies cannot be used"
     return charts.outcomes(
@@ -123,7 +123,7 @@ def soundness_chart(found: FindingsWithProvenance, rows: Rows) -> charts.Figure:
             for label, ends in ended
         ],
         _KINDS,
-        provenance=found.provenance,
+        provenance=replace(found.provenance, method=found.method_of_marks),
         title=title,
         subtitle="One mark for each trial, after the copy was restored and compared with its database.",
     )

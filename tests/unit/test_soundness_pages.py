@@ -104,6 +104,8 @@ def test_tables_and_chart_have_every_trial_that_counts(found: Results) -> None:
     assert cells[1][:5] == ["left alone", "5", "5", "0", "0"]
     chart = soundness_chart(found, _ROWS)
     assert chart.title == "killed: 2 of 4 copies cannot be used"
+    assert "5 randomised blocks in one session; each mark is one trial." in found.method_of_marks
+    assert "intervals" not in chart.svg()
     assert [row[1:4] for row in chart.table.rows] == [("1", "1", "2"), ("5", "0", "0")]
 
 
