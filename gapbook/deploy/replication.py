@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -139,15 +139,15 @@ class Replication:
             **self._told_synced(),
         }
 
-    def _said_synced(self) -> list[bool | None]:
-        return [self.commands.says_all_synced(path, self.bucket) for path in self.databases]
+    def _said_synced(self) -> Iterator[bool | None]:
+        return (self.commands.says_all_synced(path, self.bucket) for path in self.databases)
 
     def _settled(self) -> bool:
         waited_s = time.monotonic() - self._observed.ended_s
         return waited_s >= _SETTLED_AFTER_S and all(self._said_synced())
 
     def _told_synced(self) -> dict[str, dict[str, Any]]:
-        said = self._said_synced()
+        said = list(self._said_synced())
         if None in said:
             return {}
         return told("said to be synced", statistics.fmean(map(bool, said)), "of databases", "higher")

@@ -107,18 +107,15 @@ class Restorer:
         """
         deadline = time.monotonic() + patience_s
         found: dict[Path, Copy] = {}
-
-        def over() -> bool:
-            return time.monotonic() >= deadline or settled()
-
         while True:
+            over = time.monotonic() >= deadline or settled()
             left = [one for one in databases if one not in found or not found[one].whole]
             for database in left:
                 began_s = time.monotonic()
                 found[database] = self.restore(database)
-                if not found[database].whole and not over():
+                if not found[database].whole and not over:
                     break
-            if len(found) == len(databases) and (all(copy.whole for copy in found.values()) or over()):
+            if len(found) == len(databases) and (all(copy.whole for copy in found.values()) or over):
                 return Attempt(tuple(found[one] for one in databases), began_s)
             time.sleep(_POLL_S)
 

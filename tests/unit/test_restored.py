@@ -109,14 +109,22 @@ def test_patience_ends_with_what_there_is(deployment: Deployment, tmp_path: Path
 
 
 def test_patience_ends_at_once_when_nothing_more_will_come(deployment: Deployment, tmp_path: Path) -> None:
-    """Every database has been restored by then, and each reason is told with its number of copies."""
+    """Every database has been restored by then, and each reason is told with its number of copies. That it is over
+    is asked once, not for each database."""
     whole, *others = (_database(tmp_path / f"{name}.db") for name in ("whole", "first", "second"))
     lacking = _database(tmp_path / "lacking.db", _ROWS[:-1])
 
     def command(database: Path, output: Path) -> list[str | Path]:
         return ["cp", database if database == whole else lacking, output]
 
+    asked: list[bool] = []
+
+    def settled() -> bool:
+        asked.append(True)
+        return True
+
     restorer = Restorer(deployment, command, {}, _TABLES)
-    found = restorer.until_whole([*others, whole], patience_s=3600, settled=lambda: True)
+    found = restorer.until_whole([*others, whole], patience_s=3600, settled=settled)
+    assert len(asked) == 1
     assert [copy.lost for copy in found.copies] == [1, 1, 0]
     assert found.remarks == ["2 of 3 copies: 1 rows are missing and 0 are not of its database"]
