@@ -54,7 +54,6 @@ class ReplicatedStack(stack.Stack):
         self._engines: list[Any] = []
         self._ahead: stack.Ahead | None = None
         self._replication: Replication | None = None
-        self._remarks: list[str] = []
         self._folder = self.deployment.directory / f"{self.name}-{secrets.token_hex(4)}"
 
     # --- what a replicator says of itself -----------------------------------------------------
@@ -172,23 +171,20 @@ class ReplicatedStack(stack.Stack):
         if self._replication is not None:
             self._replication.on_event(event)
 
-    def observe(self) -> dict[str, dict[str, Any]]:
-        replication, self._remarks = self._replication, []
+    def observe(self) -> stack.Observation:
+        replication = self._replication
         if replication is None:
-            return {}
+            return stack.Observation()
         try:
             with self._database_errors("hold their copies against them"):
-                metrics = replication.observe()
-                self._remarks = replication.remarks
+                observed = replication.observe()
                 if replication.wanted.get("checkpoint"):
                     synchronous = str(self._first.settings()["synchronous"])
-                    metrics |= ballast.checkpoint_metrics(self._databases[0], synchronous)
-            return metrics
+                    checkpoint = ballast.checkpoint_metrics(self._databases[0], synchronous)
+                    observed = replace(observed, metrics={**observed.metrics, **checkpoint})
+            return observed
         finally:
             self._end()
-
-    def remarks(self) -> Sequence[str]:
-        return self._remarks
 
     @contextlib.contextmanager
     def _database_errors(self, verb: str) -> Iterator[None]:

@@ -13,7 +13,7 @@ from gapbook.deploy.bucket import Bucket
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.observed import Observed, told
 from gapbook.deploy.restored import Attempt, Restorer
-from gapbook.deploy.stack import Ahead
+from gapbook.deploy.stack import Ahead, Observation
 from gapbook.deploy.together import Together
 from gapbook.errors import StackError
 
@@ -60,8 +60,6 @@ class Replication:
     ) -> None:
         self.databases = databases
         self.commands = commands
-        self.remarks: list[str] = []
-        """What is wrong with the copies that the trial ended with; empty where all are whole."""
         self.wanted = _checked(name, ahead.access.get("replication", {}))
         self.replicators = Together(deployment, name)
         self.bucket = Bucket(deployment, self.wanted.get("round_trip_ms"))
@@ -115,8 +113,9 @@ class Replication:
         elif due == "relent":
             (self._start if restarts else self.bucket.come_back)()
 
-    def observe(self) -> dict[str, dict[str, Any]]:
-        """What came back of all that was written, and what was read meanwhile.
+    def observe(self) -> Observation:
+        """What came back of all that was written, what was read meanwhile, and what is wrong with copies that are
+        not whole.
 
         Copies that are not whole are restored again for ``patience_s`` (a minute, unless the access level says
         another time), or until the replicator itself says that it has stored everything.
@@ -131,13 +130,13 @@ class Replication:
         patience_s = float(self.wanted.get("patience_s", _PATIENCE_S))
         found = self._restorer.until_whole(self.databases, patience_s, self._settled)
         self._require_sound()
-        self.remarks = found.remarks
-        return {
+        metrics = {
             **self._observed.metrics(),
             **_of_copies(found, self._observed.ended_s),
             **told("log", log_bytes / 1e6, "MB"),
             **self._told_synced(),
         }
+        return Observation(metrics, found.remarks)
 
     def _said_synced(self) -> Iterator[bool | None]:
         return (self.commands.says_all_synced(path, self.bucket) for path in self.databases)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Ahead",
+    "Observation",
     "Stack",
     "StackContext",
     "discover_stacks",
@@ -51,6 +52,15 @@ class Ahead:
     databases: int
     warmup_s: float
     window_s: float
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What a stack itself saw of a trial: ``metrics`` by name, each with value, unit and direction
+    (:mod:`gapbook.record.measured`), and ``remarks``, which say in words why they are as they are."""
+
+    metrics: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    remarks: Sequence[str] = ()
 
 
 @dataclass
@@ -177,15 +187,10 @@ class Stack(Placed, ABC):
         """Hear the progress of a client (clients/CONTRACT.md) while it loads the stack."""
         del event
 
-    def observe(self) -> dict[str, dict[str, Any]]:
-        """What the stack itself measures of a trial as soon as its load is over: metrics by name, each with value,
-        unit and direction (:mod:`gapbook.record.measured`). Where some promise is tested that is not the
-        durability of a commit, this is where it is."""
-        return {}
-
-    def remarks(self) -> Sequence[str]:
-        """What the stack has to say of the trial that it observed last, in words: why its metrics are as they are."""
-        return []
+    def observe(self) -> Observation:
+        """What the stack itself measures of a trial as soon as its load is over. Where some promise is tested that
+        is not the durability of a commit, this is where it is."""
+        return Observation()
 
     def beside(self) -> Sequence[Running]:
         """What else runs for a trial and is not the system's own: its CPU is counted as a tier's."""

@@ -32,7 +32,7 @@ class Loaded:
     audit: Audit
     metric_transactions: int | None
     watched: list[Watched]
-    observed: dict[str, dict[str, Any]]
+    metrics: dict[str, dict[str, Any]]
     remarks: list[str]
 
     @property
@@ -67,7 +67,7 @@ def as_measured(loaded: Loaded) -> dict[str, Any]:
         "settings": loaded.settings,
         "durability": str(loaded.proven),
         "remarks": loaded.remarks,
-        OWN_METRICS: loaded.observed,
+        OWN_METRICS: loaded.metrics,
     }
 
 

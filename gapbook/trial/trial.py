@@ -108,9 +108,10 @@ def _load(
         listeners = [sampler.on_event, *(probe.on_event for probe in probes), stack.on_event]
         report = _report(contestant, stack, configuration, listeners, deployment)
         on_report(report)
-        observed, remarks = stack.observe(), list(stack.remarks())
+        observed = stack.observe()
+        metrics = dict(observed.metrics)
         for probe in probes:
-            observed = {**observed, **probe.finish()}
+            metrics |= probe.finish()
         backlog = wait_until_idle(stack, (proven.max_ms or 0.0) / 1000)
         memory_bytes = memory_bytes_of([*server, *between])
     committed = stack.committed_operations()
@@ -140,8 +141,8 @@ def _load(
         audit,
         counted,
         sampler.watched,
-        observed,
-        remarks,
+        metrics,
+        list(observed.remarks),
     )
 
 

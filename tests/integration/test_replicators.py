@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -98,7 +98,7 @@ def _progress(stack: ReplicatedStack, *, struck: bool = False) -> None:
     stack.on_event({"event": "window_end"})
 
 
-def _values(metrics: dict[str, dict[str, Any]]) -> dict[str, float]:
+def _values(metrics: Mapping[str, dict[str, Any]]) -> dict[str, float]:
     return {name: told["value"] for name, told in metrics.items()}
 
 
@@ -110,7 +110,7 @@ def test_every_row_of_every_database_comes_back(
     stack = started(replicator)
     _begin(stack, databases=3, processes=processes, patience_s=40)
     _progress(stack)
-    found = _values(stack.observe())
+    found = _values(stack.observe().metrics)
     assert (found["rows lost"], found["copies unusable"], found["restored whole"]) == (0, 0, 1)
     assert found["replicator processes"] == (3 if processes == "each" else 1)
     for kind in ("idle", "written"):
@@ -126,7 +126,7 @@ def test_the_released_walsync_stores_the_log_and_gives_back_the_snapshot(
     stack = started(("walsync", "0.1.1"))
     _begin(stack, ballast_mb=1.2)
     _progress(stack)
-    found = _values(stack.observe())
+    found = _values(stack.observe().metrics)
     assert found["restore"] > 0
     assert (found["rows lost"], found["copies unusable"], found["restored whole"]) == (120, 0, 0)
     assert found["said to be synced"] == 1
@@ -140,7 +140,7 @@ def test_writes_during_a_strike_come_back(
     stack = started(replicator)
     _begin(stack, strike=strike, patience_s=40)
     _progress(stack, struck=True)
-    found = _values(stack.observe())
+    found = _values(stack.observe().metrics)
     assert (found["rows lost"], found["restored whole"]) == (0, 1)
 
 
