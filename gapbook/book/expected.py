@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 from gapbook.book.plans import PublishedPlan
@@ -42,16 +43,13 @@ def _parts_s(run: Run) -> tuple[float, float]:
     A run may have been interrupted: each of its parts is counted from its beginning to the end of its last trial.
     Strikes that were interrupted are counted from where they went on.
     """
-    ended = (run.trials["started_unix_s"] + run.trials["took_s"]).sort()
-    began = sorted([float(run.manifest["started_unix_s"]), *map(float, run.manifest["resumed_unix_s"])])
-    trials_s, last_s = 0.0, began[-1]
-    for begin, following in zip(began, [*began[1:], math.inf], strict=True):
-        within = ended.filter((ended > begin) & (ended < following))
-        if not within.is_empty():
-            last_s = float(within[-1])
-            trials_s += last_s - begin
+    ended = (run.trials["started_unix_s"] + run.trials["took_s"]).to_list()
+    began = sorted([run.manifest["started_unix_s"], *run.manifest["resumed_unix_s"]])
+    trials_s = 0.0
+    for begin, following in pairwise([*began, math.inf]):
+        trials_s += max((end for end in ended if begin < end < following), default=begin) - begin
     finished = run.manifest["finished_unix_s"]
-    after_s = 0.0 if finished is None else max(0.0, float(finished) - max(last_s, began[-1]))
+    after_s = 0.0 if finished is None else max(0.0, finished - max(*began, *ended))
     return (trials_s, after_s) if _strikes(run.manifest) else (trials_s + after_s, 0.0)
 
 
