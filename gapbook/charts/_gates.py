@@ -10,6 +10,7 @@ from typing import Literal
 from gapbook.charts._canvas import Canvas, Plane
 from gapbook.charts._figure import Figure, Table, build
 from gapbook.charts._frame import Provenance, draw_footer, draw_header, sizes_of
+from gapbook.charts._marks import VERDICT_SHAPES
 from gapbook.charts._text import measure, wrap
 
 __all__ = ["Gate", "gates"]
@@ -172,13 +173,14 @@ def _headline(cells: Sequence[Gate], summary: str) -> str:
 
 
 def _draw_icon(canvas: Canvas, state: GateState, x: float, y: float) -> None:
-    shape, size, glyph = {
-        "passed": ("circle", 120.0, _TICK),
-        "failed": ("square", 120.0, _CROSS),
-        "withheld": ("diamond", 160.0, _STROKE),
-        "unassessed": ("circle", 120.0, _DASH),
+    size, glyph = {
+        "passed": (120.0, _TICK),
+        "failed": (120.0, _CROSS),
+        "withheld": (160.0, _STROKE),
+        "unassessed": (120.0, _DASH),
     }[state]
-    canvas.point(x, y, token=_TOKENS[state], shape=shape, size=size)
+    token = _TOKENS[state]
+    canvas.point(x, y, token=token, shape=VERDICT_SHAPES[token], size=size)
     canvas.point(x, y, token="bg", plane=Plane.TOP, shape=glyph, size=36, filled=False, stroke_width=1.8)
 
 

@@ -8,6 +8,7 @@ from gapbook.charts._canvas import Canvas, Plane
 from gapbook.charts._frame import KeyItem
 
 __all__ = [
+    "VERDICT_SHAPES",
     "draw_dots",
     "draw_estimate",
     "draw_interval",
@@ -23,6 +24,13 @@ __all__ = [
     "key_share",
 ]
 
+VERDICT_SHAPES = {
+    "confirmed": "circle",
+    "conditions": "diamond",
+    "refuted": "square",
+    "unmeasurable": "circle",
+}
+"""The shape that goes with each colour of a verdict, so that they are told apart without their colours too."""
 _CAP = 5.0
 _JITTER = (0.0, 4.0, 2.0)
 _DOT = 9.0

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from gapbook.charts._canvas import Canvas, Plane
 from gapbook.charts._figure import Figure, Table, build
 from gapbook.charts._frame import KeyItem, Provenance, draw_footer, draw_header, sizes_of
+from gapbook.charts._marks import VERDICT_SHAPES
 from gapbook.charts._text import wrap
 
 __all__ = ["Outcome", "Outcomes", "outcomes"]
@@ -16,8 +17,7 @@ _PITCH = 15.0
 _SIZE = 90.0
 _NAMES = 300.0
 _PRINTED = 150.0
-_SHAPES = {"confirmed": "circle", "conditions": "diamond", "refuted": "square"}
-"""The marks of the gates: good, questionable, bad; told apart without their colours too."""
+_TOKENS = ("confirmed", "conditions", "refuted")
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,8 @@ class Outcome:
     token: str
 
     def __post_init__(self) -> None:
-        if self.token not in _SHAPES:
-            raise ValueError(f"outcome {self.name}: token {self.token!r}: use {', '.join(_SHAPES)}")
+        if self.token not in _TOKENS:
+            raise ValueError(f"outcome {self.name}: token {self.token!r}: use {', '.join(_TOKENS)}")
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def outcomes(
 
 def _key(kind: Outcome) -> KeyItem:
     def draw(canvas: Canvas, x: float, y: float) -> None:
-        canvas.point(x + 6, y, token=kind.token, shape=_SHAPES[kind.token], size=_SIZE)
+        canvas.point(x + 6, y, token=kind.token, shape=VERDICT_SHAPES[kind.token], size=_SIZE)
 
     return KeyItem(kind.name, 12, draw)
 
@@ -92,7 +92,7 @@ def _draw_row(canvas: Canvas, row: Outcomes, kinds: Sequence[Outcome]) -> None:
     for index, token in enumerate(marks):
         line, place = divmod(index, in_line)
         x, y = left + _PITCH * (place + 0.5), canvas.y + 10 + _PITCH * line
-        canvas.point(x, y, token=token, plane=Plane.TRIAL, shape=_SHAPES[token], size=_SIZE)
+        canvas.point(x, y, token=token, plane=Plane.TRIAL, shape=VERDICT_SHAPES[token], size=_SIZE)
     canvas.y += _PITCH * max(1, -(-len(marks) // in_line)) + 8
     if not canvas.is_phone:
         canvas.y = max(canvas.y, top + 15 * len(lines) + 8)
