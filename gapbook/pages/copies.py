@@ -15,7 +15,9 @@ from gapbook.pages.answer import AnswerResults
 from gapbook.pages.provenance import FindingsWithProvenance
 from gapbook.pages.who import Rows
 
-__all__ = ["copies_table", "losses", "places"]
+__all__ = ["NOTHING_RESTORED", "copies_table", "losses", "places", "told_by_trials"]
+
+NOTHING_RESTORED = "No trial of this run has been restored."
 
 _NO_FIRST_COPY = "no whole copy before the first write"
 """How :mod:`gapbook.deploy.replication` refuses a trial whose first copies cannot be used."""
@@ -51,11 +53,16 @@ def places(found: Findings, one: Named) -> Sequence[float]:
     return found.treatments_of(one.name)
 
 
+def told_by_trials(found: Findings, name: str, at: float, metric: str) -> list[float]:
+    """What the valid trials of a cell told of a metric; nothing where the run does not have it."""
+    return list(found.trial_values(name, at, metric)) if found.tells(metric) else []
+
+
 def _copies(found: Findings, name: str, at: float) -> _Copies:
     trials = found.trials_of(name, at)
     valid = trials.filter(pl.col("valid"))
     lost, unusable, shares = (
-        found.trial_values(name, at, metric) if found.tells(metric) else []
+        told_by_trials(found, name, at, metric)
         for metric in ("rows lost", "copies unusable", "restored whole")
     )
     reasons = trials.filter(~pl.col("valid"))["refused_because"].to_list()
@@ -95,7 +102,7 @@ def copies_table(found: FindingsWithProvenance, rows: Rows) -> Html:
         if copies.valid
     ]
     if not body:
-        return page.banner("note", "No trial of this run has been restored.")
+        return page.banner("note", NOTHING_RESTORED)
     caption = (
         "A copy is whole when its integrity check passes and it has every row of its database, and no other. A copy "
         "that cannot be used loses every row, those from before the load too. The last column is the mean over "

@@ -6,8 +6,9 @@ import html
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from gapbook import charts
 from gapbook.markup import Html, values_table
@@ -16,7 +17,7 @@ from gapbook.method.findings import Findings
 from gapbook.method.proportions import wilson_interval
 from gapbook.pages import page
 from gapbook.pages.answer import AnswerResults
-from gapbook.pages.copies import places
+from gapbook.pages.copies import NOTHING_RESTORED, places, told_by_trials
 from gapbook.pages.provenance import FindingsWithProvenance
 from gapbook.pages.who import Rows
 
@@ -57,12 +58,10 @@ class Ends:
 
 def ends_of(found: Findings, one: Named) -> Ends:
     """Over all numbers of databases that the run has for it."""
-    unusable: list[float] = []
-    lost: list[float] = []
-    for at in places(found, one):
-        if found.tells("rows lost"):
-            unusable += found.trial_values(one.name, at, "copies unusable")
-            lost += found.trial_values(one.name, at, "rows lost")
+    unusable, lost = (
+        [value for at in places(found, one) for value in told_by_trials(found, one.name, at, metric)]
+        for metric in ("copies unusable", "rows lost")
+    )
     bad = sum(count > 0 for count in unusable)
     lacking = sum(rows > 0 and not count for rows, count in zip(lost, unusable, strict=True))
     return Ends(len(unusable) - bad - lacking, lacking, bad)
@@ -95,15 +94,14 @@ def _sentences(found: AnswerResults, killed: Named, alone: Named, cited: list[pa
         page.Cited(
             f"trials with a copy that cannot be used, {label}, killed and started again",
             number,
-            _blocks(found, killed),
+            len({row["block"] for row in _counting(found, killed)}),
         )
     )
 
 
-def _blocks(found: Findings, one: Named) -> int:
-    """How many blocks have a trial of it that counts."""
-    rows = [row for at in places(found, one) for row in found.rows(one.name, at)]
-    return len({row["block"] for row in rows if row["valid"]})
+def _counting(found: Findings, one: Named) -> list[Mapping[str, Any]]:
+    """The rows of its trials that count."""
+    return [row for at in places(found, one) for row in found.rows(one.name, at) if row["valid"]]
 
 
 def soundness_chart(found: FindingsWithProvenance, rows: Rows) -> charts.Figure:
@@ -111,7 +109,7 @@ def soundness_chart(found: FindingsWithProvenance, rows: Rows) -> charts.Figure:
     ended = [(label, ends) for label, one in rows if (ends := ends_of(found, one)).trials]
     title = "What the copies were worth"
     if not ended:
-        return charts.missing(title, "No trial of this run has been restored.", provenance=found.provenance)
+        return charts.missing(title, NOTHING_RESTORED, provenance=found.provenance)
     label, worst = max(ended, key=lambda row: row[1].unusable)
     if worst.unusable:
         title = f"{label}: {worst.unusable_of_all} copies cannot be used"
@@ -145,7 +143,7 @@ def soundness_table(found: Findings, rows: Rows) -> Html:
         if (ends := ends_of(found, one)).trials
     ]
     if not body:
-        return page.banner("note", "No trial of this run has been restored.")
+        return page.banner("note", NOTHING_RESTORED)
     return values_table(columns, body)
 
 
@@ -164,8 +162,6 @@ def why_table(found: Findings, rows: Rows) -> Html:
 def _reasons(found: Findings, one: Named) -> Counter[str]:
     return Counter(
         _MOMENT.sub("", remark)
-        for at in places(found, one)
-        for row in found.rows(one.name, at)
-        if row["valid"]
+        for row in _counting(found, one)
         for remark in json.loads(row["remarks"] or "[]")
     )

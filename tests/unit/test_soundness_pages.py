@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gapbook.charts import PHONE_WIDTH, Outcome, Outcomes, outcomes
+from gapbook.deploy.observed import told
 from gapbook.model.plan import PlannedTrial
 from gapbook.pages.results import Results
 from gapbook.pages.soundness import (
@@ -50,13 +50,7 @@ _NO_FILE = "1 of 1 copies: its restore ended with code 1: 2026-11-24T12:13:45.00
 
 
 def _metrics(lost: int, unusable: int) -> dict[str, dict[str, Any]]:
-    def metric(value: float, unit: str) -> dict[str, Any]:
-        return {"value": value, "unit": unit, "better": "lower"}
-
-    return {
-        "rows lost": metric(lost, "rows"),
-        "copies unusable": metric(unusable, "databases"),
-    }
+    return {**told("rows lost", lost, "rows"), **told("copies unusable", unusable, "databases")}
 
 
 def _row(planned: PlannedTrial) -> dict[str, Any]:
@@ -73,10 +67,7 @@ def _row(planned: PlannedTrial) -> dict[str, Any]:
 
 @pytest.fixture(name="found", scope="module")
 def _found(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    return _stored(tmp_path_factory.mktemp("soundness"))
-
-
-def _stored(folder: Path) -> Results:
+    folder = tmp_path_factory.mktemp("soundness")
     rows = [_row(planned) for planned in runs.planned_trials(5, _SCENARIO)]
     return Results(runs.store(folder / runs.CHAPTER, rows, scenario=_SCENARIO), runs.CHAPTER)
 
@@ -88,7 +79,7 @@ def test_a_copy_without_some_rows_is_none_that_cannot_be_used(found: Results) ->
 
 def test_the_answer_counts_the_bad_copies_and_has_the_undisturbed_beside_them(found: Results) -> None:
     answer = soundness_answer(found, [(_KILLED, _ALONE)])
-    text = re.sub(r"<[^>]+>", "", answer.html).replace("&nbsp;", " ")
+    text = re.sub(r"<[^>]+>", "", answer.html)
     assert text == (
         "Litestream 0.5.17, killed under load and started again, left a copy that cannot be used in 2 of 4 [15–85 %] "
         "trials, and one that lacks rows in 1. Left alone, it did in none of 5."
