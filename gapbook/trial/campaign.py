@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any
 
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.server import ServerChoice
 from gapbook.deploy.stack import Stack
-from gapbook.errors import ParameterError, RecordError, SessionsLeftError, StackError
+from gapbook.errors import ParameterError, RecordError, SessionsLeftError
 from gapbook.model.plan import make_plan
 from gapbook.parameters import MEASURING
-from gapbook.paths import deployments_directory
 from gapbook.record.journal import Journal
 from gapbook.record.run import Run, live_folder, stored_run
 from gapbook.trial.ceilings import Ceilings, median_ceilings
 from gapbook.trial.contestant import Variant
 from gapbook.trial.cuts import cut_disks
+from gapbook.trial.disk_errors import disk_errors
 from gapbook.trial.facts import code_version, described_server, machine, require_same_kind
 from gapbook.trial.kill_check import kill_servers, kills_left
 from gapbook.trial.patience import Patience
@@ -148,7 +146,7 @@ class _Campaign:
                     if source == "session":
                         self._require_last(session, facts)
             if self.cuts:
-                with _disk_errors():
+                with disk_errors():
                     rows, keep = facts.setdefault("cut_checks", []), partial(self._write_down, facts)
                     cut_disks(self.scenario, self.choices, self.cuts, rows, keep=keep, say=self.say)
             facts["ceilings_per_s"] = median_ceilings(facts["ceilings"])
@@ -183,7 +181,7 @@ class _Campaign:
     def _run_session(self, session: int, facts: dict[str, Any]) -> None:
         """Deploy every server anew and run the blocks of one session; the last one ends with the kills."""
         with (
-            _disk_errors(),
+            disk_errors(),
             Deployment() as deployment,
             started_stacks(self.scenario, self.choices, deployment, self.say) as stacks,
         ):
@@ -264,17 +262,3 @@ class _Campaign:
 
 def _outcome(row: Mapping[str, Any]) -> str:
     return f"{row['goodput_per_s']:,.0f}/s" if row["valid"] else f"refused: {row['refused_because']}"
-
-
-@contextmanager
-def _disk_errors() -> Iterator[None]:
-    """What the operating system refuses while servers are started or restarted, in one line."""
-    try:
-        yield
-    except OSError as error:
-        # A copy of a whole folder collects its errors as (source, destination, reason).
-        reason = error.args[0][0][2] if isinstance(error, shutil.Error) else error
-        raise StackError(
-            f"run: {reason}; servers write to {deployments_directory()} (set GAPBOOK_DATA to name another "
-            "folder); trials finished so far are kept, use source=resume"
-        ) from error
