@@ -140,8 +140,9 @@ class Deployment:
     ) -> Undo:
         """Say how a change outside this deployment is taken back, before the change is made.
 
-        ``command`` is run once: by :meth:`Undo.run`, else when the deployment ends, else by the warden, else
-        by the next deployment. It must succeed when there is nothing (more) to take back, and end within 20 s.
+        ``command`` is run until it succeeds: by :meth:`Undo.run`, when the deployment ends, by the warden (for
+        a minute, where the owner is gone), and by the next deployment. It must succeed when there is nothing
+        (more) to take back, and end within 20 s.
         ``what`` names in an error message what is left. Secrets belong into ``environment``, which is kept in
         a file that this user alone can read; a command line is for everybody to see.
         """

@@ -51,6 +51,7 @@ _CHECKOUT = Path(__file__).resolve().parent.parent.parent
 _OUR_PYTHON, _OUR_CHECKOUT = "@python", "@checkout"
 _GRACE_S = 5.0
 _UNDO_WITHIN_S = 20.0
+_UNDO_AGAIN_FOR_S, _UNDO_PAUSE_S = 60.0, 1.0
 _IPC_RMID, _SHM_RDONLY = 0, 0o10000  # see shmctl(2), shmat(2)
 _SHARED_FILES = Path("/dev/shm")
 # How Postgres begins its segment, a list of files of shared memory, and each entry of such a list. The segment
@@ -276,6 +277,14 @@ def remove(directory: Path) -> list[str]:
     return failed
 
 
+def _without_owner(directory: Path) -> bool:
+    try:
+        pid, ticks, _ = (directory / OWNER_FILE).read_text().split()
+    except (OSError, ValueError):
+        return True  # killed before it said who it is
+    return str(process_start_ticks(int(pid))) != ticks
+
+
 def _watch(token: str, directory: Path) -> None:
     registered: dict[int, int] = {}
     for line in sys.stdin:
@@ -287,7 +296,11 @@ def _watch(token: str, directory: Path) -> None:
     # SIGQUIT is Postgres's immediate shutdown, which removes its shared memory; others just end.
     end_processes(ours | descendants(ours) | processes_of(token, directory), signal.SIGQUIT)
     end_processes(processes_of(token, directory), signal.SIGKILL)
-    for line in remove(directory):
+    # A dead owner does not wait for us, and a server that is too busy now may not be in a while.
+    deadline = time.monotonic() + _UNDO_AGAIN_FOR_S
+    while (failed := remove(directory)) and _without_owner(directory) and time.monotonic() < deadline:
+        time.sleep(_UNDO_PAUSE_S)
+    for line in failed:
         with contextlib.suppress(OSError):
             print(f"gapbook: {line}", file=sys.stderr, flush=True)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -36,3 +37,32 @@ def test_a_step_whose_program_is_gone_stays_and_says_so_in_one_line(tmp_path: Pa
     assert said.startswith("a file is still there (")
     assert "\n" not in said
     assert step.exists()
+
+
+_OWNER = """
+import os, signal, sys
+from pathlib import Path
+from gapbook.deploy.deployment import Deployment
+parent, program, tried = sys.argv[1:]
+with Deployment(Path(parent)) as deployment:
+    deployment.on_abandon([sys.executable, "-I", "-c", program, tried], what="a file")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+_FAILS_ONCE = """
+import pathlib, sys
+tried = pathlib.Path(sys.argv[1])
+again = tried.exists()
+tried.touch()
+sys.exit(0 if again else "too busy")
+"""
+
+
+def test_a_step_that_fails_is_tried_again_by_the_warden_of_a_killed_owner(tmp_path: Path) -> None:
+    parent, tried = tmp_path / "data", tmp_path / "tried"
+    parent.mkdir()
+    owner = [sys.executable, "-c", _OWNER, str(parent), _FAILS_ONCE, str(tried)]
+    killed = subprocess.run(owner, check=False, capture_output=True, text=True, cwd=CHECKOUT, timeout=120)
+    # The warden has the pipe of its words open as long as it is at work.
+    assert (killed.returncode, killed.stderr) == (-9, "")
+    assert tried.exists()
+    assert not list(parent.iterdir())
