@@ -27,13 +27,15 @@ from faults.strike import Striker
 from faults.surroundings import NamedServer, small_disk
 from gapbook.deploy import warden
 from gapbook.deploy.deployment import Deployment
+from gapbook.paths import CHECKOUT
 from gapbook.record.schema import one_line
 
 __all__ = ["Lengths", "Player"]
 
 _NO_LENGTH_S = 0.1
 _POLL_S = 0.005
-_CLEAN_WITHIN_S = 30.0
+_CLEAN_WITHIN_S = 120.0
+"""Longer than a warden may take: what is there then was left, not late."""
 _ENDS_WITHIN_S = 120.0
 _MEGABYTES = {"data disk": 300, "runs disk": 4}
 _OF_TRIALS = frozenset({"ceiling", "seed", "warm-up", "window", "drain", "audit"})
@@ -225,6 +227,7 @@ class _Played:
             return
         self.wrong += problems
         self.leaks += self._left(swept=not self.striker.leaves_until_next)
+        self.said = leg.last_line()  # its warden may have said more since
         if not self._finished():
             now = kept_work(self.folders.runs)
             self.lost += changed(self.kept, now)
@@ -294,5 +297,5 @@ class _Played:
         }
 
     def _placeless(self, said: str) -> str:
-        """Without the folder of the point, which nobody can look into any more."""
-        return said.replace(f"{self.folders.root}/", "")
+        """Without the folder of the point, which nobody can look into any more, and that of the checkout."""
+        return said.replace(f"{self.folders.root}/", "").replace(f"{CHECKOUT}/", "")
