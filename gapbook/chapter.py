@@ -147,6 +147,7 @@ class Chapter:
     def _scenario(self, contestants: Sequence[Contestant], varies: Sequence[str]) -> Scenario:
         given, declared = self.parameters, declaration_of(self.workload).parameters
         own = {name: given[name] for name in declared if name in given and name != self.treatment}
+        timeout_s = float(given.get("request_timeout_s", Scenario.request_timeout_s))
         return Scenario(
             chapter=self.name,
             contestants=tuple(contestants),
@@ -158,6 +159,9 @@ class Chapter:
             durability=Durability.parse(given["durability"]),
             seed=given["seed"],
             varies=tuple(varies),
+            request_timeout_s=timeout_s,
+            # An answer that may still come is waited for.
+            drain_s=max(Scenario.drain_s, timeout_s),
         )
 
     def _measured(

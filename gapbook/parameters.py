@@ -27,7 +27,8 @@ MEASURING = frozenset({"live", "resume", "session"})
 _WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]*")
 _NUMBER = re.compile(r"(?!-0$)-?(0|[1-9][0-9]*)(\.[0-9]+)?(e-?[0-9]+)?")
 # What is out when the window ends must be answered in the drain, which lasts 30 s and so does the patience for
-# one request. Systems that pipeline answer at least 30,000 a second, or little of what was asked is ever timed.
+# one request, where a chapter does not say more. Systems that pipeline answer at least 30,000 a second, or little
+# of what was asked is ever timed.
 _MOST_OUT_AT_ONCE = 30 * 30_000
 
 
@@ -133,6 +134,14 @@ _OF_LOAD = (
     ),
     Parameter("window_s", "seconds from 0.5 to 3600", _is_seconds(0.5, 3600), "measured window"),
     Parameter("warmup_s", "seconds from 0 to 600", _is_seconds(0, 600), "warm-up before the window"),
+    Parameter(
+        "request_timeout_s",
+        "seconds from 1 to 600",
+        _is_seconds(1, 600),
+        "longest wait for an answer",
+        everywhere=False,
+        absent=30,
+    ),
     Parameter("blocks", "a whole number from 1 to 1000", _is_integer(1, 1000), "randomised blocks"),
     Parameter(
         "sessions",

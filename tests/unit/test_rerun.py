@@ -106,6 +106,15 @@ def test_printed_command_has_the_plan_of_its_run(chapter: str) -> None:
     }
 
 
+@pytest.mark.usefixtures("no_server")
+@pytest.mark.parametrize(("timeout_s", "drain_s"), [(2, 30.0), (300, 300.0)])
+def test_an_answer_that_may_still_come_is_waited_for(timeout_s: float, drain_s: float) -> None:
+    with pytest.raises(_PlannedError) as caught:
+        execute("trailbase-script", {"source": "live", "request_timeout_s": timeout_s})
+    scenario = caught.value.args[0].scenario
+    assert (scenario.request_timeout_s, scenario.drain_s) == (timeout_s, drain_s)
+
+
 def test_parameters_that_were_kept_are_printed_as_they_were_given(tmp_path: Path) -> None:
     given = {
         "alpha": [0.5, 1.5],
