@@ -174,6 +174,8 @@ class AnswerResults(CitationResults):
         classes = [[c.durability for c in group] for group in real if group]
         if not classes:
             return ""
+        if not self.scenario.workload.stores:
+            return "Nothing is stored, so no promise about a crash is compared."
         everybody = [one for group in real for one in group]
         equal = all(len(set(of_group)) == 1 for of_group in classes)
         if equal:

@@ -55,9 +55,9 @@ class CitationResults(FindingsWithProvenance):
         facts, chapter = self.glue_values(), self.scenario.chapter
         versions = ", ".join(named_versions(self.run.manifest["systems"]))
         named = any(one.settings.durability for one in self.scenario.contestants)
+        promise = f"{self.promise}{' where none is named' if named else ''}"
         conditions = (
-            f"{versions}; {facts['load']}, durability "
-            f"{facts['durability']}{' where none is named' if named else ''}, {facts['processor']}, {facts['processors']} cores"
+            f"{versions}; {facts['load']}, {promise}, {facts['processor']}, {facts['processors']} cores"
         )
         blocks = " and ".join(map(str, sorted({one.n for one in cited})))
         held = f" in {len(self.sessions)} sessions" if len(self.sessions) > 1 else ""

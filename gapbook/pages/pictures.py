@@ -52,7 +52,12 @@ class PictureResults(AnswerResults):
             facets=[self.at(value) for value in self.treatments],
             provenance=self.provenance,
             title=self._contestants_title(measured),
-            subtitle=f"{self._sentence(measured)} Durability {self.scenario.durability}, where a row names no other.",
+            subtitle=self._sentence(measured)
+            + (
+                f" Durability {self.scenario.durability}, where a row names no other."
+                if self.scenario.workload.stores
+                else ""
+            ),
             metric=measured,
         )
 

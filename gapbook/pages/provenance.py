@@ -133,6 +133,12 @@ class FindingsWithProvenance(Findings):
             f"{' and '.join(reasons)}"
         )
 
+    @property
+    def promise(self) -> str:
+        """What an acknowledgement promises, where a contestant has no promise of its own: ``durability none``."""
+        stores = self.scenario.workload.stores
+        return f"durability {self.scenario.durability}" if stores else "nothing is stored"
+
     def provenance_parts(self) -> list[str]:
         facts = self.glue_values()
         return [
@@ -143,7 +149,7 @@ class FindingsWithProvenance(Findings):
             f"{facts['processor']}, {facts['processors']} cores, {facts['memory']}"
             + (", virtual machine" if self.run.manifest["machine"]["virtual"] else ""),
             *named_versions(self.run.manifest["systems"]),
-            f"durability {facts['durability']}",
+            self.promise,
             facts["date"],
             _code_words(self.run.manifest),
         ]

@@ -141,11 +141,15 @@ class RecordedContestant(msgspec.Struct, frozen=True):
 
 
 class RecordedWorkload(msgspec.Struct, frozen=True):
-    """What all contestants were asked to do: the name and label of the workload, and its parameters."""
+    """What all contestants were asked to do: the name and label of the workload, and its parameters.
+
+    ``stores`` is false of a workload that leaves nothing in a server: there is nothing to be durable.
+    """
 
     name: Name
     label: str
     parameters: dict[str, _Plain]
+    stores: bool = True
 
     def __post_init__(self) -> None:
         accounts = self.parameters.get("accounts", 2)

@@ -170,7 +170,9 @@ class Scenario:
         return RecordedScenario(
             chapter=self.chapter,
             contestants=[self.recorded_of(contestant) for contestant in self.contestants],
-            workload=RecordedWorkload(self.workload.name, declaration.label, parameters),
+            workload=RecordedWorkload(
+                self.workload.name, declaration.label, parameters, stores=bool(declaration.state)
+            ),
             treatment=self.treatment.recorded(),
             connections=self.connections,
             window_s=self.window_s,

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from gapbook.book.chapters import chapters
@@ -15,6 +16,7 @@ from gapbook.charts import Gate
 from gapbook.markup import Html
 from gapbook.pages.pictures import _gate_cell
 from gapbook.pages.results import Results
+from gapbook.pages.who import who_table
 from gapbook.record.run import published_folder
 from tests.unit import stored_runs as runs
 from tests.unit.stored_runs import DRIZZLE, PROCEDURE, SPACETIMEDB, SQL
@@ -155,6 +157,25 @@ def test_a_loss_is_told_with_its_class_where_the_classes_differ(tmp_path: Path) 
         "killed under load, servers with fsync-per-commit lost nothing and Postgres 1.0 (delayed(500 ms)) lost 300 "
         "acknowledged transfers, 0.30 s of work." in html.unescape(answer.html)
     )
+
+
+@pytest.mark.parametrize("stores", [True, False])
+def test_durability_is_told_only_of_what_stores_something(tmp_path: Path, stores: bool) -> None:
+    recorded = runs.SCENARIO.recorded()
+    recorded = msgspec.structs.replace(
+        recorded, workload=msgspec.structs.replace(recorded.workload, stores=stores)
+    )
+    run = runs.store(tmp_path / runs.CHAPTER, runs.whole(), recorded=recorded)
+    found = Results(run, runs.CHAPTER)
+    answer = found.answer_ratio(PROCEDURE, DRIZZLE)
+    told = [
+        answer.html,
+        found.citation(answer.cited)["plain"],
+        "; ".join(found.provenance_parts()),
+        who_table(found, [("a procedure", PROCEDURE)]).html,
+    ]
+    assert ["durability" in text.lower() for text in told] == [stores] * len(told)
+    assert ("Nothing is stored" in answer.html) is not stores
 
 
 def test_an_answer_without_a_number_says_so_and_cites_nothing(tmp_path: Path) -> None:
