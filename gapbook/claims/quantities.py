@@ -128,17 +128,17 @@ def quantity_name(test: Mapping[str, Any], found: Findings | None = None) -> str
         return str(test["of"])
     over, under = _cells(test, "over"), _cells(test, "under")
     treatments = {cell.treatment for cell in [*over, *under]}
+    metric = test.get("metric", GOODPUT.name)
+    label = METRICS[metric].label if metric in METRICS else metric
+    of = "" if metric == GOODPUT.name else f"{label}, "
     if len(treatments) > 1:
         groups = (
             " × ".join(f"{cell.contestant} at {_at(test, cell.treatment, found)}" for cell in cells)
             for cells in (over, under)
             if cells
         )
-        return " ÷ ".join(groups)
+        return of + " ÷ ".join(groups)
     names = " ÷ ".join(" × ".join(cell.contestant for cell in cells) for cells in (over, under) if cells)
-    metric = test.get("metric", GOODPUT.name)
-    label = METRICS[metric].label if metric in METRICS else metric
-    of = "" if metric == GOODPUT.name else f"{label}, "
     return f"{of}{names}, {_at(test, treatments.pop(), found)}"
 
 

@@ -218,10 +218,9 @@ class AnswerResults(CitationResults):
                 if all(checked[name].kept_all for name, one in classes.items() if one == level)
             ]
             return f"{unequal}; killed under load, {listed([*kept, *dict.fromkeys(lost.values())])}."
-        if open_still := [name for name, loss in checked.items() if not loss.kept_all]:
-            return (
-                f"{unequal}; no kill took anything, but for {listed(open_still)} kills gave no full answer."
-            )
+        if open_still := [one.full_label for one in contestants if not checked[one.name].kept_all]:
+            named = listed(list(dict.fromkeys(open_still)))
+            return f"{unequal}; killed under load, no server lost anything, but kills of {named} gave no full answer."
         least = min(loss.kills for loss in checked.values())
         bound = f"{bound_words(least, 'kill')}, and no kill tests the disk"
         killed = f"no kill of these servers took an acknowledged {operation_of(self.scenario.workload)}"

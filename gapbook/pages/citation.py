@@ -59,13 +59,17 @@ class CitationResults(FindingsWithProvenance):
         conditions = (
             f"{versions}; {facts['load']}, {promise}, {facts['processor']}, {facts['processors']} cores"
         )
-        blocks = " and ".join(map(str, sorted({one.n for one in cited})))
+        numbers = sorted({one.n for one in cited})
+        blocks = " to ".join(map(str, dict.fromkeys((numbers[0], numbers[-1]))))
         held = f" in {len(self.sessions)} sessions" if len(self.sessions) > 1 else ""
         counted = "one block, no interval" if blocks == "1" else f"95 % CI, n = {blocks} blocks{held}"
         design = f"{counted}; {conditions}"
         where = f"The Gap Book, {chapter}, run {self.run.run_id}, {facts['date']}"
         plain, bold = (
-            "; ".join(f"{one.quantity}: {mark}{one.value}{mark}{_beside(one)}" for one in cited)
+            "; ".join(
+                f"{one.quantity}: {mark}{one.value}{mark}{_beside(one, several=len(numbers) > 1)}"
+                for one in cited
+            )
             for mark in ("", "**")
         )
         bibtex = (
@@ -79,5 +83,8 @@ class CitationResults(FindingsWithProvenance):
         }
 
 
-def _beside(cited: page.Cited) -> str:
-    return f" (over sessions {cited.over_sessions})" if cited.over_sessions else ""
+def _beside(cited: page.Cited, *, several: bool) -> str:
+    """What stands behind one number: its blocks, where others have more or fewer, and its interval over sessions."""
+    beside = [f"n = {cited.n}"] if several else []
+    beside += [f"over sessions {cited.over_sessions}"] if cited.over_sessions else []
+    return f" ({', '.join(beside)})" if beside else ""

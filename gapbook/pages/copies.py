@@ -76,6 +76,12 @@ def _copies(found: Findings, name: str, at: float) -> _Copies:
     )
 
 
+def _share(share: float) -> str:
+    """A share in whole percent; with a decimal where all or nothing would be said of less or more."""
+    whole = f"{100 * share:.0f} %"
+    return whole if (whole in {"0 %", "100 %"}) == (share in {0.0, 1.0}) else f"{100 * share:.1f} %"
+
+
 def copies_table(found: FindingsWithProvenance, rows: Rows) -> Html:
     """What came back after each trial, worst first: rows that the database has and its copy has not."""
     columns = (
@@ -96,7 +102,7 @@ def copies_table(found: FindingsWithProvenance, rows: Rows) -> Html:
             f"{copies.acknowledged:,}",
             f"{copies.lost:,.0f}",
             f"{copies.unusable:,.0f}",
-            f"{100 * sum(copies.shares) / copies.valid:.0f} %",
+            _share(sum(copies.shares) / copies.valid),
         ]
         for label, at, copies in sorted(told, key=lambda row: -row[2].lost)
         if copies.valid

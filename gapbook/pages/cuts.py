@@ -260,8 +260,7 @@ def cut_sentence(found: Findings, labels: Mapping[str, str]) -> str:
         return ""
     operations = operations_of(found.scenario.workload)
     said = "; ".join(f"{label} {_in_words(observed, operations)}" for label, observed in cut.items())
-    unequal = any(observed.refutes_declared for observed in cut.values())
-    return f" Power cut under load: {said}{': a declared class was not kept' if unequal else ''}."
+    return f" Power cut under load: {said}."
 
 
 def _in_words(observed: ObservedCuts, operations: str) -> str:
@@ -271,6 +270,8 @@ def _in_words(observed: ObservedCuts, operations: str) -> str:
     if observed.worst_lost:
         back = "" if observed.worst_loss_s is None else f", up to {_seconds(observed.worst_loss_s)} back"
         said.append(f"lost up to {observed.worst_lost:,} acknowledged {operations}{back}")
+    if observed.refutes_declared:
+        return f"{' and '.join(said)}, more than its class allows"
     return " and ".join(said) or f"lost nothing in {observed.cuts} cut{'s' if observed.cuts > 1 else ''}"
 
 
@@ -284,7 +285,7 @@ def cut_values(found: Findings, levels: Levels) -> dict[str, str]:
         "levels": str(len(shown)),
         "cut_least": str(min((level.observed.cuts for level in shown), default=0)),
         "audited_after_cuts": f"{sum(row['acknowledged'] for row in known if row['lost'] is not None):,}",
-        "refuted_levels": ", ".join(refuted) or "none",
+        "refuted_levels": "; ".join(refuted) or "none",
     }
 
 

@@ -40,7 +40,7 @@ class FactorResults(AnswerResults):
                 return page.answer(
                     f"Not answered by this run: a cell on every path has no valid trial at {self.at(treatment)}."
                 )
-            names = f"{self.versioned_label(end)} ÷ {self.versioned_label(start)}"
+            names = f"{end.full_label} ÷ {start.full_label}"
             whole.append(f"{page.estimate(parts.gap.as_times())} at {self.at(treatment)}")
             cited.append(self.cited(f"{names}, whole gap", treatment, parts.gap, parts.gap_by_block))
             for share in parts.shares:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gapbook.model.work import EXPONENT, AliasTable, hot_share
+from gapbook.model.work import EXPONENT, REDRAW_BOTH, AliasTable, hot_share
 from gapbook.record.scenario import RecordedScenario
 
 __all__ = ["busiest_share", "gloss_of"]
@@ -21,10 +21,17 @@ def gloss_of(scenario: RecordedScenario) -> str:
         return ""
     values, label = scenario.treatment.values, scenario.treatment.label
     ends = dict.fromkeys((values[0], values[-1]))
-    parts = [f"at {end:g}, {_share_words(busiest_share(scenario, end))}" for end in ends]
-    parts[0] += f" touch the busiest of {scenario.workload.accounts:,} accounts"
-    parts[1:] = [f"{part} do" for part in parts[1:]]
-    return f"{label} says how unequal the load is: {'; '.join(parts)}."
+    shares = [busiest_share(scenario, end) for end in ends]
+    parts = [f"at {end:g}, {_share_words(share)}" for end, share in zip(ends, shares, strict=True)]
+    few = [share < _FEW_FRAC for share in shares]
+    parts[0] += f" {'touches' if few[0] else 'touch'} the busiest of {scenario.workload.accounts:,} accounts"
+    parts[1:] = [f"{part} {'does' if one else 'do'}" for part, one in zip(parts[1:], few[1:], strict=True)]
+    redrawn = (
+        ""
+        if scenario.workload.redraw == REDRAW_BOTH
+        else " (where both accounts of a transfer are the same, only its destination is drawn again)"
+    )
+    return f"{label} says how unequal the load is: {'; '.join(parts)}{redrawn}."
 
 
 def busiest_share(scenario: RecordedScenario, exponent: float) -> float:

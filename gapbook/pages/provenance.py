@@ -130,7 +130,7 @@ class FindingsWithProvenance(Findings):
         reasons = [f"{number:,} {reason}" for reason, number in why.items()] if len(why) > 1 else list(why)
         return (
             f"{len(without):,} of {valid.height:,} valid trials had no commit count to compare, "
-            f"{' and '.join(reasons)}"
+            f"{', and '.join(reasons)}"
         )
 
     @property

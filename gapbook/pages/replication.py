@@ -109,13 +109,13 @@ def memory_answer(
         for who, value in _cited(found, one, at, "RSS, idle", cited)
     ]
     written = [
-        f"{who} {value}"
+        f"{who}, {value}"
         for one in (*one_process, replicator)
         for who, value in _cited(found, one, at, _WRITTEN, cited)
     ]
     if written:
         sentences.append(
-            f"{'While' if sentences else 'while'} all databases are written, with shared pages counted once, one process takes: {', '.join(written)}."
+            f"{'While' if sentences else 'while'} all databases are written, with shared pages counted once, one process takes: {'; '.join(written)}."
         )
     many = found.at(at)
     memory = (

@@ -19,9 +19,9 @@ _COLUMNS = (
 
 
 _READINGS = (
-    f"Still rising: the second half of the window was more than {RISE_FRAC:.0%} faster than the first, and chance "
-    "does not explain it. Warm: such a rise is ruled out. Not resolved: it is not ruled out, so the rate may still "
-    "be too low."
+    f"Still rising: the second half of the window was more than {RISE_FRAC:.0%} faster than the first, and chance, "
+    "allowing for the number of rows, does not explain it. Warm: such a rise is ruled out. Not resolved: it is not ruled out, so the rate may still "
+    "be too low. Not told: too few blocks, or windows without whole seconds."
 )
 
 

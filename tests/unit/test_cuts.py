@@ -194,7 +194,11 @@ def test_an_answer_tells_what_cuts_took_and_whether_a_class_was_kept(tmp_path: P
         answer = Results(run, runs.CHAPTER).answer_ratio(runs.SPACETIMEDB, runs.PROCEDURE)
         told[name] = html.unescape(answer.html)
     assert "lost up to 300 acknowledged transfers, up to 50.0 ms back." in told["kept"]
-    assert "a declared class was not kept" in told["refuted"]
+    assert "more than its class allows" not in told["kept"]
+    assert (
+        "lost up to 9,000 acknowledged transfers, up to 900 ms back, more than its class allows."
+        in told["refuted"]
+    )
 
 
 def test_kills_are_told_only_where_cuts_do_not_tell_more(tmp_path: Path) -> None:
