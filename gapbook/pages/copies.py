@@ -79,7 +79,9 @@ def _copies(found: Findings, name: str, at: float) -> _Copies:
 def _share(share: float) -> str:
     """A share in whole percent; with a decimal where all or nothing would be said of less or more."""
     whole = f"{100 * share:.0f} %"
-    return whole if (whole in {"0 %", "100 %"}) == (share in {0.0, 1.0}) else f"{100 * share:.1f} %"
+    if whole not in {"0 %", "100 %"} or share in {0.0, 1.0}:
+        return whole
+    return f"{min(max(100 * share, 0.1), 99.9):.1f} %"
 
 
 def copies_table(found: FindingsWithProvenance, rows: Rows) -> Html:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gapbook.model.plan import PlannedTrial
-from gapbook.pages.copies import copies_table
+from gapbook.pages.copies import _share, copies_table
 from gapbook.pages.replication import (
     PublishedLine,
     memory_answer,
@@ -127,6 +127,22 @@ def test_tables_have_what_was_told_and_a_dash_for_what_was_not(found: Results) -
     assert counts[0][3] == "0"
     rates = _cells(writes_table(found, [("none", _ALONE, _ALONE), ("lossy", _LOSSY, _ALONE)]).html)
     assert [row[2].split()[0] for row in rates] == ["–", "–", "×0.900", "×0.900"]
+
+
+@pytest.mark.parametrize(
+    ("share", "told"),
+    [
+        (0, "0 %"),
+        (1e-5, "0.1 %"),
+        (0.004, "0.4 %"),
+        (0.5, "50 %"),
+        (0.998, "99.8 %"),
+        (1 - 1e-5, "99.9 %"),
+        (1, "100 %"),
+    ],
+)
+def test_all_and_none_are_said_only_of_all_and_none(share: float, told: str) -> None:
+    assert _share(share) == told
 
 
 def test_the_chart_has_a_line_for_each_and_the_published_ones(found: Results) -> None:

@@ -84,6 +84,15 @@ def test_an_answer_of_several_sessions_gives_and_cites_the_interval_over_them(tm
     assert "n = 4 blocks in 2 sessions" in citation
 
 
+def test_a_citation_of_unequal_blocks_says_how_many_each_number_has(tmp_path: Path) -> None:
+    planned = list(runs.planned_trials(3))
+    rows = [runs.refused(one) if one.block == 0 and one.treatment else runs.valid(one) for one in planned]
+    shown = Results(runs.store(tmp_path / runs.CHAPTER, rows), runs.CHAPTER)
+    citation = shown.citation(shown.answer_ratio(SPACETIMEDB, PROCEDURE).cited)["plain"]
+    assert "n = 2 to 3 blocks" in citation
+    assert citation.count("(n = 2)") == citation.count("(n = 3)") == 1
+
+
 def test_where_each_block_is_a_session_the_intervals_hold_that_and_are_not_said_twice(tmp_path: Path) -> None:
     rows = [
         runs.valid(planned, 2000.0 if planned.contestant == "spacetimedb" else 1000.0, session=planned.block)
