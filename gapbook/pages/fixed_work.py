@@ -10,7 +10,7 @@ from gapbook.markup import Html, values_table
 from gapbook.method.estimate import geometric_interval
 from gapbook.method.findings import Findings
 from gapbook.pages.who import Rows
-from gapbook.pages.words import operations_of, rate_cell
+from gapbook.pages.words import operation_of, operations_of, rate_cell
 
 __all__ = ["fixed_work_table", "seconds_to"]
 
@@ -35,10 +35,14 @@ def fixed_work_table(found: Findings, rows: Rows, amounts: Sequence[int]) -> Htm
     A published benchmark begins its clock with the first request and ends it with the last answer. A load of ours
     goes on after its amount, so its time lacks the last answers, fewer than there are connections.
     """
-    operations = operations_of(found.scenario.workload)
+    workload = found.scenario.workload
+    first = (
+        f"{amount:,} {operations_of(workload)}" if amount > 1 else operation_of(workload)
+        for amount in amounts
+    )
     columns = (
         "contestant",
-        *(f"time to the first {amount:,} {operations}" for amount in amounts),
+        *(f"time to the first {words}" for words in first),
         "rate after the warm-up",
     )
     body: list[list[str | Html]] = []
