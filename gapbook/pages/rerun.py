@@ -19,6 +19,7 @@ _LABELS = {
     "in_flight": "in flight",
     "warmup_s": "warm-up, s",
     "window_s": "window, s",
+    "request_timeout_s": "longest wait for an answer, s",
 }
 
 
