@@ -106,7 +106,7 @@ def test_the_answer_gives_each_count_and_says_what_the_copies_were_worth(found: 
         "With 20 databases, one process of walsync for all takes 12.0"
     )
     assert re.search(r"Litestream 0\.3\.13 with a process for each takes 600 .*resident sets added up", text)
-    assert re.search(r"one process takes: Litestream 0\.3\.13 15\.0.*, walsync 6\.00", text)
+    assert re.search(r"one process takes: Litestream 0\.3\.13, 15\.0.*; walsync, 6\.00", text)
     assert "single trial" not in text
     assert [one.value.split()[0] for one in answer.cited] == ["12.0", "600", "15.0", "6.00"]
 

@@ -258,7 +258,7 @@ def test_comparisons_and_depths_are_drawn_of_any_metric(stored: dict[str, Result
 
 def test_a_test_of_a_rule_is_named_as_the_run_prints_its_treatment(stored: dict[str, Results]) -> None:
     test = {"quantity": "ratio", "over": "in-rust@50", "under": "in-rust@1", "metric": "mean-latency"}
-    assert quantity_name(test, stored["whole"]) == "in-rust at 50 users ÷ in-rust at 1 user"
+    assert quantity_name(test, stored["whole"]) == "mean latency, in-rust at 50 users ÷ in-rust at 1 user"
     assert quantity_name({**test, "under": "elsewhere@50"}, stored["whole"]) == (
         "mean latency, in-rust ÷ elsewhere, 50 users"
     )

@@ -19,7 +19,6 @@ from gapbook.book.execute import execute_chapter
 from gapbook.book.prose import require_no_typed_numbers
 from gapbook.claims.arithmetic import compute, picks_in_use
 from gapbook.claims.claim import NOTE, Claim, claim, claims
-from gapbook.claims.quantities import quantity_name
 from gapbook.claims.rules import RULES
 from gapbook.claims.verdicts import Judgement, judge, judge_all
 from gapbook.errors import ParameterError
@@ -202,13 +201,6 @@ def test_several_contestants_are_multiplied_block_by_block(planted: Any) -> None
     found = planted(2.0, 3.0, 4.0)
     twice = _judged(_rule("bound", over=[_OVER, _OVER], under=[_UNDER, f"{_UNDER}@0.5"], above=0), found)
     assert twice.evidence[0].ours.startswith(f"×{(24 ** (1 / 3)) ** 2:.2f}")
-
-
-def test_a_ratio_over_two_treatments_names_its_metric() -> None:
-    test = {"over": "a@20", "under": "b@1", "metric": "PSS, idle"}
-    assert quantity_name(test).startswith("PSS, idle, a at ")
-    del test["metric"]
-    assert quantity_name(test).startswith("a at ")
 
 
 def test_a_metric_that_trials_tell_themselves_is_judged_by_its_mean(planted: Any) -> None:
