@@ -188,13 +188,23 @@ def test_tables_tell_what_was_lost_how_often_and_what_was_not_seen(tmp_path: Pat
 
 def test_an_answer_tells_what_cuts_took_and_whether_a_class_was_kept(tmp_path: Path) -> None:
     told = {}
-    for name, lost, oldest_lost_s in (("kept", 300, 0.05), ("refuted", 9000, 0.9)):
-        rows = [cut("drizzle"), cut("procedure", lost=lost, oldest_lost_s=oldest_lost_s)]
+    ruin = cut("procedure", 1, left="unreadable", lost=None, oldest_lost_s=None, note="no start")
+    for name, lost, oldest_lost_s, more in (
+        ("kept", 300, 0.05, []),
+        ("refuted", 9000, 0.9, []),
+        ("ruined", 300, 0.05, [ruin]),
+    ):
+        rows = [cut("drizzle"), cut("procedure", lost=lost, oldest_lost_s=oldest_lost_s), *more]
         run = runs.store(tmp_path / name / runs.CHAPTER, runs.whole(), cuts=1, cut_checks=rows)
         answer = Results(run, runs.CHAPTER).answer_ratio(runs.SPACETIMEDB, runs.PROCEDURE)
         told[name] = html.unescape(answer.html)
     assert "lost up to 300 acknowledged transfers, up to 50.0 ms back." in told["kept"]
-    assert "more than its class allows" not in told["kept"]
+    assert "class allows" not in told["kept"]
+    assert (
+        "left nothing usable in 1 of 2 cuts, which its class does not allow, and lost up to 300 ack"
+        in told["ruined"]
+    )
+    assert "more than its class allows" not in told["ruined"]
     assert (
         "lost up to 9,000 acknowledged transfers, up to 900 ms back, more than its class allows."
         in told["refuted"]
