@@ -214,16 +214,9 @@ def _table(curves: Sequence[Curve]) -> Table:
     rows = []
     for curve in curves:
         medians = [curve.median_at(percentile) for percentile in MARKED]
-        cells = [_milliseconds(value) for value in medians]
+        cells = [f"{format_count(value)} ms" if value is not None else "–" for value in medians]
         rows.append((curve.series.label, curve.series.detail, *cells, str(len(curve.series.trials))))
     return Table(("system", "contestant", *(f"p{p:g}" for p in MARKED), "n"), tuple(rows))
-
-
-def _milliseconds(value: float | None) -> str:
-    """Three digits of a short time, all whole milliseconds of a long one."""
-    if value is None:
-        return "–"
-    return f"{value:,.0f} ms" if value >= 100 else f"{value:.3g} ms"
 
 
 def _describe(curves: Sequence[Curve], provenance: Provenance) -> str:
