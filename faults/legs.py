@@ -19,7 +19,6 @@ from faults.marks import Mark, Marker
 from faults.parents import end_with_parent
 from faults.scenarios import Tiny, obtain
 from faults.shorter import shorten
-from gapbook.deploy import warden
 from gapbook.errors import GapbookError, SessionsLeftError
 from gapbook.paths import CHECKOUT
 
@@ -104,12 +103,9 @@ class Leg(ABC):
         return self._code
 
     def end(self) -> None:
-        """Whatever it does: end it and what it started."""
-        if self.poll() is None:
-            started = warden.descendants([self.pid])
-            os.kill(self.pid, signal.SIGKILL)
-            self.wait(_ENDED_WITHIN_S)
-            warden.end_processes(started, signal.SIGKILL)
+        """End it, whatever it does; what it started is left to its warden."""
+        os.kill(self.pid, signal.SIGKILL)
+        self.wait(_ENDED_WITHIN_S)
 
     def said(self) -> list[str]:
         """What it wrote to standard error, line by line."""

@@ -267,7 +267,9 @@ class _Played:
     def end(self) -> None:
         """Nothing of a point may be in the way of the next, whatever it left."""
         for leg in self._legs:
-            leg.end()
+            if leg.poll() is None:
+                self.belongings.look(leg.pid)
+                leg.end()
             if isinstance(leg, ForkedLeg):
                 leg.close()
         self._left(swept=True)
