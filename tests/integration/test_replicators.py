@@ -169,10 +169,11 @@ def test_a_load_that_ends_before_its_strike_is_over_is_refused(
 def _kill(*words: str) -> None:
     """Kill what this process has started with one of these words in its command."""
     for process in _children():
-        if set(words) & {Path(part).name for part in process.cmdline()}:
-            process.send_signal(signal.SIGKILL)
-            # Not waited for: whoever started it must find out by itself.
-            eventually(partial(_is_zombie, process))
+        with contextlib.suppress(psutil.NoSuchProcess):  # it has ended meanwhile
+            if set(words) & {Path(part).name for part in process.cmdline()}:
+                process.send_signal(signal.SIGKILL)
+                # Not waited for: whoever started it must find out by itself.
+                eventually(partial(_is_zombie, process))
 
 
 def _is_zombie(process: psutil.Process) -> bool:
