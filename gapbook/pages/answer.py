@@ -50,9 +50,19 @@ class AnswerResults(CitationResults):
             where=about.citation,
             address=about.address,
             verdict=(judged.verdict, verdict_words()[judged.verdict]),
-            basis=RULES[judged.rule] if judged.rule in _TOLD_RULES else "",
+            basis=self._basis(judged),
             summary=judged.summary,
         )
+
+    def _basis(self, judged: verdicts.Judgement) -> str | Html:
+        """What a verdict rests on, where that is not this run alone."""
+        if judged.rule in _TOLD_RULES:
+            return RULES[judged.rule]
+        chapters = dict.fromkeys(one.chapter for one in judged.evidence if one.chapter)
+        if set(chapters) <= {self.scenario.chapter}:
+            return ""
+        links = [f'<a href="{html.escape(each)}.html">{html.escape(each)}</a>' for each in chapters]
+        return Html(f"as measured in {listed(links)}")
 
     def claim_lines(self, *claim_ids: str) -> Html:
         """Several claims, each with its verdict."""

@@ -105,7 +105,7 @@ def claim_line(
     anchor: str,
     where: str,
     verdict: tuple[str, str],
-    basis: str = "",
+    basis: str | Html = "",
     summary: str = "",
     address: str = "",
 ) -> Html:
@@ -121,7 +121,7 @@ def claim_line(
         source = f'<a href="{html.escape(address)}">{source}</a>'
     return Html(
         f'<p class="gb-verdict gb-verdict-{html.escape(key)}">{verdict_icon(key)}<strong>{html.escape(word)}</strong>'
-        f"{f', {html.escape(basis)}' if basis else ''}. "
+        f"{f', {escaped(basis)}' if basis else ''}. "
         f"<b>{html.escape(kind)}.</b> {html.escape(says)} {html.escape(summary)} "
         f'<span class="gb-muted">{source} · {link}</span></p>'
     )

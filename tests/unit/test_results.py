@@ -183,6 +183,13 @@ def test_the_first_screen_stands_whatever_is_missing(
     assert {path.name for path in tmp_path.rglob("gap.*")} == {"gap.svg", "gap.png"}
 
 
+def test_a_verdict_that_another_chapter_measured_names_it(stored: dict[str, Run]) -> None:
+    found = shown(stored, "whole")
+    elsewhere = found.claim_line("keynote-stdb-typescript-tps-alpha05").html
+    assert 'as measured in <a href="commit-timer.html">commit-timer</a>' in elsewhere
+    assert "as measured in" not in found.claim_line("keynote-note-factors-product").html
+
+
 def cells(html: str, first: str) -> str:
     """The row of a table that begins with this text."""
     return next(row for row in html.split("<tr")[1:] if f">{first}" in row)
