@@ -22,7 +22,7 @@ _MEMORY_WORDS = {"rss": "RSS", "pss": "PSS", "private": "private memory"}
 def told(
     name: str, value: float, unit: str, better: Literal["higher", "lower"] = "lower"
 ) -> dict[str, dict[str, Any]]:
-    """One metric of a trial's own (:mod:`gapbook.record.measured`)."""
+    """One metric of a trial's own (:mod:`gapbook.record.measured`); its value is never below 0."""
     return {name: {"value": float(value), "unit": unit, "better": better}}
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -70,8 +70,14 @@ def mean_interval(values: Sequence[float]) -> Interval:
 
 
 def metric_interval(values: Sequence[float], metric: Metric) -> Interval:
-    """The mean of a metric over blocks, on the scale on which it is compared."""
-    return geometric_interval(values) if metric.log else mean_interval(values)
+    """The mean of a metric over blocks, on the scale on which it is compared.
+
+    No metric can be below 0, so neither is an end of its interval: a t interval of a few counts near 0 would be.
+    """
+    if metric.log:
+        return geometric_interval(values)
+    found = mean_interval(values)
+    return replace(found, low=max(found.low, 0.0)) if found.bounded else found
 
 
 def chance_within(interval: Interval, band_frac: float) -> float:

@@ -266,16 +266,15 @@ def cut_sentence(found: Findings, labels: Mapping[str, str]) -> str:
 def _in_words(observed: ObservedCuts, operations: str) -> str:
     said = []
     if observed.ruined:
-        broken = ", which its class does not allow," if observed.refutes_declared else ""
+        broken = ", which its class does not allow" if observed.refutes_declared else ""
         said.append(f"left nothing usable in {of_all(observed.ruined, observed.cuts, 'cut')}{broken}")
     if observed.worst_lost:
         back = "" if observed.worst_loss_s is None else f", up to {_seconds(observed.worst_loss_s)} back"
         broken = ", more than its class allows" if observed.refutes_declared and not observed.ruined else ""
         said.append(f"lost up to {observed.worst_lost:,} acknowledged {operations}{back}{broken}")
-    return (
-        " and ".join(said).rstrip(",")
-        or f"lost nothing in {observed.cuts} cut{'s' if observed.cuts > 1 else ''}"
-    )
+    if not said:
+        return f"lost nothing in {observed.cuts} cut{'s' if observed.cuts > 1 else ''}"
+    return (", and " if "," in said[0] else " and ").join(said)
 
 
 def cut_values(found: Findings, levels: Levels) -> dict[str, str]:

@@ -14,10 +14,12 @@ from gapbook.method.estimate import (
     cell_values,
     chance_within,
     geometric_interval,
+    metric_interval,
     ratio_interval,
 )
 from gapbook.method.interval import Interval
 from gapbook.model.plan import make_plan
+from gapbook.record.metric import METRICS
 
 
 def test_every_block_is_complete_and_orders_differ() -> None:
@@ -87,6 +89,14 @@ def test_one_block_has_no_interval_and_a_zero_is_refused() -> None:
     assert not geometric_interval([5.0]).bounded
     with pytest.raises(ValueError, match="above 0"):
         geometric_interval([1.0, 0.0])
+
+
+def test_an_interval_of_counts_does_not_go_below_zero() -> None:
+    counts, times = metric_interval([0.0, 0.0, 3.0], METRICS["catch-up"]), [1.0, 2.0, 4.0]
+    assert (counts.estimate, counts.low) == (1.0, 0.0)
+    assert counts.high > 3
+    assert metric_interval(times, METRICS["goodput"]) == geometric_interval(times)
+    assert not metric_interval([0.0], METRICS["catch-up"]).bounded
 
 
 def test_ratios_are_paired_by_block() -> None:
