@@ -9,7 +9,7 @@ from typing import Any
 
 from gapbook.claims.rules import VERDICT_BAND_FRAC
 from gapbook.errors import ParameterError
-from gapbook.method.estimate import geometric_interval, mean_interval
+from gapbook.method.estimate import amount_interval, geometric_interval
 from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval
 from gapbook.record.measured import own_metric
@@ -70,7 +70,7 @@ def quantity(test: Mapping[str, Any], found: Findings) -> Interval | str:
     if not blocks:
         return f"Run {found.run.run_id} has no block in which {' and '.join(_name(cell, found) for cell in needed)} are all valid"
     if test["quantity"] == "mean":
-        return mean_interval([values[needed[0]][block] for block in blocks])
+        return amount_interval([values[needed[0]][block] for block in blocks])
     ratios = [_product(groups["over"], values, b) / _product(groups["under"], values, b) for b in blocks]
     match test["quantity"]:
         case "goodput" | "value" | "ratio":

@@ -22,6 +22,7 @@ __all__ = [
     "CONFIDENCE",
     "BlockFit",
     "Contrast",
+    "amount_interval",
     "bootstrap_interval",
     "bootstrap_intervals",
     "cell_values",
@@ -69,15 +70,18 @@ def mean_interval(values: Sequence[float]) -> Interval:
     return Interval(mean, mean - half, mean + half, n)
 
 
-def metric_interval(values: Sequence[float], metric: Metric) -> Interval:
-    """The mean of a metric over blocks, on the scale on which it is compared.
+def amount_interval(values: Sequence[float]) -> Interval:
+    """Arithmetic mean of amounts, one a block, with its 95 % t interval; raises ValueError on an empty sequence.
 
-    No metric can be below 0, so neither is an end of its interval: a t interval of a few counts near 0 would be.
+    No amount can be below 0, so neither is an end of its interval: a t interval of a few counts near 0 would be.
     """
-    if metric.log:
-        return geometric_interval(values)
     found = mean_interval(values)
     return replace(found, low=max(found.low, 0.0)) if found.bounded else found
+
+
+def metric_interval(values: Sequence[float], metric: Metric) -> Interval:
+    """The mean of a metric over blocks, on the scale on which it is compared."""
+    return geometric_interval(values) if metric.log else amount_interval(values)
 
 
 def chance_within(interval: Interval, band_frac: float) -> float:

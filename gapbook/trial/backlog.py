@@ -33,8 +33,8 @@ def wait_until_idle(stack: Stack, flush_timer_s: float) -> Backlog:
     """Wait until the log stopped growing and the server uses no CPU.
 
     An acknowledgement can run ahead of the log: where commits are flushed by a timer, quiet must last
-    longer than the timer. A server whose CPU nobody can read is idle when its log is. Raises StackError after a bound, for a server that never gets idle makes the
-    next trial its victim.
+    longer than the timer. A server whose CPU nobody can read is idle when its log is. Raises StackError after a
+    bound, for a server that never gets idle makes the next trial its victim.
     """
     running = stack.processes()
     for process in running:
