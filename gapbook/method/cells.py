@@ -6,6 +6,7 @@ cannot be treated differently.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Protocol
@@ -166,9 +167,11 @@ class Cells:
         grouped = self.run.trials.group_by("session").agg(pl.col("block").unique().sort()).sort("session")
         return dict(grouped.iter_rows())
 
-    def over_sessions(self, by_block: Mapping[int, float]) -> Interval | None:
+    def over_sessions(
+        self, by_block: Mapping[int, float], degrees_of_freedom: float = math.inf
+    ) -> Interval | None:
         """A ratio by block with its interval over sessions; None where fewer than two sessions tell it."""
-        found = session_interval(by_block, self.sessions)
+        found = session_interval(by_block, self.sessions, degrees_of_freedom)
         return found if found and found.n > 1 else None
 
     def ratio_by_block(

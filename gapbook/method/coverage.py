@@ -39,8 +39,9 @@ class Plant:
     1 / ``noise_ratio`` and ``noise_ratio``. ``drift_per_trial`` raises every trial above the one before
     it in its block, and ``autocorrelation`` is that of the noise of successive trials: both act in the
     order in which the trials run, which is drawn for each block when ``randomised`` and else is the same
-    in all. The two ends of the gap have ``end_trials`` trials in each block. The blocks are spread over
-    ``sessions``, each of which moves every cell by a number of its own.
+    in all. The two ends of the gap have ``end_trials`` trials in each block, all other cells one in every
+    ``others_every``-th. The blocks are spread over ``sessions``, each of which moves every cell by a number of its
+    own.
     """
 
     factors: int = 4
@@ -55,6 +56,7 @@ class Plant:
     autocorrelation: float = 0.0
     randomised: bool = True
     end_trials: int = 1
+    others_every: int = 1
     sessions: int = 1
     session_spread: float = 0.0
 
@@ -92,18 +94,20 @@ class Plant:
             [_TREATMENT],
             blocks=blocks,
             seed=int(random.integers(2**53)),
-            trials_per_block={name: self.end_trials for name in ends},
+            trials_per_block={
+                name: self.end_trials if name in ends else 1 / self.others_every for name in names
+            },
         )
+        if not self.randomised:
+            place = {name: index for index, name in enumerate(names)}
+            plan = tuple(sorted(plan, key=lambda planned: (planned.block, place[planned.contestant])))
         order = [planned.contestant for planned in plan]
         block = np.array([planned.block for planned in plan])
-        in_block = len(plan) // blocks
-        if not self.randomised:
-            order = sorted(order[:in_block], key=list(names).index) * blocks
         spread = math.log(self.noise_ratio)
         noise = dict(
             zip(names, self.trial_noise * np.exp(random.uniform(-spread, spread, len(names))), strict=True)
         )
-        within = np.arange(len(order)) % in_block
+        within = np.concatenate([np.arange(trials) for trials in np.bincount(block)])
         logs = (
             np.array([truth[names[name]] for name in order])
             + random.normal(0, self.block_spread, blocks)[block]
@@ -153,7 +157,7 @@ class QuantityCoverage:
 
     ``bias_log`` is the mean error of the estimates, ``width_log`` the median width of the t intervals.
     Where a plant gave no interval, it counts neither as covered nor as tried. The ``session`` numbers are
-    those of intervals over sessions, None in plants of one.
+    those of intervals over sessions, with their median width, None in plants of one.
     """
 
     name: str
@@ -164,6 +168,7 @@ class QuantityCoverage:
     bootstrap_wilson: tuple[float, float]
     session_covered: int | None
     session_wilson: tuple[float, float] | None
+    session_width_log: float | None
     bias_log: float
     width_log: float
 
@@ -228,7 +233,7 @@ def _estimate_plant(plant: Plant, blocks: int, random: np.random.Generator) -> d
     for (name, quantity), true_log in zip(_quantities(parts).items(), true_logs, strict=True):
         if quantity.bootstrap is None or not quantity.interval.bounded:
             return {}
-        over_sessions = session_interval(quantity.by_block, sessions)
+        over_sessions = session_interval(quantity.by_block, sessions, quantity.degrees_of_freedom)
         found[name] = _Outcome(true_log, quantity.interval, quantity.bootstrap, over_sessions)
     return found
 
@@ -238,14 +243,18 @@ class _Quantity:
     interval: Interval
     bootstrap: Interval | None
     by_block: Mapping[int, float]
+    degrees_of_freedom: float
 
 
 def _quantities(parts: Decomposition) -> dict[str, _Quantity]:
     shares = {
-        share.factor.name: _Quantity(share.multiplier, share.bootstrap, share.by_block)
+        share.factor.name: _Quantity(
+            share.multiplier, share.bootstrap, share.by_block, share.degrees_of_freedom
+        )
         for share in parts.shares
     }
-    return {TOTAL_GAP: _Quantity(parts.gap, parts.gap_bootstrap, parts.gap_by_block), **shares}
+    gap = _Quantity(parts.gap, parts.gap_bootstrap, parts.gap_by_block, parts.gap_degrees_of_freedom)
+    return {TOTAL_GAP: gap, **shares}
 
 
 def _name(cell: Cell) -> str:
@@ -271,6 +280,11 @@ def _count(name: str, outcomes: Sequence[_Outcome]) -> QuantityCoverage:
         bootstrap_wilson=wilson_interval(bootstrap_hits, len(outcomes)),
         session_covered=session_hits if over_sessions else None,
         session_wilson=wilson_interval(session_hits, len(outcomes)) if over_sessions else None,
+        session_width_log=statistics.median(
+            math.log(interval.high / interval.low) for interval, _ in over_sessions
+        )
+        if over_sessions
+        else None,
         bias_log=statistics.fmean(math.log(o.interval.estimate) - o.truth_log for o in outcomes),
         width_log=statistics.median(math.log(o.interval.high / o.interval.low) for o in outcomes),
     )

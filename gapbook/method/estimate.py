@@ -43,10 +43,12 @@ _VALUE = "value of the metric"
 Floats = NDArray[np.float64]
 
 
-def geometric_interval(values: Sequence[float]) -> Interval:
+def geometric_interval(values: Sequence[float], degrees_of_freedom: float = math.inf) -> Interval:
     """Geometric mean of positive values, one a block, with its 95 % t interval.
 
-    Raises ValueError on an empty sequence or a value that is not positive.
+    It has one degree of freedom less than there are values, or ``degrees_of_freedom`` where that is less: values
+    of an estimate that some blocks tell little of, say. Raises ValueError on an empty sequence or a value that is
+    not positive.
     """
     if not values or min(values) <= 0:
         raise ValueError("a geometric mean needs at least one value, all above 0")
@@ -54,7 +56,8 @@ def geometric_interval(values: Sequence[float]) -> Interval:
     mean, n = float(logs.mean()), len(logs)
     if n == 1:
         return Interval(math.exp(mean), math.nan, math.nan, 1)
-    half = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, n - 1) * logs.std(ddof=1) / math.sqrt(n))
+    freedom = min(n - 1, degrees_of_freedom)
+    half = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, freedom) * logs.std(ddof=1) / math.sqrt(n))
     return Interval(math.exp(mean), math.exp(mean - half), math.exp(mean + half), n)
 
 

@@ -52,7 +52,7 @@ class Share:
     over blocks, and the least and the greatest multiplier that any feasible ordering gives it.
 
     ``by_block`` is what each block says (:class:`gapbook.method.estimate.Contrast`), empty when a cell has a
-    single valid trial; ``bootstrap`` is a cross-check of the interval.
+    single valid trial; ``degrees_of_freedom`` are those of its interval, and ``bootstrap`` is a cross-check of it.
     """
 
     factor: Factor
@@ -60,6 +60,7 @@ class Share:
     order_low: float
     order_high: float
     by_block: Mapping[int, float]
+    degrees_of_freedom: float
     bootstrap: Interval | None
 
 
@@ -68,7 +69,7 @@ class Decomposition:
     """Shares that multiply to the gap, block by block and on the geometric means.
 
     ``start`` and ``end`` are the metric at the two ends, such that end ÷ start is the gap, and
-    ``gap_by_block`` is what each block says of it. Of
+    ``gap_by_block`` is what each block says of it, with ``gap_degrees_of_freedom``. Of
     ``blocks`` blocks, ``blocks_incomplete`` lack one or more of the needed trials, ``trials_missing``
     in all.
     """
@@ -76,6 +77,7 @@ class Decomposition:
     gap: Interval
     gap_bootstrap: Interval | None
     gap_by_block: Mapping[int, float]
+    gap_degrees_of_freedom: float
     start: Interval
     end: Interval
     shares: tuple[Share, ...]
@@ -201,6 +203,7 @@ def _decompose(
                 math.exp(steps.min()),
                 math.exp(steps.max()),
                 contrast.factor_by_block,
+                contrast.degrees_of_freedom,
                 bootstrap,
             )
         )
@@ -208,6 +211,7 @@ def _decompose(
         gap=contrasts[gap].interval,
         gap_bootstrap=bootstraps[gap],
         gap_by_block=contrasts[gap].factor_by_block,
+        gap_degrees_of_freedom=contrasts[gap].degrees_of_freedom,
         start=contrasts[start].interval,
         end=contrasts[end].interval,
         shares=tuple(shares),

@@ -6,6 +6,7 @@ values; the session is the outer level of replication then (Kalibera and Jones, 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Mapping
 
 from gapbook.method.estimate import geometric_interval
@@ -28,15 +29,19 @@ def session_means(
 
 
 def session_interval(
-    by_block: Mapping[int, float], sessions: Mapping[int, Collection[int]]
+    by_block: Mapping[int, float],
+    sessions: Mapping[int, Collection[int]],
+    degrees_of_freedom: float = math.inf,
 ) -> Interval | None:
     """Geometric mean of the means of sessions, each counted once, with its 95 % t interval over sessions.
 
     ``n`` is the number of sessions that have a value; None when none has. An effect of a session, and the
-    noise of its blocks, both move its mean, so that the spread of these means holds both.
+    noise of its blocks, both move its mean, so that the spread of these means holds both. Where a contrast rests
+    on cells that run in some of the blocks only, the others move it little: it has no more than its own
+    ``degrees_of_freedom`` (:class:`gapbook.method.estimate.Contrast`), however many sessions there are.
     """
     known = [mean for mean in session_means(by_block, sessions).values() if mean is not None]
-    return geometric_interval(known) if known else None
+    return geometric_interval(known, degrees_of_freedom) if known else None
 
 
 def _mean(values: Iterable[float]) -> float | None:

@@ -241,7 +241,7 @@ def coverage_table(found: Sequence[tuple[str, Coverage]]) -> Html:
 
 
 def session_coverage_table(found: Sequence[tuple[str, Coverage]]) -> Html:
-    """How often intervals over blocks and over sessions held the truth, where sessions differ."""
+    """How often intervals over blocks and over sessions held the truth where sessions differ, and how wide they are."""
     rows: list[list[str | Html]] = []
     for name, coverage in found:
         for quantity in coverage.quantities:
@@ -255,9 +255,20 @@ def session_coverage_table(found: Sequence[tuple[str, Coverage]]) -> Html:
                     f"{quantity.tried:,}",
                     f"{quantity.covered / quantity.tried:.1%}",
                     over_sessions if quantity.session_wilson else "–",
+                    f"±{math.expm1((quantity.session_width_log or 0) / 2):.0%}"
+                    if quantity.session_wilson
+                    else "–",
                 ]
             )
-    columns = ("design: quantity", "sessions", "blocks", "plants", "over blocks", "over sessions")
+    columns = (
+        "design: quantity",
+        "sessions",
+        "blocks",
+        "plants",
+        "over blocks",
+        "over sessions",
+        "typical half-width over sessions",
+    )
     return values_table(columns, rows)
 
 

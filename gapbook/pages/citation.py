@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from gapbook.markup import Html
@@ -23,11 +24,15 @@ class CitationResults(FindingsWithProvenance):
         treatment: float | None,
         value: Interval,
         by_block: Mapping[int, float] | None = None,
+        degrees_of_freedom: float = math.inf,
     ) -> page.Cited:
         """A number as an answer gives it, to be cited just so; with what each block says of it, its interval
         over sessions beside, where that is another."""
         where = "" if treatment is None else f" at {self.at(treatment)}"
-        between = self.over_sessions(by_block or {})
+        # Where each block is a session, an interval over blocks is one over sessions.
+        between = (
+            None if self.each_block_is_a_session else self.over_sessions(by_block or {}, degrees_of_freedom)
+        )
         told = between.as_factor() if between else ""
         own = value.as_factor()
         return page.Cited(f"{quantity}{where}", own, value.n, "" if told == own else told)

@@ -42,7 +42,8 @@ class FactorResults(AnswerResults):
                 )
             names = f"{end.full_label} ÷ {start.full_label}"
             whole.append(f"{page.estimate(parts.gap.as_times())} at {self.at(treatment)}")
-            cited.append(self.cited(f"{names}, whole gap", treatment, parts.gap, parts.gap_by_block))
+            whole_gap = (parts.gap, parts.gap_by_block, parts.gap_degrees_of_freedom)
+            cited.append(self.cited(f"{names}, whole gap", treatment, *whole_gap))
             for share in parts.shares:
                 if share.factor.family == "residual":
                     ordered = order_range_words(share)
@@ -50,7 +51,8 @@ class FactorResults(AnswerResults):
                         f"{page.estimate(share.multiplier.as_factor())} at {self.at(treatment)} ({ordered})"
                     )
                     quantity = f"{names}, engine residual ({ordered})"
-                    cited.append(self.cited(quantity, treatment, share.multiplier, share.by_block))
+                    told = (share.multiplier, share.by_block, share.degrees_of_freedom)
+                    cited.append(self.cited(quantity, treatment, *told))
         text = html.escape(sentence)
         for name, values in (("whole", whole), ("residual", residual)):
             text = text.replace(f"{{{name}}}", " and ".join(values))

@@ -54,6 +54,13 @@ def test_intervals_over_sessions_cover_where_sessions_move_every_cell_and_those_
     assert all(quantity.wilson[1] < 0.95 for quantity in coverage.quantities)
 
 
+def test_an_interval_over_sessions_covers_where_cells_run_in_every_second_session_only() -> None:
+    plant = Plant(sessions=10, session_spread=0.1, trial_noise=0.1, others_every=2)
+    coverage = measure_coverage(plant, blocks=10, seeds=400)
+    rates = {one.name: (one.session_covered or 0) / one.tried for one in coverage.quantities}
+    assert all(0.93 < rate < 0.98 for rate in rates.values()), rates
+
+
 def test_a_plant_of_one_session_has_no_interval_over_sessions() -> None:
     coverage = measure_coverage(Plant(), blocks=3, seeds=2)
     assert {quantity.session_covered for quantity in coverage.quantities} == {None}
