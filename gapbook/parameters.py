@@ -158,6 +158,14 @@ _OF_LOAD = (
         everywhere=False,
     ),
     Parameter(
+        "others_every",
+        "a whole number from 1 to 100",
+        _is_integer(1, 100),
+        "blocks from one trial to the next, of what the first screen does not compare",
+        everywhere=False,
+        absent=1,
+    ),
+    Parameter(
         "attempts", "a whole number from 1 to 5", _is_integer(1, 5), "times that a refused trial is tried"
     ),
 )

@@ -17,6 +17,7 @@ __all__ = ["RerunResults", "assigned"]
 _LABELS = {
     "end_trials": "trials of both ends",
     "in_flight": "in flight",
+    "others_every": "the others in every nth block, n",
     "warmup_s": "warm-up, s",
     "window_s": "window, s",
     "request_timeout_s": "longest wait for an answer, s",
