@@ -11,7 +11,7 @@ from gapbook.claims.rules import VERDICT_BAND_FRAC
 from gapbook.errors import ParameterError
 from gapbook.method.estimate import amount_interval, geometric_interval
 from gapbook.method.findings import Findings
-from gapbook.method.interval import Interval
+from gapbook.method.interval import Interval, format_percent
 from gapbook.record.measured import own_metric
 from gapbook.record.metric import GOODPUT, METRICS, Metric
 
@@ -163,5 +163,5 @@ def as_printed(test: Mapping[str, Any], ours: Interval, found: Findings) -> str:
         return f"{ours.as_count()}{_metric(test, found).unit}"
     if test["quantity"] not in SHARES:
         return ours.as_factor()
-    low, middle, high = (f"{100 * value:.2g}" for value in (ours.low, ours.estimate, ours.high))
+    low, middle, high = (format_percent(value) for value in (ours.low, ours.estimate, ours.high))
     return f"{middle} % [{low}–{high}]" if ours.bounded else f"{middle} %"

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Interval", "Lies", "format_count", "format_factor"]
+__all__ = ["Interval", "Lies", "format_count", "format_factor", "format_percent"]
 
 Lies = Literal["inside", "outside", "straddles"]
 
@@ -29,6 +29,11 @@ def format_count(value: float) -> str:
     magnitude = math.floor(math.log10(abs(value)))
     rounded = round(value, 2 - magnitude)
     return f"{rounded:,.{max(0, 2 - magnitude)}f}" if abs(value) < 100 else f"{rounded:,.0f}"
+
+
+def format_percent(frac: float) -> str:
+    """A share, 1.0 being all, in percent without the sign: two significant digits, no exponent (``7.3``, ``110``)."""
+    return f"{float(f'{100 * frac:.2g}'):g}"
 
 
 @dataclass(frozen=True)

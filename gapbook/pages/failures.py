@@ -10,6 +10,7 @@ from typing import Any
 from gapbook.markup import Html, values_table
 from gapbook.method.cells import Named
 from gapbook.method.findings import Findings
+from gapbook.method.interval import format_percent
 
 __all__ = ["failures_table"]
 
@@ -58,7 +59,10 @@ def _cells(trials: _Rows) -> list[str]:
 def _by_name(failed: Mapping[str, int], attempted: int) -> str:
     """``timeout 1,210 (0.4 %)``, the most frequent first."""
     named = sorted(((count, name) for name, count in failed.items() if count), reverse=True)
-    return ", ".join(f"{name} {count:,} ({100 * count / attempted:.2g} %)" for count, name in named) or "none"
+    return (
+        ", ".join(f"{name} {count:,} ({format_percent(count / attempted)} %)" for count, name in named)
+        or "none"
+    )
 
 
 def _reasons(trials: _Rows) -> str:

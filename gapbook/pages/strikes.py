@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from gapbook.method.interval import format_percent
 from gapbook.method.proportions import proportion_bound
 
 __all__ = ["bound_words", "of_all", "reasons", "total"]
@@ -25,7 +26,7 @@ def bound_words(count: int, what: str) -> str:
     """What was seen in none of so many strikes may still happen: how often at most, where that says anything."""
     if count < 2:
         return f"one {what} proves nothing"
-    return f"at 95 % confidence, at most {100 * proportion_bound(count):.2g} % of {what}s lose anything"
+    return f"at 95 % confidence, at most {format_percent(proportion_bound(count))} % of {what}s lose anything"
 
 
 def reasons(unresolved: Sequence[Mapping[str, Any]]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gapbook.method.interval import Interval, format_factor
+from gapbook.method.interval import Interval, format_factor, format_percent
 
 
 @pytest.mark.parametrize(
@@ -21,6 +21,13 @@ from gapbook.method.interval import Interval, format_factor
 )
 def test_a_factor_has_three_significant_digits(value: float, printed: str) -> None:
     assert format_factor(value) == printed
+
+
+@pytest.mark.parametrize(
+    ("frac", "printed"), [(0.0734, "7.3"), (0.4, "40"), (0.996, "100"), (1.064, "110"), (-0.112, "-11")]
+)
+def test_a_percentage_has_two_significant_digits_and_no_exponent(frac: float, printed: str) -> None:
+    assert format_percent(frac) == printed
 
 
 def test_an_interval_says_where_its_bounds_are_and_keeps_them_apart_from_none() -> None:
