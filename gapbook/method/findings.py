@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal
@@ -12,6 +11,7 @@ import polars as pl
 from gapbook.method.cells import Cells, Named
 from gapbook.method.factors import Decomposition, Factor, decompose
 from gapbook.method.labels import carried
+from gapbook.method.noise import TrialNoise, trial_noise
 from gapbook.method.warmth import Warmth, as_one_family, warmth_of
 from gapbook.record.labels import CLIENT_BOUND, LIMIT_FRAC
 from gapbook.record.metric import GOODPUT
@@ -178,30 +178,10 @@ class Findings(Cells):
         return like[0] if like else None
 
     # --- noise --------------------------------------------------------------------------------
-    def trial_noise(self) -> tuple[float, float] | None:
-        """How trials of one cell differ: standard deviation of log goodput within cells, and the share of
-        its variance that goes with the processor time which a transfer took (server, tier and client).
 
-        What costs more time for the same work on the same code ran on a slower machine. None without two
-        valid trials of some cell.
-        """
-        spent = (
-            pl.col("server_cpu_s").fill_null(0) + pl.col("tier_cpu_s").fill_null(0) + pl.col("client_cpu_s")
-        )
-        rows = self.run.trials.filter(pl.col("valid") & (pl.col("completed_in_window") > 0)).select(
-            "contestant",
-            "treatment",
-            rate=pl.col("goodput_per_s").log(),
-            cost=(spent / pl.col("completed_in_window")).log(),
-        )
-        cell = ("contestant", "treatment")
-        repeated = rows.filter(pl.len().over(cell) > 1)
-        within = repeated.select(pl.col(name) - pl.col(name).mean().over(cell) for name in ("rate", "cost"))
-        free = within.height - repeated.select(cell).n_unique()
-        if free < 2 or not within["cost"].is_finite().all():
-            return None
-        together = within.select(pl.corr("rate", "cost")).item()
-        return math.sqrt(float((within["rate"] ** 2).sum()) / free), float(together or 0.0) ** 2
+    def trial_noise(self) -> TrialNoise | None:
+        """How trials of one cell differ, and what goes with it (:func:`gapbook.method.noise.trial_noise`)."""
+        return trial_noise(self.run.trials)
 
 
 def _chains(factors: Sequence[Factor]) -> dict[str, list[str]]:

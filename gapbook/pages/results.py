@@ -76,5 +76,11 @@ class Results(
 
     def _noise_values(self) -> dict[str, str]:
         noise = self.trial_noise()
-        spread, explained = (f"{noise[0]:.0%}", f"{noise[1]:.0%}") if noise else ("unknown", "unknown")
-        return {"trial_spread": spread, "spread_explained": explained}
+        if noise is None:
+            return dict.fromkeys(("trial_spread", "spread_explained", "spread_shared"), "unknown")
+        shared = "none" if noise.shared_frac is None else f"{max(0.0, noise.shared_frac):.0%}"
+        return {
+            "trial_spread": f"{noise.spread:.0%}",
+            "spread_explained": f"{noise.explained_frac:.0%}",
+            "spread_shared": shared,
+        }
