@@ -120,12 +120,13 @@ class Replication:
         Copies that are not whole are restored again for ``patience_s`` (a minute, unless the access level says
         another time), or until the replicator itself says that it has stored everything.
         """
-        self._require_sound()
+        # First, for a replicator that a short window left killed does not run, and that is not why.
         if not self._observed.strike_is_over:
             raise StackError(
                 f"{self.replicators.name}: the load ended before its {self._observed.strike} was over; "
                 "measure it in a window of at least 6 s"
             )
+        self._require_sound()
         log_bytes = max(_size(path.with_name(f"{path.name}-wal")) for path in self.databases)
         patience_s = float(self.wanted.get("patience_s", _PATIENCE_S))
         found = self._restorer.until_whole(self.databases, patience_s, self._settled)
