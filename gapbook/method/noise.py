@@ -10,10 +10,10 @@ import polars as pl
 
 from gapbook.method.estimate import Floats
 
-__all__ = ["NEAR_S", "TrialNoise", "trial_noise"]
+__all__ = ["TrialNoise", "trial_noise"]
 
-NEAR_S = 60.0
-"""Two trials that started at most so many seconds apart are neighbours."""
+# Two trials that started at most so many seconds apart are neighbours; prose calls it a minute.
+_NEAR_S = 60.0
 
 _CELL = ("contestant", "treatment")
 
@@ -64,7 +64,7 @@ def _shared_frac(within: pl.DataFrame) -> float | None:
     started_s: Floats = within["started_unix_s"].to_numpy()
     contestant, session = (within[name].rank("dense").to_numpy() for name in ("contestant", "session"))
     neighbours = (
-        (np.abs(started_s[:, None] - started_s[None, :]) <= NEAR_S)
+        (np.abs(started_s[:, None] - started_s[None, :]) <= _NEAR_S)
         & (contestant[:, None] != contestant[None, :])
         & (session[:, None] == session[None, :])
     )

@@ -12,7 +12,7 @@ from gapbook.method.noise import trial_noise
 NAMES = ("one", "other")
 
 
-def trials(effects: dict[str, list[float]], *, apart_s: float = 10.0, sessions: int = 1) -> pl.DataFrame:
+def trials(effects: dict[str, list[float]], *, apart_s: float = 10.0) -> pl.DataFrame:
     """Trials of both contestants in turn; each costs more processor time as it is slower."""
     turns = range(len(effects[NAMES[0]]))
     rows = [
@@ -20,7 +20,7 @@ def trials(effects: dict[str, list[float]], *, apart_s: float = 10.0, sessions: 
             "contestant": name,
             "treatment": 0.5,
             "valid": True,
-            "session": turn * sessions // len(turns),
+            "session": 0,
             "started_unix_s": 1000.0 + apart_s * (2 * turn + place),
             "goodput_per_s": 1000 * math.exp(effects[name][turn]),
             "completed_in_window": 1000,
