@@ -245,8 +245,13 @@ def session_coverage_table(found: Sequence[tuple[str, Coverage]]) -> Html:
     rows: list[list[str | Html]] = []
     for name, coverage in found:
         for quantity in coverage.quantities:
-            low, high = quantity.session_wilson or (math.nan, math.nan)
-            over_sessions = f"{(quantity.session_covered or 0) / quantity.tried:.1%} [{low:.1%}–{high:.1%}]"
+            over_sessions = half_width = "–"
+            if quantity.session_wilson:
+                low, high = quantity.session_wilson
+                over_sessions = (
+                    f"{(quantity.session_covered or 0) / quantity.tried:.1%} [{low:.1%}–{high:.1%}]"
+                )
+                half_width = f"±{math.expm1((quantity.session_width_log or 0) / 2):.0%}"
             rows.append(
                 [
                     f"{name}: {quantity.name}",
@@ -254,10 +259,8 @@ def session_coverage_table(found: Sequence[tuple[str, Coverage]]) -> Html:
                     f"{coverage.blocks}",
                     f"{quantity.tried:,}",
                     f"{quantity.covered / quantity.tried:.1%}",
-                    over_sessions if quantity.session_wilson else "–",
-                    f"±{math.expm1((quantity.session_width_log or 0) / 2):.0%}"
-                    if quantity.session_wilson
-                    else "–",
+                    over_sessions,
+                    half_width,
                 ]
             )
     columns = (
