@@ -15,7 +15,7 @@ from itertools import product
 import numpy as np
 import polars as pl
 
-from gapbook.method.estimate import values_by_contestant
+from gapbook.method.estimate import Contrast, values_by_contestant
 from gapbook.method.factors import Cell, Decomposition, Factor, decompose
 from gapbook.method.interval import Interval
 from gapbook.method.proportions import wilson_interval
@@ -227,34 +227,21 @@ def _estimate_plant(plant: Plant, blocks: int, random: np.random.Generator) -> d
     parts = decompose(factors, {cell: values.get(_name(cell), {}) for cell in truth})
     if true_parts is None or parts is None:
         return {}
-    true_logs = [math.log(quantity.interval.estimate) for quantity in _quantities(true_parts).values()]
+    true_logs = [told.log for told, _ in _quantities(true_parts).values()]
     sessions = plant.blocks_by_session(blocks) if plant.sessions > 1 else {}
     found = {}
-    for (name, quantity), true_log in zip(_quantities(parts).items(), true_logs, strict=True):
-        if quantity.bootstrap is None or not quantity.interval.bounded:
+    for (name, (told, bootstrap)), true_log in zip(_quantities(parts).items(), true_logs, strict=True):
+        if bootstrap is None or not told.interval.bounded:
             return {}
-        over_sessions = session_interval(quantity.by_block, sessions, quantity.degrees_of_freedom)
-        found[name] = _Outcome(true_log, quantity.interval, quantity.bootstrap, over_sessions)
+        over_sessions = session_interval(told.factor_by_block, sessions, told.degrees_of_freedom)
+        found[name] = _Outcome(true_log, told.interval, bootstrap, over_sessions)
     return found
 
 
-@dataclass(frozen=True)
-class _Quantity:
-    interval: Interval
-    bootstrap: Interval | None
-    by_block: Mapping[int, float]
-    degrees_of_freedom: float
-
-
-def _quantities(parts: Decomposition) -> dict[str, _Quantity]:
-    shares = {
-        share.factor.name: _Quantity(
-            share.multiplier, share.bootstrap, share.by_block, share.degrees_of_freedom
-        )
-        for share in parts.shares
-    }
-    gap = _Quantity(parts.gap, parts.gap_bootstrap, parts.gap_by_block, parts.gap_degrees_of_freedom)
-    return {TOTAL_GAP: gap, **shares}
+def _quantities(parts: Decomposition) -> dict[str, tuple[Contrast, Interval | None]]:
+    """What is planted, by name, each with its bootstrap interval."""
+    shares = {share.factor.name: (share.contrast, share.bootstrap) for share in parts.shares}
+    return {TOTAL_GAP: (parts.whole, parts.gap_bootstrap), **shares}
 
 
 def _name(cell: Cell) -> str:

@@ -20,7 +20,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from gapbook.method.estimate import BlockFit, Floats, bootstrap_intervals
+from gapbook.method.estimate import BlockFit, Contrast, Floats, bootstrap_intervals
 from gapbook.method.interval import Interval
 
 __all__ = ["Cell", "Decomposition", "Factor", "Share", "decompose"]
@@ -48,36 +48,33 @@ class Factor:
 
 @dataclass(frozen=True)
 class Share:
-    """A factor's part of the gap: its mean multiplier over the feasible orderings, with the interval
-    over blocks, and the least and the greatest multiplier that any feasible ordering gives it.
-
-    ``by_block`` is what each block says (:class:`gapbook.method.estimate.Contrast`), empty when a cell has a
-    single valid trial; ``degrees_of_freedom`` are those of its interval, and ``bootstrap`` is a cross-check of it.
+    """A factor's part of the gap: ``contrast``, its mean over the feasible orderings, and the least and the
+    greatest multiplier that any feasible ordering gives it. ``bootstrap`` is a cross-check of its interval.
     """
 
     factor: Factor
-    multiplier: Interval
+    contrast: Contrast
     order_low: float
     order_high: float
-    by_block: Mapping[int, float]
-    degrees_of_freedom: float
     bootstrap: Interval | None
+
+    @property
+    def multiplier(self) -> Interval:
+        """The mean multiplier, with its interval over blocks."""
+        return self.contrast.interval
 
 
 @dataclass(frozen=True)
 class Decomposition:
     """Shares that multiply to the gap, block by block and on the geometric means.
 
-    ``start`` and ``end`` are the metric at the two ends, such that end ÷ start is the gap, and
-    ``gap_by_block`` is what each block says of it, with ``gap_degrees_of_freedom``. Of
-    ``blocks`` blocks, ``blocks_incomplete`` lack one or more of the needed trials, ``trials_missing``
-    in all.
+    ``whole`` is the gap, and ``start`` and ``end`` are the metric at its two ends, such that end ÷ start
+    is the gap. Of ``blocks`` blocks, ``blocks_incomplete`` lack one or more of the needed trials,
+    ``trials_missing`` in all.
     """
 
-    gap: Interval
+    whole: Contrast
     gap_bootstrap: Interval | None
-    gap_by_block: Mapping[int, float]
-    gap_degrees_of_freedom: float
     start: Interval
     end: Interval
     shares: tuple[Share, ...]
@@ -88,6 +85,11 @@ class Decomposition:
     blocks: int
     blocks_incomplete: int
     trials_missing: int
+
+    @property
+    def gap(self) -> Interval:
+        """The whole gap, with its interval over blocks."""
+        return self.whole.interval
 
     @property
     def closing_error_log(self) -> float:
@@ -199,19 +201,15 @@ def _decompose(
         shares.append(
             Share(
                 factor,
-                contrast.interval,
+                contrast,
                 math.exp(steps.min()),
                 math.exp(steps.max()),
-                contrast.factor_by_block,
-                contrast.degrees_of_freedom,
                 bootstrap,
             )
         )
     return Decomposition(
-        gap=contrasts[gap].interval,
+        whole=contrasts[gap],
         gap_bootstrap=bootstraps[gap],
-        gap_by_block=contrasts[gap].factor_by_block,
-        gap_degrees_of_freedom=contrasts[gap].degrees_of_freedom,
         start=contrasts[start].interval,
         end=contrasts[end].interval,
         shares=tuple(shares),

@@ -148,7 +148,7 @@ class AnswerResults(CitationResults):
                     f"{over.full_label} ÷ {under.full_label}, {counted}",
                     treatment,
                     ratio,
-                    self.ratio_by_block(over.name, under.name, treatment, metric),
+                    self.over_sessions(self.ratio_by_block(over.name, under.name, treatment, metric)),
                 )
             )
         text = _told(html.escape(sentence), parts).replace("{operations}", self._operations)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from gapbook.markup import Html
 from gapbook.method.findings import named_versions
@@ -23,16 +22,13 @@ class CitationResults(FindingsWithProvenance):
         quantity: str,
         treatment: float | None,
         value: Interval,
-        by_block: Mapping[int, float] | None = None,
-        degrees_of_freedom: float = math.inf,
+        over_sessions: Interval | None = None,
     ) -> page.Cited:
-        """A number as an answer gives it, to be cited just so; with what each block says of it, its interval
-        over sessions beside, where that is another."""
+        """A number as an answer gives it, to be cited just so, and beside it its interval over sessions, where
+        that is another."""
         where = "" if treatment is None else f" at {self.at(treatment)}"
         # Where each block is a session, an interval over blocks is one over sessions.
-        between = (
-            None if self.each_block_is_a_session else self.over_sessions(by_block or {}, degrees_of_freedom)
-        )
+        between = None if self.each_block_is_a_session else over_sessions
         told = between.as_factor() if between else ""
         own = value.as_factor()
         return page.Cited(f"{quantity}{where}", own, value.n, "" if told == own else told)

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from gapbook import charts
 from gapbook.markup import Html, values_table
 from gapbook.method.effects import Effect, effect_of, interactions, screen
+from gapbook.method.estimate import Contrast
 from gapbook.method.factors import Decomposition, Factor, Share
 from gapbook.method.holm import holm
 from gapbook.method.interval import Interval, format_factor
@@ -42,8 +43,7 @@ class FactorResults(AnswerResults):
                 )
             names = f"{end.full_label} ÷ {start.full_label}"
             whole.append(f"{page.estimate(parts.gap.as_times())} at {self.at(treatment)}")
-            whole_gap = (parts.gap, parts.gap_by_block, parts.gap_degrees_of_freedom)
-            cited.append(self.cited(f"{names}, whole gap", treatment, *whole_gap))
+            cited.append(self._cited_contrast(f"{names}, whole gap", treatment, parts.whole))
             for share in parts.shares:
                 if share.factor.family == "residual":
                     ordered = order_range_words(share)
@@ -51,8 +51,7 @@ class FactorResults(AnswerResults):
                         f"{page.estimate(share.multiplier.as_factor())} at {self.at(treatment)} ({ordered})"
                     )
                     quantity = f"{names}, engine residual ({ordered})"
-                    told = (share.multiplier, share.by_block, share.degrees_of_freedom)
-                    cited.append(self.cited(quantity, treatment, *told))
+                    cited.append(self._cited_contrast(quantity, treatment, share.contrast))
         text = html.escape(sentence)
         for name, values in (("whole", whole), ("residual", residual)):
             text = text.replace(f"{{{name}}}", " and ".join(values))
@@ -61,6 +60,10 @@ class FactorResults(AnswerResults):
                 text = text.replace(f"{{{name}}}", html.escape(self.versioned_label(contestant)))
         ends = [one for one in (end, start) if one is not None]
         return self.read_with(Html(text), [ends], cited)
+
+    def _cited_contrast(self, quantity: str, treatment: float, contrast: Contrast) -> page.Cited:
+        over_sessions = self.over_sessions(contrast.factor_by_block, contrast.degrees_of_freedom)
+        return self.cited(quantity, treatment, contrast.interval, over_sessions)
 
     def factors_table(self, factors: Sequence[Factor], metric: str = GOODPUT.name) -> Html:
         """Each factor's share at each value of the treatment, the gap they multiply to, and the range over orders."""

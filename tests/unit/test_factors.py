@@ -166,7 +166,9 @@ def test_shares_close_on_any_lattice_and_in_every_block(seed: int) -> None:
     assert parts.closing_error_log < 1e-9
     for block in range(5):
         gap = cells[corners[-1]][block] / cells[corners[0]][block]
-        assert math.prod(share.by_block[block] for share in parts.shares) == pytest.approx(gap, rel=1e-12)
+        assert math.prod(share.contrast.factor_by_block[block] for share in parts.shares) == pytest.approx(
+            gap, rel=1e-12
+        )
 
 
 def test_a_refused_trial_costs_that_trial_only() -> None:
