@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import time
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
@@ -23,6 +24,7 @@ from gapbook.trial.cuts import cut_disks
 from gapbook.trial.disk_errors import disk_errors
 from gapbook.trial.facts import code_version, described_server, machine, require_same_kind
 from gapbook.trial.kill_check import kill_servers, kills_left
+from gapbook.trial.own_steal import own_steal_frac
 from gapbook.trial.patience import Patience
 from gapbook.trial.scenario import Scenario
 from gapbook.trial.schedule import Schedule
@@ -246,6 +248,7 @@ class _Campaign:
                 deployment=deployment,
                 tables=deployment.directory,
                 ceiling_per_s=ceilings.of(contestant, stack, planned.block, planned.treatment),
+                own_steal_frac=own_steal_frac(done.values(), planned, os.cpu_count() or 1),
             )
             row["session"] = session
             self.journal.add(row)

@@ -111,12 +111,15 @@ def quiet(other_cpu_s: float, window_s: float, processors: int) -> Gate:
     )
 
 
-def steal(steal_s: float, window_s: float, processors: int) -> Gate:
-    """The hypervisor gave little of the machine to others inside the window; NaN where it says nothing."""
+def steal(steal_s: float, window_s: float, processors: int, own_frac: float) -> Gate:
+    """The hypervisor gave little of the machine to others inside the window; NaN where it says nothing.
+
+    ``own_frac`` is the share that it takes on account of the contestant itself (:mod:`gapbook.trial.own_steal`).
+    """
     stolen = steal_s / (window_s * processors)
     limit = LIMITS.steal_frac
     if math.isnan(stolen):
         return Gate("steal", None, math.nan, limit, "not assessed")
-    return Gate(
-        "steal", stolen <= limit, stolen, limit, f"{stolen:.2%} taken by the hypervisor (limit {limit:.0%})"
-    )
+    own = f", {own_frac:.2%} of it for the contestant's own work" if own_frac else ""
+    text = f"{stolen:.2%} taken by the hypervisor{own} (limit {limit:.0%})"
+    return Gate("steal", stolen - own_frac <= limit, stolen - own_frac, limit, text)

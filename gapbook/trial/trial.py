@@ -43,8 +43,12 @@ def run_trial(
     deployment: Deployment,
     tables: Path,
     ceiling_per_s: float | None,
+    own_steal_frac: float = 0.0,
 ) -> dict[str, Any]:
     """Run one trial and return its record row; a trial that broke is a refused row, not an exception.
+
+    ``own_steal_frac`` is the share of the machine that the hypervisor takes on account of the contestant itself,
+    as far as it is known (:mod:`gapbook.trial.own_steal`).
 
     Raises StackError only when the stack cannot be brought back for the next trial.
     """
@@ -61,7 +65,7 @@ def run_trial(
     reported: dict[str, Any] = {}
     try:
         loaded = _load(planned, scenario, contestant, stack, deployment, tables, reported.update)
-        row |= _judge(loaded, scenario, planned, stack, ceiling_per_s) | as_measured(loaded)
+        row |= _judge(loaded, scenario, planned, stack, ceiling_per_s, own_steal_frac) | as_measured(loaded)
         row["labels"] = labels_of(row, loaded.report["warmup_s"], loaded.report["window_s"])
     except (StackError, ClientError, OSError) as error:
         row |= {"valid": False, "refused_because": str(error), "labels": [], "gates": []}
@@ -237,6 +241,7 @@ def _judge(
     planned: PlannedTrial,
     stack: Stack,
     ceiling_per_s: float | None,
+    own_steal_frac: float,
 ) -> dict[str, Any]:
     """The gates, in the words of the record."""
     report, proven = loaded.report, loaded.proven
@@ -259,7 +264,7 @@ def _judge(
         gates.within_failures(report),
         gates.steady(report["per_100ms"], report["warmup_s"], report["window_s"]),
         gates.quiet(loaded.cpu.other_s(loaded.client_cpu_s), report["window_s"], processors),
-        gates.steal(loaded.cpu.steal_s, report["window_s"], processors),
+        gates.steal(loaded.cpu.steal_s, report["window_s"], processors, own_steal_frac),
     ]
     refused = [f"{gate.name}: {gate.text}" for gate in judged if gate.passed is False]
     return {

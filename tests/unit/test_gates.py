@@ -95,10 +95,18 @@ def test_a_busy_machine_is_refused(other: float, passed: bool) -> None:
 
 @pytest.mark.parametrize(("stolen", "passed"), [(0.1, True), (0.3, False)])
 def test_one_percent_may_be_stolen(stolen: float, passed: bool) -> None:
-    assert gates.steal(stolen, 10.0, 2).passed is passed
+    assert gates.steal(stolen, 10.0, 2, 0.0).passed is passed
+
+
+@pytest.mark.parametrize(("stolen", "passed"), [(0.7, True), (0.9, False)])
+def test_what_a_contestant_makes_the_hypervisor_do_refuses_nothing(stolen: float, passed: bool) -> None:
+    gate = gates.steal(stolen, 10.0, 2, 0.03)
+    assert gate.passed is passed
+    assert gate.value == pytest.approx(stolen / 20 - 0.03)
+    assert "3.00% of it for the contestant's own work" in gate.text
 
 
 def test_what_nobody_could_read_is_not_assessed() -> None:
-    for gate in (gates.quiet(math.nan, 10.0, 2), gates.steal(math.nan, 10.0, 2)):
+    for gate in (gates.quiet(math.nan, 10.0, 2), gates.steal(math.nan, 10.0, 2, 0.0)):
         assert gate.passed is None
         assert "not assessed" in gate.text

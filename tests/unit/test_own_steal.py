@@ -1,0 +1,52 @@
+"""What the hypervisor takes for a contestant's own work is told from what it gives to neighbours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gapbook.model.plan import PlannedTrial
+from gapbook.trial import gates
+from gapbook.trial.own_steal import own_steal_frac
+
+_WINDOW_S, _PROCESSORS = 2.0, 2
+
+
+def _row(contestant: str, share: float | None, treatment: float = 0.5) -> dict[str, Any]:
+    stolen_s = None if share is None else share * _WINDOW_S * _PROCESSORS
+    return {"contestant": contestant, "treatment": treatment, "steal_s": stolen_s, "window_s": _WINDOW_S}
+
+
+def _own(*rows: dict[str, Any]) -> float:
+    return own_steal_frac(rows, PlannedTrial(9, 0, "syncs", 0.5, 1), _PROCESSORS)
+
+
+def test_nothing_is_a_contestants_own_before_its_first_trial() -> None:
+    assert _own() == 0.0
+    assert _own(_row("computes", 0.04), _row("syncs", 0.04, treatment=1.5), _row("syncs", None)) == 0.0
+
+
+def test_the_calmest_trial_of_the_same_setup_tells_its_own() -> None:
+    rows = [
+        _row("computes", 0.0),
+        _row("syncs", 0.05),
+        _row("syncs", 0.03),
+        _row("syncs", 0.01, treatment=1.5),
+    ]
+    assert _own(*rows) == pytest.approx(0.03)
+
+
+def test_a_neighbour_who_never_rests_is_nobodys_own_work() -> None:
+    assert _own(_row("computes", 0.02), _row("syncs", 0.05)) == pytest.approx(0.03)
+    assert _own(_row("computes", 0.05), _row("syncs", 0.05)) == 0.0
+
+
+def test_a_setup_that_syncs_without_a_pause_passes_once_its_own_is_known() -> None:
+    """A flat limit refused every trial of such a setup, however calm the machine was."""
+    shares, rows, passed = (0.030, 0.025, 0.034, 0.060), [_row("computes", 0.0)], []
+    for share in shares:
+        gate = gates.steal(share * _WINDOW_S * _PROCESSORS, _WINDOW_S, _PROCESSORS, _own(*rows))
+        passed.append(gate.passed)
+        rows.append(_row("syncs", share))
+    assert passed == [False, True, True, False]
