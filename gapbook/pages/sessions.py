@@ -7,13 +7,16 @@ import statistics
 from collections.abc import Collection, Mapping, Sequence
 from typing import TypeAlias
 
+import polars as pl
+
 from gapbook import charts
 from gapbook.markup import Html, values_table
 from gapbook.method.cells import Named
-from gapbook.method.interval import format_factor
+from gapbook.method.interval import format_factor, format_percent
 from gapbook.method.sessions import session_means
 from gapbook.pages.provenance import FindingsWithProvenance
 from gapbook.pages.words import NO_VALID_TRIAL, operations_of
+from gapbook.record.gates import LIMITS
 from gapbook.record.metric import GOODPUT, Metric
 
 __all__ = ["SessionResults"]
@@ -185,10 +188,13 @@ class SessionResults(FindingsWithProvenance):
         """Microseconds of processor time that one operation took in client, tier and server: medians over
         valid trials.
 
-        ``labels`` are what rows are called by the names of their contestants; one without has its name.
+        Where the hypervisor took more of the machine than it may take for others, the share that it took stands
+        beside them. ``labels`` are what rows are called by the names of their contestants; one without has its
+        name.
         """
         called = labels or {}
         rows: list[list[str | Html]] = []
+        taken: list[float] = []
         for contestant in self.scenario.contestants:
             for treatment in self.treatments:
                 goodput = self.goodput(contestant.name, treatment)
@@ -205,6 +211,15 @@ class SessionResults(FindingsWithProvenance):
                             *parts,
                         ]
                     )
+                    taken.append(self._taken_frac(contestant.name, treatment))
+        more: tuple[str, ...] = ()
+        caption = "A dash: there is no such process, as before or behind a database that is part of another."
+        if any(frac > LIMITS.steal_frac for frac in taken):
+            more = ("machine time taken by the hypervisor",)
+            caption += (
+                " A hypervisor takes time for its own work for a server too, such as writing to the disk."
+            )
+            rows = [[*row, _share(frac)] for row, frac in zip(rows, taken, strict=True)]
         return values_table(
             (
                 "contestant",
@@ -212,10 +227,23 @@ class SessionResults(FindingsWithProvenance):
                 "client, µs",
                 "tier, µs",
                 "server, µs",
+                *more,
             ),
             rows,
-            caption="A dash: there is no such process, as before or behind a database that is part of another.",
+            caption=caption,
         )
+
+    def _taken_frac(self, contestant: str, treatment: float) -> float:
+        """The share of the machine that the hypervisor took, median over valid trials; NaN where none tells it."""
+        trials = self.trials_of(contestant, treatment).filter("valid")
+        window_s = pl.col("window_s").fill_null(self.scenario.window_s)
+        machine_s = window_s * self.run.manifest["machine"]["processors"]
+        found = trials.select((pl.col("steal_s") / machine_s).median()).item()
+        return math.nan if found is None else float(found)
+
+
+def _share(frac: float) -> str:
+    return f"{format_percent(frac)} %" if math.isfinite(frac) else "not readable"
 
 
 def _spent(of_trials: Sequence[float]) -> str:

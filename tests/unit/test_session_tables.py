@@ -67,6 +67,20 @@ def test_processor_time_is_for_each_transfer_of_the_window(shown: Results) -> No
     assert "–" in row
 
 
+def test_what_the_hypervisor_took_is_told_where_it_is_more_than_a_neighbour_may_take(
+    shown: Results, tmp_path: Path
+) -> None:
+    assert "hypervisor" not in shown.processor_table().html
+    taken_s = {"spacetimedb": 0.4}
+    rows = [
+        runs.valid(planned, steal_s=taken_s.get(planned.contestant, 0.0))
+        for planned in runs.planned_trials(3)
+    ]
+    text = Results(runs.store(tmp_path, rows), runs.CHAPTER).processor_table().html
+    assert "machine time taken by the hypervisor" in text
+    assert "10 %" in text.split("spacetimedb, α = 0")[1].split("</tr>")[0]
+
+
 def test_a_ratio_of_another_metric_is_told_and_cited_as_that(shown: Results) -> None:
     answer = shown.answer(
         ("{over} took {ratios} as much for a {operation} as {under}.", SPACETIMEDB, PROCEDURE, "server-cpu")
