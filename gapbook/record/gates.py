@@ -14,6 +14,7 @@ class Limits:
     """The limits of all gates, each with its unit in its name."""
 
     depth_frac: float = 0.10
+    own_work_frac: float = 0.50
     failures_frac: float = 0.001
     trend_frac: float = 0.20
     trend_p: float = 0.01

@@ -26,6 +26,13 @@ def test_depth_is_what_was_declared_within_a_tenth(in_flight: float, passed: boo
     assert gates.depth(in_flight, 50.0).passed is passed
 
 
+@pytest.mark.parametrize(("in_flight", "passed"), [(1.0, True), (0.69, True), (0.49, False), (1.2, False)])
+def test_one_request_at_a_time_leaves_the_client_time_for_its_own_work(
+    in_flight: float, passed: bool
+) -> None:
+    assert gates.depth(in_flight, 1.0).passed is passed
+
+
 def test_an_open_loop_keeps_no_depth_that_could_be_judged() -> None:
     gate = gates.depth(7.0, None)
     assert gate.passed is None

@@ -1,5 +1,6 @@
 """Labels: what share earns one, and that one bad trial does not."""
 
+import json
 from typing import Any
 
 import pytest
@@ -8,6 +9,10 @@ from gapbook.method.labels import carried
 from gapbook.record.labels import CLIENT_BOUND, NOT_SUSTAINED, label_shares, labels_of
 
 _WARMUP_S, _WINDOW_S = 2.0, 10.0
+
+
+def _depth(value: float | None) -> list[dict[str, Any]]:
+    return [{"name": "depth", "passed": None if value is None else True, "value": value}]
 
 
 def _row(**changed: Any) -> dict[str, Any]:
@@ -22,6 +27,8 @@ def _row(**changed: Any) -> dict[str, Any]:
         "catch_up_cpu_s": 0.01,
         "catch_up_s": 30.0,
         "durability": "none",
+        "mean_in_flight": 50.0,
+        "gates": _depth(0.0),
     } | changed
 
 
@@ -33,6 +40,12 @@ def _row(**changed: Any) -> dict[str, Any]:
         ({"goodput_per_s": 801.0}, [CLIENT_BOUND]),
         ({"ceiling_per_s": None, "goodput_per_s": 9e9}, []),
         ({"client_cpu_s": 9.5}, [CLIENT_BOUND]),
+        ({"mean_in_flight": 0.87, "gates": _depth(0.13)}, [CLIENT_BOUND]),
+        ({"mean_in_flight": 0.95, "gates": _depth(0.05)}, []),
+        # As a stored run keeps its gates.
+        ({"mean_in_flight": 0.87, "gates": json.dumps(_depth(0.13))}, [CLIENT_BOUND]),
+        # An open loop need have nothing out.
+        ({"mean_in_flight": 0.2, "gates": _depth(None)}, []),
         ({"catch_up_log_bytes": 150_000}, [NOT_SUSTAINED]),
         ({"catch_up_cpu_s": 0.7}, [NOT_SUSTAINED]),
         # A tenth and what the class lets lag: 2.4 of 12 s.
