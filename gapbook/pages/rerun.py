@@ -86,10 +86,10 @@ class RerunResults(FindingsWithProvenance):
         return page.rerun_panel(command, inputs, needs=self._needs(), note=note)
 
     def _needs(self) -> str:
-        """How long the trials took, and the most memory that a server had, where there was one."""
+        """How long the trials took, refused ones included, and the most memory that a server had, where there was one."""
         memory = self.run.trials["server_memory_bytes"].max()
         took_s = float(self.run.trials["took_s"].sum())
-        parts = [f"about {took_s / 60:.0f} min"]
+        parts = [f"{took_s / 60:.0f} min for the trials, more with starts and checks"]
         if isinstance(memory, int) and memory > 0:
             parts.append(f"{memory / 2**30:.1f} GiB for a server")
         return " · ".join(parts)

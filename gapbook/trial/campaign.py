@@ -206,6 +206,7 @@ class _Campaign:
                 say=self.say,
             )
             deployed["waited_s"] = self._run_trials(session, deployment, stacks, ceilings)
+            self._write_down(facts)
             if session == self.schedule.sessions - 1:
                 rows, keep = facts.setdefault("kill_checks", []), partial(self._write_down, facts)
                 kill_servers(self.scenario, stacks, deployment, self.kills, rows, keep=keep, say=self.say)
