@@ -14,6 +14,7 @@ _WHAT_TO_DO = {
     "steal": "measure on a machine whose processors are not shared with others",
     "steady": "warm up longer (warmup_s) or measure longer (window_s)",
     "depth": "measure longer (window_s), or ask for less at once (in_flight)",
+    "own work": "use a client that does less between two requests",
     "failures": "ask for less at once (connections, in_flight)",
     "settings": "start the server that you named with the durability that the run declares",
 }

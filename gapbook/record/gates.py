@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-__all__ = ["LIMITS", "Gate", "Limits", "why_uncounted"]
+__all__ = ["LIMITS", "OWN_WORK", "Gate", "Limits", "why_uncounted"]
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,7 @@ class Limits:
 
 
 LIMITS = Limits()
+OWN_WORK = "own work"
 
 
 @dataclass(frozen=True)

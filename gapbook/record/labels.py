@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from gapbook.record.gates import LIMITS
+from gapbook.record.gates import LIMITS, OWN_WORK
 
 __all__ = [
     "CEILING_FRAC",
@@ -33,9 +33,10 @@ def label_shares(row: Mapping[str, Any], warmup_s: float, window_s: float) -> di
     """How near a trial is to each label, as a share to be held against :data:`LIMIT_FRAC`.
 
     *Client-bound*: the client's rate against 80 % of its ceiling, the CPU of its thread against 90 % of a core,
-    or, in a closed loop, the time with no request out against 10 % of the window, whichever is nearest. *Not sustained*: of the log or of the server's CPU, the part of what
-    the load took (warm-up included) that came after the last acknowledgement; waiting for an
-    idle server is no work. Log that the proven durability class lets lag is not counted.
+    or, where it sends one request at a time, the time with none out against 10 % of the window, whichever is
+    nearest. *Not sustained*: of the log or of the server's CPU, the part of what the load took (warm-up
+    included) that came after the last acknowledgement; waiting for an idle server is no work. Log that the
+    proven durability class lets lag is not counted.
     """
     return {
         CLIENT_BOUND: _client_share(row, window_s),
@@ -47,17 +48,13 @@ def _client_share(row: Mapping[str, Any], window_s: float) -> float:
     ceiling_per_s = row.get("ceiling_per_s")
     at_ceiling = row["goodput_per_s"] / (CEILING_FRAC * ceiling_per_s) if ceiling_per_s else 0.0
     busy = row["client_cpu_s"] / (CORE_FRAC * _CLIENT_THREADS * window_s)
-    return float(max(at_ceiling, busy, _idle_frac(row) / LIMITS.depth_frac))
+    return float(max(at_ceiling, busy, _own_work_frac(row) / LIMITS.depth_frac))
 
 
-def _idle_frac(row: Mapping[str, Any]) -> float:
-    """The least share of the window in which no request was out; 0 in an open loop, where nothing need be out."""
-    idle_frac = 1.0 - row["mean_in_flight"]
-    if idle_frac <= 0:
-        return 0.0
+def _own_work_frac(row: Mapping[str, Any]) -> float:
+    """The share of the window in which a client that sends one request at a time had none out; 0 for others."""
     judged = json.loads(row["gates"]) if isinstance(row["gates"], str) else row["gates"]
-    held = any(gate["name"] == "depth" and gate["value"] is not None for gate in judged)
-    return float(idle_frac) if held else 0.0
+    return next((float(gate["value"]) for gate in judged if gate["name"] == OWN_WORK), 0.0)
 
 
 def _backlog_share(row: Mapping[str, Any], loaded_s: float, window_s: float) -> float:

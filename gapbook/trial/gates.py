@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gapbook.record.gates import LIMITS, Gate
+from gapbook.record.gates import LIMITS, OWN_WORK, Gate
 from gapbook.record.series import bins_inside
 from gapbook.trial.audit import Audit
 from gapbook.trial.trend import trend
@@ -34,15 +34,15 @@ def depth(mean_in_flight: float, expected: float | None) -> Gate:
 
     ``expected`` is None in an open loop, where how many are out follows from the load. Where a single request is
     out, none is while the client works on the next. That work is part of what is measured, and a limit of 10 %
-    would pick the trials in which it happened to be short; it may be as long as the requests, and labels the
-    trial (:mod:`gapbook.record.labels`).
+    would pick the trials in which it happened to be short. So it is a gate of its own, *own work*, with another
+    limit, and labels the trial (:mod:`gapbook.record.labels`).
     """
     if expected is None:
         return Gate("depth", None, math.nan, LIMITS.depth_frac, "not assessed: an open loop keeps no depth")
     if expected == 1 and mean_in_flight <= 1:
         own_frac, limit = 1 - mean_in_flight, LIMITS.own_work_frac
         text = f"none in flight for {own_frac:.0%} of the window, one declared (limit {limit:.0%})"
-        return Gate("depth", own_frac <= limit, own_frac, limit, text)
+        return Gate(OWN_WORK, own_frac <= limit, own_frac, limit, text)
     off = abs(mean_in_flight / expected - 1)
     text = f"{mean_in_flight:,.2f} in flight on average, {expected:,.0f} declared (limit {LIMITS.depth_frac:.0%} apart)"
     return Gate("depth", off <= LIMITS.depth_frac, off, LIMITS.depth_frac, text)

@@ -30,7 +30,9 @@ def test_depth_is_what_was_declared_within_a_tenth(in_flight: float, passed: boo
 def test_one_request_at_a_time_leaves_the_client_time_for_its_own_work(
     in_flight: float, passed: bool
 ) -> None:
-    assert gates.depth(in_flight, 1.0).passed is passed
+    gate = gates.depth(in_flight, 1.0)
+    assert gate.passed is passed
+    assert (gate.name, gate.limit) == (("own work", 0.5) if in_flight <= 1 else ("depth", 0.1))
 
 
 def test_an_open_loop_keeps_no_depth_that_could_be_judged() -> None:

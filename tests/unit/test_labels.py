@@ -11,8 +11,8 @@ from gapbook.record.labels import CLIENT_BOUND, NOT_SUSTAINED, label_shares, lab
 _WARMUP_S, _WINDOW_S = 2.0, 10.0
 
 
-def _depth(value: float | None) -> list[dict[str, Any]]:
-    return [{"name": "depth", "passed": None if value is None else True, "value": value}]
+def _gates(name: str, value: float | None) -> list[dict[str, Any]]:
+    return [{"name": name, "passed": None if value is None else True, "value": value}]
 
 
 def _row(**changed: Any) -> dict[str, Any]:
@@ -28,7 +28,7 @@ def _row(**changed: Any) -> dict[str, Any]:
         "catch_up_s": 30.0,
         "durability": "none",
         "mean_in_flight": 50.0,
-        "gates": _depth(0.0),
+        "gates": _gates("depth", 0.0),
     } | changed
 
 
@@ -40,12 +40,12 @@ def _row(**changed: Any) -> dict[str, Any]:
         ({"goodput_per_s": 801.0}, [CLIENT_BOUND]),
         ({"ceiling_per_s": None, "goodput_per_s": 9e9}, []),
         ({"client_cpu_s": 9.5}, [CLIENT_BOUND]),
-        ({"mean_in_flight": 0.87, "gates": _depth(0.13)}, [CLIENT_BOUND]),
-        ({"mean_in_flight": 0.95, "gates": _depth(0.05)}, []),
+        ({"mean_in_flight": 0.87, "gates": _gates("own work", 0.13)}, [CLIENT_BOUND]),
+        ({"mean_in_flight": 0.95, "gates": _gates("own work", 0.05)}, []),
         # As a stored run keeps its gates.
-        ({"mean_in_flight": 0.87, "gates": json.dumps(_depth(0.13))}, [CLIENT_BOUND]),
+        ({"mean_in_flight": 0.87, "gates": json.dumps(_gates("own work", 0.13))}, [CLIENT_BOUND]),
         # An open loop need have nothing out.
-        ({"mean_in_flight": 0.2, "gates": _depth(None)}, []),
+        ({"mean_in_flight": 0.2, "gates": _gates("depth", None)}, []),
         ({"catch_up_log_bytes": 150_000}, [NOT_SUSTAINED]),
         ({"catch_up_cpu_s": 0.7}, [NOT_SUSTAINED]),
         # A tenth and what the class lets lag: 2.4 of 12 s.
