@@ -154,7 +154,7 @@ _OF_LOAD = (
         "end_trials",
         "a whole number from 1 to 100",
         _is_integer(1, 100),
-        "trials of both ends of the gap in each block",
+        "trials in each block of what the first screen compares",
         everywhere=False,
     ),
     Parameter(

@@ -15,7 +15,7 @@ from gapbook.record.scenario import RecordedContestant
 __all__ = ["RerunResults", "assigned"]
 
 _LABELS = {
-    "end_trials": "trials of both ends",
+    "end_trials": "trials of what is compared",
     "in_flight": "in flight",
     "others_every": "the others in every nth block, n",
     "warmup_s": "warm-up, s",
