@@ -98,15 +98,20 @@ def issued_work(row: Mapping[str, Any], in_flight: int) -> IssuedWork:
     """The work of one row of a report's ``connections``.
 
     A refused operation was not committed. But where a tier answers for a server that has just died, its
-    ``error`` means as little as no answer: the first ``in_flight`` of them after the last
-    acknowledgement were out when it happened and are in doubt.
+    ``error`` means as little as no answer. In doubt are those that can have been out when it happened: the first
+    ``in_flight`` of them after the last acknowledgement, and those that a later request was acknowledged beside.
     """
     failed = {int(index): str(kind) for index, kind in row["failed"]}
     doubtful = {int(index) for index in row["in_doubt"]}
     told = [index for index in range(int(row["issued"])) if index not in failed and index not in doubtful]
     last_told = told[-1] if told else -1
     late_errors = sorted(index for index, kind in failed.items() if kind == "error" and index > last_told)
-    unknown = sorted(doubtful | set(late_errors[:in_flight]))
+    beside = [
+        index
+        for index, kind in failed.items()
+        if kind == "error" and last_told - in_flight < index < last_told
+    ]
+    unknown = [*sorted(doubtful | set(late_errors[:in_flight])), *sorted(beside)]
     return IssuedWork(
         int(row["connection"]),
         np.array([*told, *unknown], dtype=np.uint64),

@@ -25,7 +25,7 @@ from gapbook.trial.target import Target, target_of
 
 __all__ = ["UNEXPLAINED", "StruckLoad", "is_struck", "load_of_round_s"]
 
-UNEXPLAINED = "no prefixes of the connections' operations explain the whole state"
+UNEXPLAINED = "the operations that may have survived explain the whole state in no way, or in several"
 _AFTER_STRIKE_S = 0.5
 _DRAIN_S = 5.0
 _REQUEST_TIMEOUT_S = 5.0

@@ -37,8 +37,8 @@ def test_counts_are_kept_as_counts() -> None:
 def test_what_was_refused_is_left_out_and_what_was_in_doubt_comes_last() -> None:
     row = _row(3, 8, failed=[[2, "insufficient"], [4, "error"]], in_doubt=[6, 7])
     work = issued_work(row, in_flight=2)
-    assert work.indices.tolist() == [0, 1, 3, 5, 6, 7]
-    assert work.acknowledged.tolist() == [True] * 4 + [False] * 2
+    assert work.indices.tolist() == [0, 1, 3, 5, 6, 7, 4]
+    assert work.acknowledged.tolist() == [True] * 4 + [False] * 3
     assert (work.lost(3), work.committed_in_doubt(3)) == (1, 0)
     assert (work.lost(5), work.committed_in_doubt(5)) == (0, 1)
 
@@ -49,5 +49,12 @@ def test_first_errors_after_the_last_acknowledgement_are_in_doubt() -> None:
     row = _row(0, 7, failed=refused)
     assert issued_work(row, in_flight=1).indices.tolist() == [0, 2, 3]
     work = issued_work(row, in_flight=2)
-    assert work.indices.tolist() == [0, 2, 3, 4]
-    assert work.acknowledged.tolist() == [True, True, False, False]
+    assert work.indices.tolist() == [0, 2, 3, 4, 1]
+    assert work.acknowledged.tolist() == [True, True, False, False, False]
+
+
+def test_an_error_that_others_were_acknowledged_beside_is_in_doubt_and_an_earlier_one_is_not() -> None:
+    row = _row(0, 9, failed=[[1, "error"], [4, "insufficient"], [5, "error"]])
+    work = issued_work(row, in_flight=4)
+    assert work.indices.tolist() == [0, 2, 3, 6, 7, 8, 5]
+    assert work.acknowledged.tolist() == [True] * 6 + [False]

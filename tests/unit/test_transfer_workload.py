@@ -159,12 +159,16 @@ _EVEN = find_workload("transfer", {"accounts": 100_000}).told_apart()
 
 
 def _kept(workload: Workload, connections: int, kept: list[int], *, hole: int | None = None) -> State:
+    held = [[index for index in range(kept[number]) if index != hole] for number in range(connections)]
+    return _holding(workload, *held)
+
+
+def _holding(workload: Workload, *held: Iterable[int]) -> State:
+    """The state of a server that holds these transfers of each connection."""
     accounts = int(workload.parameters["accounts"])
     balances = np.full(accounts, int(workload.parameters["initial_balance"]), dtype=np.int64)
-    for connection in range(connections):
-        for source, destination, amount in transfers(
-            connection, (index for index in range(kept[connection]) if index != hole), workload
-        ):
+    for connection, indices in enumerate(held):
+        for source, destination, amount in transfers(connection, indices, workload):
             balances[source] -= amount
             balances[destination] += amount
     return state_of(balances)
@@ -216,6 +220,48 @@ def test_two_answers_are_none() -> None:
 def test_what_was_in_doubt_and_is_there_is_told() -> None:
     work = [issued_work(row(0, 300, in_doubt=[298, 299]), in_flight=2)]
     survived = _EVEN.survived(_SEED, work, _kept(_EVEN, 1, [299]))
+    assert survived is not None
+    assert (survived.lost, survived.in_doubt_committed) == (0, 1)
+
+
+def test_what_was_in_doubt_is_told_where_requests_run_side_by_side() -> None:
+    """Each of those that were out may be there whatever the others did: no prefix explains the state."""
+    rows = [row(number, 300, failed=[[288, "error"]], in_doubt=[*range(290, 300)]) for number in range(8)]
+    work = [issued_work(one, in_flight=20) for one in rows]
+    told = {*range(290)} - {288}
+    held = [told | {288, 291 + number % 3, 299} for number in range(8)]
+    survived = _EVEN.survived(_SEED, work, _holding(_EVEN, *held))
+    assert survived is not None
+    assert (survived.lost, survived.in_doubt_committed) == (0, 24)
+    one_gone = _holding(_EVEN, held[0] - {150}, *held[1:])
+    assert _EVEN.survived(_SEED, work, one_gone) is None
+
+
+def test_a_transfer_in_doubt_and_the_one_back_have_no_answer() -> None:
+    pairs = find_workload("transfer", {"accounts": 100, "alpha": 0.0, "amount_max": 1})
+    drawn = dict(
+        enumerate((source, destination) for source, destination, _ in transfers(0, range(600), pairs))
+    )
+    there, back = next(
+        (one, other)
+        for one in range(300, 600)
+        for other in range(one + 1, 600)
+        if drawn[one] == drawn[other][::-1]
+    )
+    gone, held = [
+        index
+        for index in range(300, 600)
+        if not {*drawn[index]} & {*drawn[there]} and index not in (there, back)
+    ][:2]
+    in_doubt = sorted([there, back, gone, held])
+    told = [index for index in range(600) if index not in in_doubt]
+    work = [issued_work(row(0, 600, in_doubt=in_doubt), in_flight=300)]
+    assert pairs.survived(_SEED, work, _holding(pairs, [*told, held])) is None
+    told_apart = [
+        issued_work(row(0, 600, in_doubt=[gone, held], failed=[[there, "error"], [back, "error"]]), 1)
+    ]
+    others = [index for index in told if index not in (there, back)]
+    survived = pairs.survived(_SEED, told_apart, _holding(pairs, [*others, held]))
     assert survived is not None
     assert (survived.lost, survived.in_doubt_committed) == (0, 1)
 

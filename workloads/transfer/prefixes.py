@@ -8,21 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .draw import Transfers
 
-__all__ = ["surviving_prefixes"]
+__all__ = ["Surviving", "surviving_prefixes"]
 
 _SWEEPS = 60
 _STARTS = (1.0, 0.0, 0.5)
 """Shares of each connection's transfers from which the search begins: most survived, or hardly any."""
 
 
-def surviving_prefixes(drawn: Sequence[Transfers], moved: NDArray[np.int64]) -> list[int] | None:
+class Surviving(NamedTuple):
+    """For each connection how many of its transfers survived; not ``unique`` where others explain as much."""
+
+    prefixes: list[int]
+    unique: bool
+
+
+def surviving_prefixes(drawn: Sequence[Transfers], moved: NDArray[np.int64]) -> Surviving | None:
     """For each connection how many of its transfers survived, or None where no answer is exact.
 
     ``drawn`` are the transfers of each connection in their order, ``moved`` is by how much each balance
@@ -30,20 +37,22 @@ def surviving_prefixes(drawn: Sequence[Transfers], moved: NDArray[np.int64]) -> 
 
     Coordinate descent on the sum of squared differences of balances: with the other prefixes held, the
     best prefix of a connection is found exactly in one pass, as the change point of a running sum. The
-    answer counts only if every balance is then explained to the unit and no connection has a second
+    answer is exact if every balance is then explained to the unit, and unique if no connection has a second
     prefix that is as good. Transfers spread over many accounts (alpha 0) are what makes it converge.
     """
     touches = [_Touches.of(one) for one in drawn]
+    exact = None
     for share in _STARTS:
         found = _descended(touches, [round(share * len(one.source)) for one in drawn], moved)
-        if found is not None:
+        if found is not None and found.unique:
             return found
-    return None
+        exact = exact or found
+    return exact
 
 
 def _descended(
     touches: Sequence[_Touches], prefixes: list[int], moved: NDArray[np.int64]
-) -> list[int] | None:
+) -> Surviving | None:
     """The exact answer that these prefixes lead to, if they do."""
     accounts, unexplained = len(moved), moved.copy()
     for touched, prefix in zip(touches, prefixes, strict=True):
@@ -59,7 +68,7 @@ def _descended(
                 moved_on, prefixes[place] = True, best
                 unexplained = without - touched.moved(best, accounts)
         if not moved_on:
-            return prefixes if unique and not unexplained.any() else None
+            return None if unexplained.any() else Surviving(prefixes, unique)
     return None
 
 

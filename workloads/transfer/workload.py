@@ -21,7 +21,8 @@ from gapbook.model.work import EVEN_EXPONENT, EXPONENT, AliasTable
 from gapbook.model.workload import AuditResult, DataFile, Operations, RowDifferences, State, Survived
 
 from .draw import Transfers, draw_transfers
-from .prefixes import surviving_prefixes
+from .prefixes import Surviving, surviving_prefixes
+from .subset import surviving_subset
 
 __all__ = ["Workload"]
 
@@ -102,14 +103,30 @@ class Workload(workload.Workload):
         return type(self)(self.declaration, {**self.parameters, EXPONENT: EVEN_EXPONENT})
 
     def survived(self, seed: int, work: Sequence[IssuedWork], state: State) -> Survived | None:
-        prefixes = self._prefixes(seed, [(one.connection, one.indices) for one in work], state)
-        if prefixes is None:
+        moved = self._moved(state)
+        if moved is None:
             return None
-        ended = list(zip(work, prefixes, strict=True))
+        found = self._prefixes(seed, [(one.connection, one.indices) for one in work], moved)
+        if found is None:
+            return self._all_kept(seed, work, moved)
+        if not found.unique:
+            return None
+        ended = list(zip(work, found.prefixes, strict=True))
         return Survived(
             lost=sum(one.lost(prefix) for one, prefix in ended),
             in_doubt_committed=sum(one.committed_in_doubt(prefix) for one, prefix in ended),
         )
+
+    def _all_kept(self, seed: int, work: Sequence[IssuedWork], moved: NDArray[np.int64]) -> Survived | None:
+        """The answer where every acknowledged transfer is there, and the balances decide which of those in doubt."""
+        in_doubt = []
+        for one in work:
+            moved = moved - self.transfers(seed, one.connection, one.indices[one.acknowledged]).moved(
+                self.accounts
+            )
+            in_doubt.append(self.transfers(seed, one.connection, one.indices[~one.acknowledged]))
+        happened = surviving_subset(in_doubt, moved)
+        return None if happened is None else Survived(0, sum(int(each.sum()) for each in happened))
 
     def impossible(self, state: State) -> str | None:
         accounts = state["accounts"]
@@ -119,21 +136,31 @@ class Workload(workload.Workload):
         return f"the sum of all balances moved by {moved:,}" if moved else None
 
     def committed(self, seed: int, connections: int, about: int, state: State) -> int | None:
+        moved = self._moved(state)
+        if moved is None:
+            return None
         most = 2 * about // connections + _MARGIN_OF_WORK
         for _ in range(_WIDENINGS):
             every = np.arange(most, dtype=np.uint64)
-            prefixes = self._prefixes(seed, [(number, every) for number in range(connections)], state)
-            if prefixes is not None:
-                return sum(prefixes)
+            found = self._prefixes(seed, [(number, every) for number in range(connections)], moved)
+            if found is not None and found.unique:
+                return sum(found.prefixes)
             most *= 2
         return None
 
-    def _prefixes(self, seed: int, work: Sequence[tuple[int, Indices]], state: State) -> list[int] | None:
+    def _prefixes(
+        self, seed: int, work: Sequence[tuple[int, Indices]], moved: NDArray[np.int64]
+    ) -> Surviving | None:
+        drawn = [self.transfers(seed, connection, indices) for connection, indices in work]
+        return surviving_prefixes(drawn, moved)
+
+    def _moved(self, state: State) -> NDArray[np.int64] | None:
+        """By how much each balance changed; None where not every account is there once."""
         accounts = state["accounts"].sort("id")
         if not np.array_equal(accounts["id"].to_numpy(), np.arange(self.accounts)):
             return None
-        drawn = [self.transfers(seed, connection, indices) for connection, indices in work]
-        return surviving_prefixes(drawn, accounts["balance"].to_numpy() - self.initial_balance)
+        moved: NDArray[np.int64] = accounts["balance"].to_numpy() - self.initial_balance
+        return moved
 
 
 def _whole(one: Counted) -> Listed:
