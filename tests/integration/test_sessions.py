@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -74,6 +75,19 @@ def test_a_session_at_a_time_ends_as_the_whole_run_would(
     assert run.trials["session"].to_list() == [0, 1, 1]
     assert [row["machine"] for row in run.manifest["deployments"]] == [here, moved]
     assert not list(runs_folder.glob("*/incomplete-*"))
+
+
+@pytest.mark.usefixtures("runs_folder")
+def test_each_session_keeps_how_long_it_waited_for_a_quiet_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits = iter((7.0, 3.0))
+    monkeypatch.setattr(
+        "gapbook.trial.campaign.Patience",
+        lambda: SimpleNamespace(after=lambda row: 0.0, waited_s=next(waits)),
+    )
+    with pytest.raises(SessionsLeftError):
+        _run("session", [])
+    run = _run("session", [])
+    assert [row["waited_s"] for row in run.manifest["deployments"]] == [7.0, 3.0]
 
 
 def test_a_session_that_ends_half_way_goes_on_with_what_it_had(runs_folder: Path) -> None:
