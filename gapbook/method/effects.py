@@ -49,7 +49,8 @@ class Effect:
 @dataclass(frozen=True)
 class Interaction:
     """By how much the multiplier of one factor is greater where the other is changed than where it is not:
-    the ratio of ratios, a geometric mean over ``states`` states in which all four cells were measured.
+    the ratio of ratios, a geometric mean over the states in which all four cells were measured; ``by_state``
+    has the estimate in each.
 
     ``p`` is for a true ratio of 1, ``adjusted_p`` after Holm for all interactions tested together; both
     are NaN without an interval.
@@ -58,9 +59,13 @@ class Interaction:
     first: str
     second: str
     ratio: Interval
-    states: int
+    by_state: tuple[float, ...]
     p: float
     adjusted_p: float
+
+    @property
+    def states(self) -> int:
+        return len(self.by_state)
 
 
 def effect_of(cells: Cells, dimensions: Sequence[str], dimension: str, before: str, after: str) -> Effect:
@@ -96,11 +101,14 @@ def interactions(
         squares = _squares(cells, dimensions, one, other)
         contrast = _mean_contrast(cells, squares)
         if contrast:
-            found.append((first, second, len(squares), contrast))
+            by_state = tuple(
+                each.interval.estimate for square in squares if (each := _mean_contrast(cells, [square]))
+            )
+            found.append((first, second, by_state, contrast))
     adjusted = holm([contrast.p_value for *_, contrast in found])
     tested = [
-        Interaction(first, second, contrast.interval, states, contrast.p_value, p)
-        for (first, second, states, contrast), p in zip(found, adjusted, strict=True)
+        Interaction(first, second, contrast.interval, by_state, contrast.p_value, p)
+        for (first, second, by_state, contrast), p in zip(found, adjusted, strict=True)
     ]
     return tuple(sorted(tested, key=lambda interaction: -abs(math.log(interaction.ratio.estimate))))
 

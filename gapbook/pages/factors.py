@@ -163,13 +163,15 @@ class FactorResults(AnswerResults):
                     f"{pair.first} × {pair.second}, {self.at(treatment)}",
                     pair.ratio.as_factor(),
                     str(pair.states),
+                    _from_to(pair.by_state),
                     f"{p:.2g}" if math.isfinite(p) else "one block",
                 ]
                 for pair, p in told[:_SHOWN_INTERACTIONS]
             ]
         if not rows:
             return page.banner("note", "No pair of factors was measured at all four of its corners.")
-        return values_table(("pair", "together ÷ apart", "combinations", "p, adjusted (Holm)"), rows)
+        columns = ("pair", "together ÷ apart", "combinations", "in each", "p, adjusted (Holm)")
+        return values_table(columns, rows)
 
     def residual_by_cores_table(self, pairs: Sequence[tuple[str, str]]) -> Html:
         """The ratio of each pair of contestants beside the processor time that both servers really took.
@@ -213,13 +215,18 @@ class FactorResults(AnswerResults):
         return effect_of(lattice, _dimensions(factors), factor.dimension, factor.before, factor.after)
 
 
+def _from_to(values: Sequence[float]) -> str:
+    """``×0.011 to ×5.25``; one value alone."""
+    return " to ".join(dict.fromkeys(f"×{format_factor(pick(values))}" for pick in (min, max)))
+
+
 def _dimensions(factors: Sequence[Factor]) -> list[str]:
     return list(dict.fromkeys(factor.dimension for factor in factors))
 
 
 def order_range_words(share: Share) -> str:
-    """``×0.85 to ×2.22 by order``: what a choice of order could have made of a factor."""
-    return f"×{format_factor(share.order_low)} to ×{format_factor(share.order_high)} by order"
+    """``×0.85 to ×2.22 over orders of the steps``: what a choice of order could have made of a factor."""
+    return f"×{format_factor(share.order_low)} to ×{format_factor(share.order_high)} over orders of the steps"
 
 
 def _share_cells(parts: Decomposition | None, index: int) -> list[str]:

@@ -51,10 +51,17 @@ def test_an_interaction_is_a_ratio_of_ratios_over_whole_squares() -> None:
     by_pair = {(one.first, one.second): one for one in found}
     pipelined = by_pair["Client", "Pipelining"]
     assert pipelined.ratio.estimate == pytest.approx(4)
-    assert pipelined.states == 1
+    assert pipelined.by_state == pytest.approx((4,))
     assert by_pair["Client", "Contention"].ratio.estimate == pytest.approx(1)
     assert by_pair["Pipelining", "Contention"].ratio.estimate == pytest.approx((7 / 5) / 3)
     assert [one.second for one in found] == ["Pipelining", "Contention", "Contention"]
+
+
+def test_a_mean_that_no_state_has_is_told_with_what_each_has() -> None:
+    cells = CELLS | {("rust", "64", "1.5"): blocks(3.5)}
+    (only,) = interactions(cells, DIMENSIONS, {"Client": CLIENT, "Pipelining": DEPTH})
+    assert only.ratio.estimate == pytest.approx(1)
+    assert sorted(only.by_state) == pytest.approx([0.25, 4])
 
 
 def test_the_p_value_is_that_of_the_paired_t_test_and_holm_adjusts_over_all_tested() -> None:
