@@ -23,6 +23,7 @@ __all__ = ["SessionResults"]
 
 Pair: TypeAlias = tuple[str, Named, Named]
 _NO_TRIAL = "not measured"
+_NOT_PLANNED = "not run"
 
 
 class SessionResults(FindingsWithProvenance):
@@ -138,16 +139,28 @@ class SessionResults(FindingsWithProvenance):
         for name, over, under in pairs:
             for treatment in self.treatments_of(over.name, under.name):
                 ratios = self.ratio_by_block(over.name, under.name, treatment)
-                found = session_means(ratios, self.sessions).values()
-                known = [ratio for ratio in found if ratio is not None]
+                found = session_means(ratios, self.sessions)
+                known = [ratio for ratio in found.values() if ratio is not None]
                 apart = f"{max(known) / min(known) - 1:.0%}" if len(known) > 1 else "–"
-                cells = [f"×{format_factor(ratio)}" if ratio else NO_VALID_TRIAL for ratio in found]
+                both = self._sessions_with(over, treatment) & self._sessions_with(under, treatment)
+                cells = [
+                    f"×{format_factor(ratio)}"
+                    if ratio
+                    else NO_VALID_TRIAL
+                    if session in both
+                    else _NOT_PLANNED
+                    for session, ratio in found.items()
+                ]
                 within, between = self.ratio(over.name, under.name, treatment), self.over_sessions(ratios)
                 told = [one.as_factor() if one else "–" for one in (within, between)]
                 rows.append([f"{name}, {self.at(treatment)}", *cells, apart, *told[-len(intervals) :]])
         numbered = (f"session {number + 1}" for number in self.sessions)
         columns = ("comparison", *numbered, "highest above lowest", *intervals)
         return values_table(columns, rows, caption=self._intervals_words())
+
+    def _sessions_with(self, contestant: Named, treatment: float) -> set[int]:
+        """The sessions in which a contestant was tried at a value of the treatment."""
+        return set(self.trials_of(contestant.name, treatment)["session"])
 
     def _intervals_words(self) -> str:
         """What the intervals of a page say of sessions."""
@@ -213,11 +226,15 @@ class SessionResults(FindingsWithProvenance):
                     )
                     taken.append(self._taken_frac(contestant.name, treatment))
         more: tuple[str, ...] = ()
-        caption = "A dash: there is no such process, as before or behind a database that is part of another."
+        caption = (
+            "A dash: there is no such process, because nothing stands before the database, or because it runs "
+            "inside its caller."
+        )
         if any(frac > LIMITS.steal_frac for frac in taken):
             more = ("machine time taken by the hypervisor",)
             caption += (
-                " A hypervisor takes time for its own work for a server too, such as writing to the disk."
+                " A hypervisor takes time for its own work for a server too, such as writing to the disk; the "
+                "gate “steal” leaves out what is usual for a contestant."
             )
             rows = [[*row, _share(frac)] for row, frac in zip(rows, taken, strict=True)]
         return values_table(

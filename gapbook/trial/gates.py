@@ -127,8 +127,10 @@ def steal(steal_s: float, window_s: float, processors: int, own_frac: float) -> 
     limit = LIMITS.steal_frac
     if math.isnan(stolen):
         return Gate("steal", None, math.nan, limit, "not assessed")
-    own = f", usually {own_frac:.2%} for the contestant's own work" if own_frac else ""
-    text = f"{stolen:.2%} taken by the hypervisor{own} (limit {limit:.0%})"
+    allowed = f" (limit {limit:.0%})"
+    if own_frac:
+        allowed = f", {own_frac:.2%} is usual for this contestant (limit {limit:.0%} beyond that)"
+    text = f"{stolen:.2%} taken by the hypervisor{allowed}"
     # Both are whole ticks of the kernel: what subtraction adds must not decide at the limit.
     others = round(stolen - own_frac, 6)
     return Gate("steal", others <= limit, others, limit, text)

@@ -112,7 +112,7 @@ def test_what_a_contestant_makes_the_hypervisor_do_refuses_nothing(stolen: float
     gate = gates.steal(stolen, 10.0, 2, 0.03)
     assert gate.passed is passed
     assert gate.value == pytest.approx(stolen / 20 - 0.03)
-    assert "usually 3.00% for the contestant's own work" in gate.text
+    assert "3.00% is usual for this contestant (limit 1% beyond that)" in gate.text
 
 
 def test_what_nobody_could_read_is_not_assessed() -> None:

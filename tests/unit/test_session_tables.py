@@ -51,6 +51,21 @@ def test_where_each_block_is_a_session_one_interval_is_printed(tmp_path: Path) -
     assert "every interval on this page also holds what changes" in text
 
 
+def test_a_session_that_one_of_a_pair_sat_out_has_no_ratio_because_it_was_not_run(tmp_path: Path) -> None:
+    planned = [one for one in runs.planned_trials(3) if (one.contestant, one.block) != ("spacetimedb", 1)]
+    rows = [
+        runs.refused(one) | {"session": 2} if one.block == 2 else runs.valid(one, session=one.block)
+        for one in planned
+    ]
+    text = Results(runs.store(tmp_path, rows), runs.CHAPTER).sessions_table([PAIR]).html
+    told = text.split("<tr>")[2].split("</td>")
+    assert [("not run" in cell, "no valid trial" in cell) for cell in told[1:4]] == [
+        (False, False),
+        (True, False),
+        (False, True),
+    ]
+
+
 def test_a_run_without_sessions_is_one_session(tmp_path: Path) -> None:
     text = Results(runs.store(tmp_path, runs.whole(2)), runs.CHAPTER).sessions_table([PAIR]).html
     assert "session 1" in text
