@@ -9,6 +9,8 @@ from typing import Literal
 __all__ = ["Interval", "Lies", "format_count", "format_factor", "format_percent"]
 
 Lies = Literal["inside", "outside", "straddles"]
+_WIDEST_TOLD = 10.0
+"""An interval whose upper end is more than so many times its lower one tells next to nothing."""
 
 
 def format_factor(value: float) -> str:
@@ -52,6 +54,11 @@ class Interval:
     @property
     def bounded(self) -> bool:
         return math.isfinite(self.low) and math.isfinite(self.high)
+
+    @property
+    def vague(self) -> bool:
+        """Whether it has bounds, so far apart that it tells next to nothing."""
+        return self.bounded and self.high > _WIDEST_TOLD * self.low
 
     def against(self, low: float, high: float) -> Lies:
         """Where it lies against a band; an interval without bounds decides nothing, and so straddles."""

@@ -30,8 +30,6 @@ Compared: TypeAlias = tuple[str, Named, Named] | tuple[str, Named, Named, str]
 _Groups: TypeAlias = Sequence[Sequence[RecordedContestant]]
 _SENTENCE = "{over} committed {ratios} as many {operations} per second as {under}."
 _LEAST_TOLD_S = 0.01
-_WIDEST_TOLD = 10.0
-"""An interval whose upper end is more than so many times its lower one tells next to nothing."""
 _TOLD_RULES = frozenset({"arithmetic", "count", "source"})
 """Rules whose verdicts rest on no run, which a verdict beside numbers of a run does not say by itself."""
 
@@ -121,7 +119,7 @@ class AnswerResults(CitationResults):
         *,
         at: Collection[float],
     ) -> page.Answer:
-        parts, cited, vague = [], [], []
+        parts, cited, vague, even = [], [], [], []
         over, under = self.contestants((above, beneath))
         counted = f"{self._operations} per second" if metric == GOODPUT.name else self.metric(metric).words
         for treatment in self.wanted_of(at, over.name, under.name) or self._ends_of(over, under):
@@ -141,8 +139,10 @@ class AnswerResults(CitationResults):
                     )
                 )
             parts.append((page.estimate(ratio.as_times()).html, self.at(treatment)))
-            if ratio.bounded and ratio.high > _WIDEST_TOLD * ratio.low:
+            if ratio.vague:
                 vague.append(ratio.n)
+            elif ratio.bounded and ratio.low < 1 < ratio.high:
+                even.append(self.at(treatment))
             cited.append(
                 self.cited(
                     f"{over.full_label} ÷ {under.full_label}, {counted}",
@@ -157,6 +157,9 @@ class AnswerResults(CitationResults):
             text = text.replace(place, html.escape(self.versioned_label(contestant)))
         if vague:
             text += f" That rests on {min(vague)} blocks alone and says next to nothing."
+        if even:
+            where = "This" if len(even) == len(parts) else f"At {listed(even)} this"
+            text += f" {where} run cannot tell the two apart."
         return page.Answer(text, tuple(cited))
 
     def _ends_of(self, *contestants: RecordedContestant) -> list[float]:
@@ -223,19 +226,23 @@ class AnswerResults(CitationResults):
             )
         if lost:
             kept = [
-                f"servers with {level} lost nothing"
+                f"servers with {level} lost nothing in {_kills_each([checked[name] for name in of_level])}"
                 for level in dict.fromkeys(classes.values())
-                if all(checked[name].kept_all for name, one in classes.items() if one == level)
+                if (of_level := [name for name, one in classes.items() if one == level])
+                and all(checked[name].kept_all for name in of_level)
             ]
             return f"{unequal}; killed under load, {listed([*kept, *dict.fromkeys(lost.values())])}."
         if open_still := [one.full_label for one in contestants if not checked[one.name].kept_all]:
             named = listed(list(dict.fromkeys(open_still)))
-            return f"{unequal}; killed under load, no server lost anything, but kills of {named} gave no full answer."
-        least = min(loss.kills for loss in checked.values())
+            killed = [loss for loss in checked.values() if loss.kills]
+            return (
+                f"{unequal}; {_kills_each(killed)} under load showed no loss and left open what {named} lost; "
+                f"{bound_words(_least_kills(killed), 'kill')}."
+            )
+        least = _least_kills(checked.values())
         bound = f"{bound_words(least, 'kill')}, and no kill tests the disk"
         killed = f"no kill of these servers took an acknowledged {operation_of(self.scenario.workload)}"
-        each = f"{least} kill{'s' if least > 1 else ''} of each"
-        return f"; {killed}, {each}; {bound}." if equal else f"{unequal}."
+        return f"; {killed}, {_kills_each(checked.values())}; {bound}." if equal else f"{unequal}."
 
     def _all_cut(self, contestants: Sequence[RecordedContestant]) -> bool:
         """Whether the power of each was cut with an answer."""
@@ -304,10 +311,20 @@ def _told(sentence: str, parts: Sequence[tuple[str, str]]) -> str:
     return f"{sentence.removesuffix('.').replace('{ratios}', first)} at {where}{tail}."
 
 
+def _least_kills(losses: Collection[ObservedLoss]) -> int:
+    return min(loss.kills for loss in losses)
+
+
+def _kills_each(losses: Collection[ObservedLoss]) -> str:
+    """``2 kills of each``, where one of them may have had more."""
+    least = _least_kills(losses)
+    return f"{least} kill{'s' if least > 1 else ''} of each"
+
+
 def _loss_words(loss: ObservedLoss, operations: str) -> str:
     """``up to 63,490 acknowledged transfers, up to 2.07 s of work``: the most that a kill took; what the one took."""
-    most = "up to " if loss.kills > 1 else ""
-    lost = f"{most}{loss.worst_lost_transfers:,} acknowledged {operations}"
+    most, where = ("up to ", " in one kill") if loss.kills > 1 else ("", "")
+    lost = f"{most}{loss.worst_lost_transfers:,} acknowledged {operations}{where}"
     if loss.worst_loss_s is None:
         return lost
     if loss.worst_loss_s < _LEAST_TOLD_S:

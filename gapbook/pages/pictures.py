@@ -68,7 +68,8 @@ class PictureResults(AnswerResults):
         return f"{words}{f': {told}' if told else ''}."
 
     def _contestants_title(self, metric: Metric) -> str:
-        """Who is best at each end of the treatment; a simulated server is nobody, nor is a known defect."""
+        """Who is best at each end of the treatment; a simulated server is nobody, nor is a known defect, nor, where
+        others have an interval that tells something, who has none or one that does not."""
         parts = []
         for treatment in self.ends:
             known = [
@@ -78,7 +79,8 @@ class PictureResults(AnswerResults):
             ]
             if known:
                 pick = max if metric.better == "higher" else min
-                value, best = pick(known, key=lambda pair: pair[0].estimate)
+                told = [(value, c) for value, c in known if value.bounded and not value.vague]
+                value, best = pick(told or known, key=lambda pair: pair[0].estimate)
                 name = f"{self.versioned_label(best)}, {best.detail_label}"
                 parts.append(f"at {self.at(treatment)} {name}, {format_count(value.estimate)}{metric.unit}")
         return (
@@ -236,7 +238,7 @@ class PictureResults(AnswerResults):
             cells,
             provenance=self.provenance,
             title=title,
-            subtitle="Number: the worst trial. Dots: all trials. Tick: the limit, fixed before the run.",
+            subtitle="Number: the worst trial, refused ones included. Dots: all trials. Tick: the limit, fixed before the run.",
         )
 
 

@@ -123,10 +123,11 @@ def test_kept_is_said_only_where_every_kill_of_both_was_resolved_and_took_nothin
         told[name] = html.unescape(answer)
         assert ("no kill of these servers took" in told[name]) is (name == "kept")
     for name in ("one not killed", "one unresolved"):
-        assert "killed under load, no server lost anything, but kills of Postgres (" in told[name]
-        assert "procedure" in told[name].partition("but kills of ")[2].partition(" gave no full answer")[0]
+        assert "1 kill of each under load showed no loss and left open what Postgres (" in told[name]
+        left_open = told[name].partition("left open what ")[2].partition(" lost; one kill proves nothing.")[0]
+        assert "procedure" in left_open
     assert (
-        "killed under load, Postgres 1.0 lost up to 3 acknowledged transfers, less than 0.01 s of work"
+        "killed under load, Postgres 1.0 lost up to 3 acknowledged transfers in one kill, less than 0.01 s of work"
         in told["one lost"]
     )
 
@@ -155,8 +156,8 @@ def test_a_loss_is_told_with_its_class_where_the_classes_differ(tmp_path: Path) 
         ("{over} did {ratios} of {under}.", PROCEDURE, DRIZZLE),
     )
     assert (
-        "killed under load, servers with fsync-per-commit lost nothing and Postgres 1.0 (delayed(500 ms)) lost 300 "
-        "acknowledged transfers, 0.30 s of work." in html.unescape(answer.html)
+        "killed under load, servers with fsync-per-commit lost nothing in 1 kill of each and Postgres 1.0 "
+        "(delayed(500 ms)) lost 300 acknowledged transfers, 0.30 s of work." in html.unescape(answer.html)
     )
 
 
@@ -202,6 +203,31 @@ def test_a_number_that_says_next_to_nothing_is_told_with_that(
     assert ("That rests on 2 blocks alone and says next to nothing." in answer.html) is told
 
 
+@pytest.mark.parametrize(
+    ("ahead", "told"),
+    [
+        ({0.0: 2.0, 1.5: 2.0}, ""),
+        ({0.0: 1.0, 1.5: 1.0}, " This run cannot tell the two apart."),
+        ({0.0: 2.0, 1.5: 1.0}, " At α = 1.5 this run cannot tell the two apart."),
+    ],
+)
+def test_an_interval_that_holds_one_is_said_to_tell_no_difference(
+    tmp_path: Path, ahead: dict[float, float], told: str
+) -> None:
+    rows = [
+        runs.valid(
+            planned,
+            (100.0 + planned.block % 2) * ahead[planned.treatment]
+            if planned.contestant == SPACETIMEDB.name
+            else 100.5,
+        )
+        for planned in runs.planned_trials(4)
+    ]
+    found = Results(runs.store(tmp_path / runs.CHAPTER, rows), runs.CHAPTER)
+    text = found.answer(("{over} committed {ratios} as many as {under}.", SPACETIMEDB, DRIZZLE)).html
+    assert "".join(re.findall(r" (?:This|At \S+ = \S+ this) run cannot tell the two apart\.", text)) == told
+
+
 def test_what_a_run_never_planned_is_said_last_and_once(whole: Results) -> None:
     newer = replace(SPACETIMEDB, name="newer", version="2.8.3")
     sentence = "{over} committed {ratios} as many as {under}."
@@ -217,10 +243,14 @@ def test_what_a_run_never_planned_is_said_last_and_once(whole: Results) -> None:
 
 def test_a_residual_is_never_told_without_its_range_over_orders(whole: Results) -> None:
     text = whole.answer_factors(FACTORS, "{residual}").html
-    assert len(re.findall(r"\(×[\d.]+ to ×[\d.]+ by order\)", text)) == len(answered(text)) > 0
+    assert (
+        len(re.findall(r"\(×[\d.]+ to ×[\d.]+ over orders of the steps\)", text)) == len(answered(text)) > 0
+    )
     titles = [whole.waterfall(FACTORS, value).title for value in whole.treatments]
     assert all(
-        re.search(r"engine residual ×[\d.]+ \(×[\d.]+ to ×[\d.]+ by order\)", one, re.IGNORECASE)
+        re.search(
+            r"engine residual ×[\d.]+ \(×[\d.]+ to ×[\d.]+ over orders of the steps\)", one, re.IGNORECASE
+        )
         for one in titles
     )
 

@@ -256,4 +256,4 @@ def test_the_chart_needs_a_level_and_tells_its_worst() -> None:
     figure = charts.losses(_LEVELS, provenance=inputs.PROVENANCE, title="t", subtitle="")
     worst = {row[0]: row[4] for row in figure.table.rows}
     assert worst["Postgres off"] == "900 ms"
-    assert worst["SQLite journal, OFF"] == "unknown, 1 without a state"
+    assert worst["SQLite journal, OFF"] == "unknown, 1 left nothing usable"

@@ -90,6 +90,12 @@ def test_contestants_keep_their_order_and_fit_the_page() -> None:
     assert '<td class="gb-num">3,709</td>' in html
 
 
+def test_caption_tells_of_sums_where_there_is_more_than_one_kill_to_add() -> None:
+    said = "sums over the kills"
+    assert said in kill_caption([*_KEPT, *_KEPT])
+    assert said not in kill_caption(_BROKEN[:1])
+
+
 def test_caption_tells_of_engines_without_a_server() -> None:
     serverless = _row("sqlite", "none", 0, 0.0, recovered_in_s=None)
     assert "no server" in kill_caption([serverless])

@@ -32,11 +32,11 @@ def test_a_trial_without_a_commit_count_says_whether_the_engine_or_a_rollback_is
     ]
     shown = FindingsWithProvenance(runs.store(tmp_path / runs.CHAPTER, rows, scenario=scenario), runs.CHAPTER)
     assert shown.uncounted() == (
-        "8 of 12 valid trials had no commit count to compare, 4 because transactions of the trial were rolled "
+        "their own count agreed in 4 of 12 valid trials; 8 had no commit count to compare, 4 because transactions of the trial were rolled "
         "back, whose updates the engine counts too, and 4 because the engine keeps no commit count"
     )
 
 
 def test_a_run_in_which_every_commit_was_counted_says_so(tmp_path: Path) -> None:
     shown = FindingsWithProvenance(runs.store(tmp_path / runs.CHAPTER, runs.whole(2)), runs.CHAPTER)
-    assert shown.uncounted().endswith("was compared in all 28 valid trials")
+    assert shown.uncounted().endswith("agreed in all 28 valid trials")

@@ -259,6 +259,16 @@ def test_no_contestant_with_a_defect_is_named_the_fastest(tmp_path: Path) -> Non
     assert "2,000/s" in title
 
 
+def test_whose_rate_is_next_to_unknown_is_not_named_the_fastest(tmp_path: Path) -> None:
+    scenario = replace(runs.SCENARIO, contestants=(DRIZZLE, PROCEDURE))
+    rows = [
+        runs.valid(one, 2e3 if one.contestant == "procedure" else 1e3 * 100**one.block)
+        for one in runs.planned_trials(2, scenario)
+    ]
+    run = runs.store(tmp_path / runs.CHAPTER, rows, scenario=scenario)
+    assert Results(run, runs.CHAPTER).contestants_chart({}).title.count("procedure") == 2
+
+
 def test_where_only_defects_have_trials_nobody_is_the_fastest(tmp_path: Path) -> None:
     found = flawed_run(tmp_path, [runs.valid] * 2)
     assert found.contestants_chart({}).title == "No contestant without a defect has a valid trial"
