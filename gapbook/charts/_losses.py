@@ -1,6 +1,6 @@
 """Losses: what each promise is worth. A row for each level, the fastest first, with its goodput; every cut a dot where
 its loss reaches back to, and its class a band of what it allows. A log scale has no zero, so what lost nothing has a
-lane of its own, and so has what left no state."""
+lane of its own, and so has what left nothing usable."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ROW, _NAME = 20.0, 20.0
 _LANE = 58.0
 _ACROSS, _DOWN = 0.7549, 0.5698
 """The steps that fill a plane most evenly: the inverse of the plastic number, and its square."""
-_NO_STATE, _PER_SECOND = "no state", "goodput per second"
+_UNUSABLE, _PER_SECOND = "unusable", "goodput per second"
 
 Allowed: TypeAlias = float | Literal["any", "all"]
 
@@ -32,7 +32,7 @@ Allowed: TypeAlias = float | Literal["any", "all"]
 @dataclass(frozen=True)
 class Cut:
     """One cut: how far back the acknowledged work reaches that it took, in seconds, 0 for none, and None where it left
-    no state to count in. ``refutes``: it took more than the class allows."""
+    nothing usable to count in. ``refutes``: it took more than the class allows."""
 
     window_s: float | None
     refutes: bool
@@ -70,7 +70,7 @@ def losses(levels: Sequence[Level], *, provenance: Provenance, title: str, subti
 
 @dataclass(frozen=True)
 class _Across:
-    """The lane of cuts that took nothing, the scale of seconds, and the lane of cuts that left no state."""
+    """The lane of cuts that took nothing, the scale of seconds, and the lane of cuts that left nothing usable."""
 
     zero: float
     scale: LogScale
@@ -152,8 +152,8 @@ def _draw_axis(canvas: Canvas, across: _Across, spans: Sequence[tuple[float, flo
         for start, stop in spans:
             canvas.line((x, start), (x, stop), token="rule", plane=Plane.GRID, dashed=True)
     canvas.text(across.zero, bottom + 15, "0", size=size, token="muted", align="center")
-    half_of_last = measure(_NO_STATE, size) / 2
-    canvas.text(across.none, bottom + 15, _NO_STATE, size=size, token="muted", align="center")
+    half_of_last = measure(_UNUSABLE, size) / 2
+    canvas.text(across.none, bottom + 15, _UNUSABLE, size=size, token="muted", align="center")
     end = across.zero + 8
     for tick in log_ticks(across.scale.low, across.scale.high, most=3 if canvas.is_phone else 5):
         label, x = _in_seconds(tick), across.scale(tick)
@@ -190,7 +190,7 @@ def _worst(level: Level) -> str:
     known = [cut.window_s for cut in level.cuts if cut.window_s is not None]
     ruined = sum(cut.window_s is None for cut in level.cuts)
     worst = _in_seconds(max(known)) if known else "unknown"
-    return f"{worst}, {ruined} without a state" if ruined else worst
+    return f"{worst}, {ruined} left nothing usable" if ruined else worst
 
 
 def _table(ranked: Sequence[Level]) -> Table:

@@ -84,7 +84,7 @@ def cuts_table(found: Findings, levels: Levels) -> Html:
     if not shown:
         return page.banner("note", _NO_CUTS)
     caption = (
-        "After each cut the server started again on what was left, and every "
+        "After each cut the server was started on what was left; where it started, every "
         f"{'balance' if found.scenario.workload.accounts else 'row'} was read. "
         "Acknowledged and gone: of the cuts that left something to count in. "
         "Worst loss: the age of the oldest acknowledged work that was gone; it cannot be older than the load before the cut."

@@ -117,21 +117,23 @@ class FindingsWithProvenance(Findings):
         return words.audited_words(self.scenario.workload, acknowledged, trials.height)
 
     def uncounted(self) -> str:
-        """In how many valid trials the server had no commit count to compare, and why: that an engine keeps
-        none is another thing than that a trial's rollbacks hid it."""
+        """In how many valid trials the server's own count of commits agreed (one that does not refuses its trial), in
+        how many there was none, and why: that an engine keeps none is another thing than that a trial's rollbacks
+        hid it."""
         valid = self.run.trials.filter(pl.col("valid"))
         without = valid.filter(pl.col("committed").is_null())["contestant"].to_list()
         if not without:
-            return f"the server's own count was compared in all {valid.height:,} valid trials"
+            return f"their own count agreed in all {valid.height:,} valid trials"
         numbers = {True: 0, False: 0}
         for contestant in self.scenario.contestants:
             numbers[contestant.counts_commits] += without.count(contestant.name)
         why = {why_uncounted(counts_commits=counts): number for counts, number in numbers.items() if number}
         reasons = [f"{number:,} {reason}" for reason, number in why.items()] if len(why) > 1 else list(why)
-        return (
-            f"{len(without):,} of {valid.height:,} valid trials had no commit count to compare, "
-            f"{', and '.join(reasons)}"
+        agreed = valid.height - len(without)
+        compared = (
+            f"their own count agreed in {agreed:,} of {valid.height:,} valid trials; " if agreed else ""
         )
+        return f"{compared}{len(without):,} had no commit count to compare, {', and '.join(reasons)}"
 
     @property
     def promise(self) -> str:

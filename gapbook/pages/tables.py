@@ -87,7 +87,9 @@ class TableResults(FindingsWithProvenance):
         if not rows:
             return page.banner("note", f"No {operation} of this run had to be sent again.")
         return values_table(
-            ("contestant", self.scenario.treatment.label, "sent again", f"for each {operation}"), rows
+            ("contestant", self.scenario.treatment.label, "sent again", f"for each {operation}"),
+            rows,
+            caption="Counted over the whole load, with what was answered after the window had ended.",
         )
 
     def kill_table(self, labels: Mapping[str, str] | None = None) -> Html:
