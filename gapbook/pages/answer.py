@@ -234,10 +234,10 @@ class AnswerResults(CitationResults):
             return f"{unequal}; killed under load, {listed([*kept, *dict.fromkeys(lost.values())])}."
         if open_still := [one.full_label for one in contestants if not checked[one.name].kept_all]:
             named = listed(list(dict.fromkeys(open_still)))
-            killed = [loss for loss in checked.values() if loss.kills]
+            resolved = [loss for loss in checked.values() if loss.kills]
             return (
-                f"{unequal}; {_kills_each(killed)} under load showed no loss and left open what {named} lost; "
-                f"{bound_words(_least_kills(killed), 'kill')}."
+                f"{unequal}; {_kills_each(resolved)} under load showed no loss and left open what {named} lost; "
+                f"{bound_words(_least_kills(resolved), 'kill')}."
             )
         least = _least_kills(checked.values())
         bound = f"{bound_words(least, 'kill')}, and no kill tests the disk"
