@@ -59,7 +59,8 @@ def warmth_of(trials: Iterable[Mapping[str, Any]], warmup_s: float, window_s: fl
     """The warmth of one contestant from valid trials: rows of the record with ``block``, ``per_second`` and,
     where the client told it, ``per_100ms``.
 
-    Counted are whole bins since the load began; one that the window's edge cuts belongs to neither.
+    Counted are whole bins since the load began; one that the window's edge cuts belongs to neither. A trial whose
+    bins do not reach over warm-up and window tells nothing.
     """
     approaches: list[list[float]] = []
     rises: dict[int, list[float]] = {}
@@ -69,9 +70,11 @@ def warmth_of(trials: Iterable[Mapping[str, Any]], warmup_s: float, window_s: fl
         inside, count = bins[window], window.stop - window.start
         half = count // 2
         ends = max(1, half)
-        if len(inside) < max(1, count) or min(inside[:ends].sum(), inside[-ends:].sum()) <= 0:
-            continue
         seconds = np.asarray(json.loads(row["per_second"])[: math.floor(warmup_s)], dtype=np.float64)
+        if len(inside) < max(1, count) or len(seconds) < math.floor(warmup_s):
+            continue
+        if min(inside[:ends].sum(), inside[-ends:].sum()) <= 0:
+            continue
         approaches.append(list(seconds * bin_s / inside.mean()))
         if half:
             rises.setdefault(row["block"], []).append(math.log(inside[-half:].mean() / inside[:half].mean()))

@@ -97,6 +97,12 @@ def test_a_window_without_two_whole_seconds_tells_nothing(warmup_s: float) -> No
     assert warmth.reading == "not told"
 
 
+def test_a_trial_without_its_seconds_is_left_out() -> None:
+    whole = _trial(0, [9, 9, 9, 100, 121]) | {"per_100ms": json.dumps([1] * 30 + [10] * 20)}
+    warmth = warmth_of([whole, whole | {"per_second": "[]"}], _WARMUP_S, _WINDOW_S)
+    assert len(warmth.approach) == _WARMUP_S
+
+
 def test_a_trial_that_stopped_or_stood_still_is_left_out() -> None:
     warmth = _warmth([9, 9, 9, 100, 110], [9, 9, 9, 100], [9, 9, 9, 100, 0])
     assert warmth.rise is not None
