@@ -105,13 +105,10 @@ def issued_work(row: Mapping[str, Any], in_flight: int) -> IssuedWork:
     doubtful = {int(index) for index in row["in_doubt"]}
     told = [index for index in range(int(row["issued"])) if index not in failed and index not in doubtful]
     last_told = told[-1] if told else -1
-    late_errors = sorted(index for index, kind in failed.items() if kind == "error" and index > last_told)
-    beside = [
-        index
-        for index, kind in failed.items()
-        if kind == "error" and last_told - in_flight < index < last_told
-    ]
-    unknown = [*sorted(doubtful | set(late_errors[:in_flight])), *sorted(beside)]
+    errors = sorted(index for index, kind in failed.items() if kind == "error")
+    late = [index for index in errors if index > last_told][:in_flight]
+    beside = [index for index in errors if last_told - in_flight < index < last_told]
+    unknown = [*sorted(doubtful.union(late)), *beside]
     return IssuedWork(
         int(row["connection"]),
         np.array([*told, *unknown], dtype=np.uint64),

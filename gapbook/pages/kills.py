@@ -55,7 +55,7 @@ def kill_caption(rows: Rows, *, of_bank: bool = True) -> str:
         f"SIGKILL under {load}, then a start on the same data; every {compared} is compared. "
         "SIGKILL keeps the operating system's page cache: this is no loss of power, which can take more."
     )
-    if any(len([one for one in kills if one["resolved"]]) > 1 for kills in _by_contestant(rows).values()):
+    if any(sum(row["resolved"] for row in kills) > 1 for kills in _by_contestant(rows).values()):
         caption += (
             " Acknowledged and gone are sums over the kills of a contestant; seconds are those of one kill."
         )

@@ -32,8 +32,8 @@ def test_a_trial_without_a_commit_count_says_whether_the_engine_or_a_rollback_is
     ]
     shown = FindingsWithProvenance(runs.store(tmp_path / runs.CHAPTER, rows, scenario=scenario), runs.CHAPTER)
     assert shown.uncounted() == (
-        "their own count agreed in 4 of 12 valid trials; 8 had no commit count to compare, 4 because transactions of the trial were rolled "
-        "back, whose updates the engine counts too, and 4 because the engine keeps no commit count"
+        "their own count agreed in 4 of 12 valid trials; 8 had no commit count to compare, 4 because transactions "
+        "of the trial were rolled back, whose updates the engine counts too, and 4 because the engine keeps no commit count"
     )
 
 

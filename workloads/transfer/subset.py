@@ -8,7 +8,7 @@ balance tells which of its own happened.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
@@ -22,10 +22,11 @@ _MOST_TOGETHER = 12
 """So many undecided transfers of one account are tried in all combinations; more of them wait for others."""
 
 
-def surviving_subset(drawn: Sequence[Transfers], moved: NDArray[np.int64]) -> list[NDArray[np.bool_]] | None:
-    """For each connection which of its transfers happened, or None where the balances do not decide every one.
+def surviving_subset(drawn: Sequence[Transfers], moved: NDArray[np.int64]) -> NDArray[np.bool_] | None:
+    """Which transfers happened, or None where the balances do not decide every one.
 
-    ``moved`` is by how much each balance changed. An account decides a transfer when all combinations of its
+    ``drawn`` are those of each connection, told one connection after the other; ``moved`` is by how much each
+    balance changed. An account decides a transfer when all combinations of its
     undecided ones that add up to its change agree on it; what is decided is taken off both accounts. Nothing is
     guessed: transfers that only a combination of accounts would tell apart, such as one and the one back, have no
     answer, and so has a change that no combination explains.
@@ -53,15 +54,13 @@ def surviving_subset(drawn: Sequence[Transfers], moved: NDArray[np.int64]) -> li
                 due.add(touched)
     if any(undecided.values()) or unexplained.any():
         return None
-    return np.split(happened, np.cumsum([len(one.amount) for one in drawn])[:-1])
+    return happened
 
 
-def _decided(changes: dict[int, int], wanted: int) -> Iterable[tuple[int, bool]] | None:
+def _decided(changes: dict[int, int], wanted: int) -> list[tuple[int, bool]] | None:
     """The transfers on which all combinations agree that add up to ``wanted``; None where none does."""
-    if not changes:
-        return () if wanted == 0 else None
     if len(changes) > _MOST_TOGETHER:
-        return ()
+        return []
     numbers, units = list(changes), np.array(list(changes.values()))
     combinations = np.array(list(product((False, True), repeat=len(numbers))))
     fitting = combinations[combinations @ units == wanted]

@@ -126,7 +126,7 @@ class Workload(workload.Workload):
             )
             in_doubt.append(self.transfers(seed, one.connection, one.indices[~one.acknowledged]))
         happened = surviving_subset(in_doubt, moved)
-        return None if happened is None else Survived(0, sum(int(each.sum()) for each in happened))
+        return None if happened is None else Survived(0, int(happened.sum()))
 
     def impossible(self, state: State) -> str | None:
         accounts = state["accounts"]
