@@ -37,6 +37,10 @@ _KINDS: Mapping[str, pl.DataType] = {
     "better": pl.String(),
     "value": pl.Float64(),
 }
+_TOLD = pl.DataFrame(
+    [{"name": metric.name, "unit": metric.spelled, "better": metric.better} for metric in METRICS.values()]
+)
+"""What the long table says of each known metric beside its values."""
 _COLUMN = "metric "
 
 
@@ -51,22 +55,21 @@ def make_metrics(trials: pl.DataFrame, rows: Sequence[Mapping[str, Any]]) -> pl.
 
     Raises ValueError for a metric of a trial's own that is none, or that has the name of a known one.
     """
-    known = [
+    known = (
         trials.select(
-            "trial",
-            pl.lit(metric.name).alias("name"),
-            pl.lit(metric.spelled).alias("unit"),
-            pl.lit(metric.better).alias("better"),
-            metric.value.cast(pl.Float64).alias("value"),
-        ).drop_nulls("value")
-        for metric in METRICS.values()
-    ]
+            "trial", *(metric.value.cast(pl.Float64).alias(name) for name, metric in METRICS.items())
+        )
+        .unpivot(index="trial", variable_name="name", value_name="value")
+        .drop_nulls("value")
+        .join(_TOLD, on="name")
+        .select(*_KINDS)
+    )
     own = [
         {"trial": row["trial"], "name": name, **msgspec.to_builtins(told)}
         for row in rows
         for name, told in _own_metrics(row).items()
     ]
-    return pl.concat([*known, pl.DataFrame(own, schema=_KINDS)]).sort("trial", "name")
+    return pl.concat([known, pl.DataFrame(own, schema=_KINDS)]).sort("trial", "name")
 
 
 def checked_metrics(table: pl.DataFrame, trials: pl.DataFrame) -> pl.DataFrame:
