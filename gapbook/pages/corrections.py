@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cache
 from itertools import pairwise
 
 import polars as pl
@@ -65,10 +66,11 @@ def corrected_runs() -> list[Run]:
     return [found[chapter] for chapter in sorted(found)]
 
 
-def stored_runs() -> Iterator[Run]:
-    """Every published run there is."""
-    for manifest in sorted((CHECKOUT / "results").glob("*/*/manifest.json")):
-        yield load_run(manifest.parent)
+@cache
+def stored_runs() -> Sequence[Run]:
+    """Every published run there is, read once: a finished run never changes."""
+    manifests = sorted((CHECKOUT / "results").glob("*/*/manifest.json"))
+    return tuple(load_run(manifest.parent) for manifest in manifests)
 
 
 def runs_by_time() -> list[Run]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import groupby
 from statistics import median
 
@@ -78,14 +78,15 @@ class Move:
         return bounded and (self.then.high < self.now.low or self.now.high < self.then.low)
 
 
-def replacements() -> list[Replacement]:
+@cache
+def replacements() -> Sequence[Replacement]:
     """Every published run that is not the newest of its chapter, by chapter and time."""
     found = []
     runs = sorted(runs_by_time(), key=lambda run: str(run.manifest["chapter"]))
     for _, of_chapter in groupby(runs, key=lambda run: run.manifest["chapter"]):
         *older, newest = of_chapter
         found += [Replacement(old, newest) for old in older]
-    return found
+    return tuple(found)
 
 
 def replaced_table(every: Sequence[Replacement]) -> Html:
