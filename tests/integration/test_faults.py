@@ -480,13 +480,10 @@ def test_full_disk_under_the_runs_keeps_what_was_measured(
 
 
 def test_full_disk_under_the_servers_is_a_refused_trial_and_the_next_is_measured(
-    tmp_path: Path, runs_folder: Path, monkeypatch: pytest.MonkeyPatch
+    data_folder: Path, runs_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with _small_disk(tmp_path / "disk", "400m") as disk:
+    with _small_disk(data_folder / "disk", "400m") as disk:
         monkeypatch.setenv("GAPBOOK_DATA", str(disk))
-        tmp_path.chmod(0o755)
-        for parent in tmp_path.parents[:2]:
-            parent.chmod(0o755)
 
         def say(line: str) -> None:
             if line.startswith("trial 1/"):

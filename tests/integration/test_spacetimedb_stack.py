@@ -310,6 +310,7 @@ def test_named_endpoint_is_used_read_back_and_left_as_it_was(
         ("https://127.0.0.1:3000", "not a server of this machine"),
         (f"http://127.0.0.1:{free_port()}", "no SpacetimeDB process"),
     ],
+    ids=["another machine", "another protocol", "nobody there"],
 )
 def test_endpoint_that_cannot_be_audited_is_refused(deployment: Deployment, url: str, says: str) -> None:
     with pytest.raises(StackError, match=says):
