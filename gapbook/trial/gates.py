@@ -23,6 +23,10 @@ __all__ = [
     "within_failures",
 ]
 
+_ANSWERS_IN_A_BIN, _FEWEST_BINS = 5, 10
+"""How many answers a bin is to hold on average where most tenths of a second hold none, and how many such bins tell
+a trend."""
+
 
 def reconciled(audit: Audit) -> Gate:
     """What was acknowledged, what was committed and what the state holds agree to the unit."""
@@ -85,7 +89,8 @@ def within_failures(report: Mapping[str, Any]) -> Gate:
 def steady(per_100ms: Sequence[int], warmup_s: float, window_s: float) -> Gate:
     """The window has no trend: its fitted change is small, or not significant (:mod:`gapbook.trial.trend`).
 
-    Not assessed in windows shorter than two seconds.
+    Where most bins are empty, the median of their slopes is 0 whatever happened, so that bins are joined until each
+    holds some answers. Not assessed in windows shorter than two seconds, nor where too few such bins are left.
     """
     series = np.asarray(per_100ms[bins_inside(warmup_s, window_s)], dtype=np.float64)
     if window_s < LIMITS.trend_min_window_s or not series.any():
@@ -93,6 +98,13 @@ def steady(per_100ms: Sequence[int], warmup_s: float, window_s: float) -> Gate:
             f"not assessed: a window of {window_s:g} s" if series.any() else "not assessed: nothing counted"
         )
         return Gate("steady", None, math.nan, LIMITS.trend_frac, text)
+    if np.median(series) == 0:
+        joined = math.ceil(_ANSWERS_IN_A_BIN / series.mean())
+        bins = len(series) // joined
+        if bins < _FEWEST_BINS:
+            text = f"not assessed: {series.sum():,.0f} answered in the window"
+            return Gate("steady", None, math.nan, LIMITS.trend_frac, text)
+        series = series[: bins * joined].reshape(bins, joined).sum(axis=1)
     found = trend(series)
     refused = abs(found.change_frac) > LIMITS.trend_frac and found.p_value < LIMITS.trend_p
     return Gate(

@@ -87,6 +87,22 @@ def test_a_ramp_is_refused_and_noise_is_not() -> None:
     assert gate.text.startswith("+")
 
 
+def _answers(*every: int) -> list[int]:
+    """A minute after one second of warm-up, in equal parts, with an answer in every so-manieth tenth of a second."""
+    part = 600 // len(every)
+    return [0] * 10 + [int(tenth % step == 0) for step in every for tenth in range(part)] + [0]
+
+
+def test_a_slow_server_that_slows_down_is_refused_though_most_tenths_are_empty() -> None:
+    assert gates.steady(_answers(10), 1.0, 60.0).passed is True
+    gate = gates.steady(_answers(4, 6, 10, 15), 1.0, 60.0)
+    assert gate.passed is False
+    assert gate.text.startswith("-")
+    few = gates.steady(_answers(60), 1.0, 60.0)
+    assert few.passed is None
+    assert few.text == "not assessed: 10 answered in the window"
+
+
 @pytest.mark.parametrize(("series", "window_s"), [([100] * 40, 1.9), ([0] * 40, 2.0)])
 def test_what_was_not_assessed_has_not_passed(series: list[int], window_s: float) -> None:
     gate = gates.steady(series, 1.0, window_s)
