@@ -11,7 +11,7 @@ from gapbook.claims.rules import VERDICT_BAND_FRAC
 from gapbook.errors import ParameterError
 from gapbook.method.estimate import amount_interval, geometric_interval
 from gapbook.method.findings import Findings
-from gapbook.method.interval import Interval, format_percent
+from gapbook.method.interval import Interval, format_count, format_percent
 from gapbook.record.measured import own_metric
 from gapbook.record.metric import GOODPUT, METRICS, Metric
 
@@ -69,6 +69,8 @@ def quantity(test: Mapping[str, Any], found: Findings) -> Interval | str:
     blocks = sorted(set.intersection(*(set(of_cell) for of_cell in values.values())))
     if not blocks:
         return f"Run {found.run.run_id} has no block in which {' and '.join(_name(cell, found) for cell in needed)} are all valid"
+    if test["quantity"] == "worst":
+        return _worst(needed[0], _metric(test, found), found)
     if test["quantity"] == "mean":
         return amount_interval([values[needed[0]][block] for block in blocks])
     ratios = [_product(groups["over"], values, b) / _product(groups["under"], values, b) for b in blocks]
@@ -84,8 +86,16 @@ def quantity(test: Mapping[str, Any], found: Findings) -> Interval | str:
             ]
             return _log_share(ratios, wholes)
     raise ParameterError(
-        f"quantity {test['quantity']!r}: unknown; allowed: ratio, goodput, value, mean, log-share, ceiling-frac"
+        f"quantity {test['quantity']!r}: unknown; allowed: ratio, goodput, value, mean, worst, log-share, ceiling-frac"
     )
+
+
+def _worst(cell: _Cell, metric: Metric, found: Findings) -> Interval:
+    """The worst value of any valid trial, for what is claimed of every one: a single trial refutes that, and no interval
+    of a mean can."""
+    values = found.trial_values(cell.contestant, cell.treatment, metric.name)
+    worst = min(values) if metric.better == "higher" else max(values)
+    return Interval(worst, worst, worst, len(values))
 
 
 def _product(cells: Sequence[_Cell], values: Mapping[_Cell, Mapping[int, float]], block: int) -> float:
@@ -153,12 +163,15 @@ def _metric(test: Mapping[str, Any], found: Findings) -> Metric:
     ParameterError for one without ratios where ratios are asked for."""
     name = test.get("metric", GOODPUT.name)
     metric = found.metric(name)
-    if not metric.log and test["quantity"] != "mean":
+    if not metric.log and test["quantity"] not in {"mean", "worst"}:
         raise ParameterError(f"verdict: metric {metric.name} can be 0 and has no ratio")
     return metric
 
 
 def as_printed(test: Mapping[str, Any], ours: Interval, found: Findings) -> str:
+    if test["quantity"] == "worst":
+        unit = _metric(test, found).unit
+        return f"{format_count(ours.estimate)}{unit}, the worst of {ours.n} trial{'s' if ours.n > 1 else ''}"
     if test["quantity"] in {"goodput", "value", "mean"}:
         return f"{ours.as_count()}{_metric(test, found).unit}"
     if test["quantity"] not in SHARES:
