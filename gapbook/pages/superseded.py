@@ -72,10 +72,14 @@ class Move:
     now: Interval
 
     @property
+    def bounded(self) -> bool:
+        """Whether both have an interval."""
+        return self.then.bounded and self.now.bounded
+
+    @property
     def apart(self) -> bool:
         """Whether the two intervals share no value; one without bounds is apart from nothing."""
-        bounded = self.then.bounded and self.now.bounded
-        return bounded and (self.then.high < self.now.low or self.now.high < self.then.low)
+        return self.bounded and (self.then.high < self.now.low or self.now.high < self.then.low)
 
 
 @cache
@@ -148,7 +152,7 @@ def moved_table(replaced: Replacement) -> Html:
             move.then.as_factor(),
             move.now.as_factor(),
             f"×{format_factor(move.now.estimate / move.then.estimate)}",
-            "lie apart" if move.apart else "overlap",
+            "lie apart" if move.apart else "overlap" if move.bounded else "one has no interval",
         ]
         for move in found
     ]
@@ -156,11 +160,12 @@ def moved_table(replaced: Replacement) -> Html:
 
 
 def processors_table(every: Sequence[Replacement]) -> Html:
-    """How far ratios moved where the newer run has the same kind of processor, and where it has another."""
+    """How far ratios with two intervals moved where the newer run has the same kind of processor, and where it has
+    another."""
     rows: list[list[str | Html]] = []
     for words, is_same in (("the same kind", True), ("two kinds", False)):
         pairs = [one for one in every if (len(set(one.processors)) == 1) is is_same]
-        found = [move for one in pairs for move in moves(one)]
+        found = [move for one in pairs for move in moves(one) if move.bounded]
         if found:
             apart, distance = sum(move.apart for move in found), median(map(_distance, found))
             rows.append(
@@ -173,7 +178,9 @@ def processors_table(every: Sequence[Replacement]) -> Html:
                 ]
             )
     return values_table(
-        _KINDS, rows, caption="In both rows the newer runs also have other plans and newer code."
+        _KINDS,
+        rows,
+        caption="Ratios with an interval in both runs. In both rows the newer runs also have other plans and newer code.",
     )
 
 

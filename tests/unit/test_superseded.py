@@ -62,6 +62,13 @@ def test_two_machines_are_told_with_what_they_did_to_each_system() -> None:
     assert told
 
 
+def test_intervals_overlap_only_where_there_are_two() -> None:
+    for replaced in replacements():
+        without = sum(not move.bounded for move in moves(replaced))
+        assert moved_table(replaced).html.count("one has no interval") == without
+    assert any(not move.bounded for replaced in replacements() for move in moves(replaced))
+
+
 def test_only_ratios_that_both_runs_hold_are_compared() -> None:
     for replaced in replacements():
         names = [{one.name for one in run.scenario.contestants} for run in (replaced.old, replaced.new)]
@@ -121,7 +128,7 @@ def test_moves_are_told_apart_by_whether_the_processor_stayed() -> None:
     html = processors_table(every).html
     for words, is_same in (("the same kind", True), ("two kinds", False)):
         pairs = [one for one in every if (one.processors[0] == one.processors[1]) is is_same]
-        found = [move for one in pairs for move in moves(one)]
+        found = [move for one in pairs for move in moves(one) if move.bounded]
         row = html.split(f"<td>{words}</td>")[1].split("</tr>")[0]
         assert f">{len(pairs)}<" in row
         assert f">{len(found)}<" in row
