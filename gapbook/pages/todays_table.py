@@ -78,7 +78,7 @@ def _alone(found: Findings, stands: StandsFor, at: float) -> tuple[str, str]:
         reason = why_unmeasured(found, stands.contestant, stands.otherwise)
         return (reason, _NEVER) if reason else _alone(found, stands.contestant, at)
     if stands.name in found.absent:
-        return f"left out: {found.absent[stands.name]}", _NEVER
+        return why_unmeasured(found, stands, "") or _NEVER, _NEVER
     if found.scenario.find(stands.name) is None or at not in found.treatments:
         return "not in this run", _NEVER
     goodput = found.goodput(stands.name, at)

@@ -8,7 +8,7 @@ from gapbook.claims.claim import claim
 from gapbook.claims.closed_loop import Row
 from gapbook.method.findings import Findings
 from gapbook.pages.todays_table import NotEverywhere, todays_table
-from gapbook.pages.unmeasured import published_beside_table
+from gapbook.pages.unmeasured import published_beside_table, why_unmeasured
 from gapbook.record.run import latest_published
 
 _FOUND = Findings(latest_published("original"), "original")
@@ -66,6 +66,12 @@ def test_who_cannot_run_everywhere_has_its_rate_or_the_reason_why_it_has_none() 
     assert ratio.as_factor() in _row(table, "Postgres", "1.5")
     assert "no image" not in _row(table, "Postgres", "1.5")
     assert "not measured here: no image" in _row(table, "Convex", "1.5")
+
+
+def test_a_cell_tells_why_and_not_what_to_do_about_it() -> None:
+    found = SimpleNamespace(absent={"convex": "docker: no engine answers; install one and start it"})
+    reason = why_unmeasured(found, SimpleNamespace(name="convex"), "no image")
+    assert reason == "not measured here: docker: no engine answers"
 
 
 def test_published_rows_stand_beside_what_was_measured_or_the_reason_why_nothing_was() -> None:
