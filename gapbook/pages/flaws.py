@@ -28,6 +28,7 @@ UNWRITTEN_COLUMNS = (
 )
 
 
+_MEDIANS = "Medians over all trials, those that a gate refused included."
 _COUNTED = {
     "with": "counted with the flaw",
     "without": "counted without it",
@@ -55,13 +56,13 @@ class FlawResults(FindingsWithProvenance):
                 rows.append(
                     [
                         f"{contestant.name}: {flaw}",
-                        _with_unit(flawed, flaw),
-                        _with_unit(honest, flaw),
+                        _with_unit(flawed, flaw, "with"),
+                        _with_unit(honest, flaw, "without"),
                         f"×{format_factor(flawed / honest)}" if honest > 0 and flawed > 0 else "–",
                         _judged(seen),
                     ]
                 )
-        return values_table(_COLUMNS, rows)
+        return values_table(_COLUMNS, rows, caption=_MEDIANS)
 
     def answer_counts(self, treatment: float, sentence: str, **counted: tuple[Named, str]) -> page.Answer:
         """A sentence in which ``{name}`` becomes what was counted of a contestant: medians over its trials.
@@ -126,6 +127,7 @@ class FlawResults(FindingsWithProvenance):
         return values_table(
             UNWRITTEN_COLUMNS,
             [unwritten_cells(c.name, self.rows(c.name, treatment), accounts) for c in contestants],
+            caption=_MEDIANS,
         )
 
 
@@ -157,7 +159,7 @@ def _counted(contestant: RecordedContestant, what: str, rows: Sequence[dict[str,
         flaw = next(iter(contestant.settings.flaw_names), "")
         pairs = [pair for row in rows if (pair := _numbers(flaw, row)) is not None]
         values = [pair[what == "without"] for pair in pairs]
-        return _with_unit(statistics.median(values), flaw) if values else None
+        return _with_unit(statistics.median(values), flaw, what) if values else None
     if not rows:
         return None
     if what == "written":
@@ -184,11 +186,11 @@ def _numbers(flaw: str, row: Mapping[str, Any]) -> tuple[float, float] | None:
     return float(found["transactions_per_s"]), float(row["goodput_per_s"])
 
 
-def _with_unit(value: float, flaw: str) -> str:
+def _with_unit(value: float, flaw: str, what: str) -> str:
     if flaw == "median-of-per-second-p99":
         return f"p99 {value:,.1f} ms"
     if flaw == "replayed-pairs":
-        return f"{value:,.0f} pairs"
+        return f"{value:,.0f} transfers" if what == "with" else f"{value:,.0f} different pairs of accounts"
     return f"{format_count(value)}/s"
 
 
