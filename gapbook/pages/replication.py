@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from gapbook import charts
@@ -75,7 +75,9 @@ def _told(value: Interval, metric: Metric) -> str:
     """A value with its unit: a part of a whole in percent, a number of things on which all agree without digits or
     unit, for the head of its column names them."""
     if metric.spelled in _SHARES:
-        return f"{value.as_percent()}{metric.unit}"
+        # An interval by t knows nothing of a whole, of which there is never more than all.
+        possible = replace(value, low=max(0.0, value.low), high=min(1.0, value.high))
+        return f"{(possible if value.bounded else value).as_percent()}{metric.unit}"
     agreed = not value.bounded or math.isclose(value.low, value.high)
     if metric.spelled in _WHOLE and agreed and math.isclose(value.estimate, round(value.estimate)):
         return f"{value.estimate:,.0f}"
