@@ -124,14 +124,33 @@ class TransferResults(SweepResults):
             rows.append([f"{treatment:g}", *(f"{100 * share:.3g} %" for share in shares)])
         return values_table((self.scenario.treatment.label, *columns), rows)
 
-    def answer_contention(self, over: Named, under: Named, sentence: str) -> page.Answer:
-        """``{factor}`` becomes the growth of the ratio from the lowest to the highest exponent, ``{kept_over}``
-        and ``{kept_under}`` what each contestant keeps of its rate, ``{over}`` and ``{under}`` their names."""
-        low, high = self.treatments[0], self.treatments[-1]
+    def answer_contention(
+        self, over: Named, under: Named, sentence: str, spans: Sequence[tuple[float, float]] = ()
+    ) -> page.Answer:
+        """``{factor}`` becomes the growth of the ratio from a low exponent to a high one, ``{low}`` and ``{high}``
+        these, ``{kept_over}`` and ``{kept_under}`` what each contestant keeps of its rate, ``{over}`` and
+        ``{under}`` their names.
+
+        The sentence is said for each of ``spans`` that the run has; without any, from its lowest exponent to its
+        highest.
+        """
+        known = [span for span in spans if set(span) <= set(self.treatments)]
+        asked = known or [(self.treatments[0], self.treatments[-1])]
+        told = [self._contention(over, under, sentence, low, high) for low, high in asked]
+        return self.read_with(
+            Html(" ".join(dict.fromkeys(one.html for one in told))),
+            [(over, under)],
+            [number for one in told for number in one.cited],
+            at=sorted({exponent for span in asked for exponent in span}),
+        )
+
+    def _contention(
+        self, over: Named, under: Named, sentence: str, low: float, high: float
+    ) -> page.Answer:
         factor = self.ratio_of_ratios(over.name, under.name, high, low)
         kept = [self.across_treatments(contestant.name, high, low) for contestant in (over, under)]
         if factor is None or kept[0] is None or kept[1] is None:
-            return page.answer("Not answered by this run: a needed cell has no valid trial.")
+            return page.Answer("Not answered by this run: a needed cell has no valid trial.")
         names = [self.versioned_label(contestant) for contestant in self.contestants((over, under))]
         texts = {
             "factor": page.estimate(factor.as_factor()).html,
@@ -139,6 +158,8 @@ class TransferResults(SweepResults):
             "kept_under": page.estimate(kept[1].as_percent()).html,
             "over": html.escape(names[0]),
             "under": html.escape(names[1]),
+            "low": html.escape(self.at(low)),
+            "high": f"{high:g}",
         }
         text = html.escape(sentence)
         for name, told in texts.items():
@@ -152,7 +173,7 @@ class TransferResults(SweepResults):
                 if part is not None
             ),
         ]
-        return self.read_with(Html(text), [(over, under)], cited)
+        return page.Answer(text, tuple(cited))
 
     def _hot_share(self, exponent: float) -> float:
         return busiest_share(self.scenario, exponent)
