@@ -121,7 +121,7 @@ def key_share(token: str) -> KeyItem:
     def draw(canvas: Canvas, x: float, y: float) -> None:
         canvas.rect((x, y - 4, x + 14, y + 4), token=token, plane=Plane.BAR)
 
-    return KeyItem("factor share (Shapley)", 14, draw)
+    return KeyItem("factor, mean over orders", 14, draw)
 
 
 def key_residual() -> KeyItem:

@@ -88,23 +88,28 @@ class AnswerResults(CitationResults):
         answered = [pair[1:3] for one, pair in zip(told, compared, strict=True) if one.cited]
         cited = [number for one in told for number in one.cited]
         sentences = dict.fromkeys(one.html for one in sorted(told, key=lambda one: not one.cited))
-        return self.read_with(Html(" ".join(sentences)), answered, cited)
+        return self.read_with(Html(" ".join(sentences)), answered, cited, at=at)
 
     def read_with(
-        self, text: Html, compared: Sequence[Sequence[Named]], cited: Sequence[page.Cited]
+        self,
+        text: Html,
+        compared: Sequence[Sequence[Named]],
+        cited: Sequence[page.Cited],
+        *,
+        at: Collection[float] = (),
     ) -> page.Answer:
         """An answer with what it must be read with: promises, caveats, and what the treatment means.
 
-        ``compared`` are the contestants of each comparison. Without a number there is nothing to be read with.
+        ``compared`` are the contestants of each comparison, ``at`` the values of the treatment that it is for, as in
+        :meth:`answer`. Without a number there is nothing to be read with.
         """
         if not cited:
             return page.answer(text)
         groups = [self.contestants(group) for group in compared]
-        everybody = {one.name: one for group in groups for one in group}
         after = [
             self.treatment_gloss(),
             self._promises(groups),
-            *self._caveats(list(everybody.values())),
+            *self._caveats(groups, at),
             self.between_sessions(cited),
         ]
         notes = html.escape(" ".join(filter(None, after)))
@@ -122,7 +127,7 @@ class AnswerResults(CitationResults):
         parts, cited, vague, even = [], [], [], []
         over, under = self.contestants((above, beneath))
         counted = f"{self._operations} per second" if metric == GOODPUT.name else self.metric(metric).words
-        for treatment in self.wanted_of(at, over.name, under.name) or self._ends_of(over, under):
+        for treatment in self._answered_at(at, over, under):
             ratio = self.ratio(over.name, under.name, treatment, metric)
             if absent := [one for one in (over, under) if one.name in self.absent]:
                 reasons = "; ".join(f"{one.name}: {self.absent[one.name]}" for one in absent)
@@ -162,10 +167,11 @@ class AnswerResults(CitationResults):
             text += f" {where} run cannot tell the two apart."
         return page.Answer(text, tuple(cited))
 
-    def _ends_of(self, *contestants: RecordedContestant) -> list[float]:
-        """The first and the last value of the treatment at which all of them run."""
-        values = self.treatments_of(*(one.name for one in contestants))
-        return list(dict.fromkeys((values[0], values[-1])))
+    def _answered_at(self, at: Collection[float], *contestants: RecordedContestant) -> Sequence[float]:
+        """Those of ``at`` at which all of them run; where there are none, the first and the last such value."""
+        names = [one.name for one in contestants]
+        values = self.treatments_of(*names)
+        return self.wanted_of(at, *names) or list(dict.fromkeys((values[0], values[-1])))
 
     @property
     def _operations(self) -> str:
@@ -216,9 +222,9 @@ class AnswerResults(CitationResults):
         classes = {one.name: one.durability for one in contestants}
         labels = self._with_class(contestants)
         lost = {
-            name: f"{labels[name]} lost {_loss_words(loss, self._operations)}"
-            for name, loss in checked.items()
-            if loss.worst_lost_transfers
+            one.name: f"{labels[one.name]} lost {_loss_words(self._worst_loss_like(one), self._operations)}"
+            for one in contestants
+            if checked[one.name].worst_lost_transfers
         }
         if refuted := [lost[name] for name, loss in checked.items() if loss.refutes_declared]:
             return (
@@ -244,6 +250,17 @@ class AnswerResults(CitationResults):
         killed = f"no kill of these servers took an acknowledged {operation_of(self.scenario.workload)}"
         return f"; {killed}, {_kills_each(checked.values())}; {bound}." if equal else f"{unequal}."
 
+    def _worst_loss_like(self, contestant: RecordedContestant) -> ObservedLoss:
+        """The most that a kill took of its system, version and class, whichever way that was called."""
+        alike = [
+            one
+            for one in self.scenario.contestants
+            if (one.server, one.durability) == (contestant.server, contestant.durability)
+        ]
+        return max(
+            (self.observed_loss(one.name) for one in alike), key=lambda loss: loss.worst_lost_transfers or 0
+        )
+
     def _all_cut(self, contestants: Sequence[RecordedContestant]) -> bool:
         """Whether the power of each was cut with an answer."""
         rows = self.run.manifest.get("cut_checks", [])
@@ -259,12 +276,16 @@ class AnswerResults(CitationResults):
             for one in contestants
         }
 
-    def _caveats(self, contestants: Sequence[RecordedContestant]) -> list[str]:
+    def _caveats(self, compared: _Groups, at: Collection[float]) -> list[str]:
+        contestants = list({one.name: one for group in compared for one in group}.values())
         called = self._with_class(contestants)
         ahead, bound = (
             list(
                 dict.fromkeys(
-                    called[c.name] for c in contestants if self.has_label(c.name, label, self._ends_of(c))
+                    called[one.name]
+                    for group in compared
+                    for one in group
+                    if self.has_label(one.name, label, self._answered_at(at, *group))
                 )
             )
             for label in ("not sustained", "client-bound")
@@ -272,7 +293,7 @@ class AnswerResults(CitationResults):
         sentences = []
         if ahead:
             sentences.append(
-                f"{listed(ahead)} still had work to do when the load ended, so a longer run would show a lower rate."
+                f"{listed(ahead)} still had work to do when the load ended, so a longer run may show a lower rate."
             )
         if bound:
             sentences.append(

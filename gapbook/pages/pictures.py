@@ -17,6 +17,7 @@ from gapbook.method.interval import Interval, format_count, format_factor
 from gapbook.pages.answer import AnswerResults
 from gapbook.pages.factors import order_range_words
 from gapbook.pages.words import state_row_of
+from gapbook.record.describe import USUAL_DURABILITY
 from gapbook.record.metric import GOODPUT, Metric
 from gapbook.record.scenario import RecordedContestant
 
@@ -69,7 +70,8 @@ class PictureResults(AnswerResults):
 
     def _contestants_title(self, metric: Metric) -> str:
         """Who is best at each end of the treatment; a simulated server is nobody, nor is a known defect, nor, where
-        others have an interval that tells something, who has none or one that does not."""
+        others have an interval that tells something, who has none or one that does not. With how many others may be
+        as good: those whose interval, or estimate where there is none, reaches into that of the best."""
         parts = []
         for treatment in self.ends:
             known = [
@@ -82,9 +84,12 @@ class PictureResults(AnswerResults):
                 told = [(value, c) for value, c in known if value.bounded and not value.vague]
                 value, best = pick(told or known, key=lambda pair: pair[0].estimate)
                 name = f"{self.versioned_label(best)}, {best.detail_label}"
-                parts.append(f"at {self.at(treatment)} {name}, {format_count(value.estimate)}{metric.unit}")
+                rivals = sum(_reaches(other, value, metric) for other, c in known if c is not best)
+                also = f" (not told from {rivals} other{'s' if rivals > 1 else ''})" if rivals else ""
+                parts.append(f"at {self.at(treatment)} {name}, {format_count(value.estimate)}{metric.unit}{also}")
+        faulty = " without a defect" if not all(c.sound for c in self.scenario.contestants) else ""
         return (
-            f"{metric.best}: {'; '.join(parts)}"
+            f"{metric.best}{faulty}: {'; '.join(parts)}"
             if parts
             else "No contestant without a defect has a valid trial"
         )
@@ -125,7 +130,9 @@ class PictureResults(AnswerResults):
         steps = [
             charts.Step(
                 name=share.factor.name,
-                detail=f"{share.factor.before} → {share.factor.after}",
+                detail=" → ".join(
+                    self._level_of(share.factor, level) for level in (share.factor.before, share.factor.after)
+                ),
                 family=share.factor.family,
                 factor=share.multiplier,
                 order_range=(share.order_low, share.order_high),
@@ -148,6 +155,11 @@ class PictureResults(AnswerResults):
             total=parts.gap,
             metric=self.metric(metric),
         )
+
+    def _level_of(self, factor: Factor, level: str) -> str:
+        """A level in words: where a contestant has the promise of the scenario, what that is."""
+        usual = factor.dimension == "durability" and level == USUAL_DURABILITY
+        return str(self.scenario.durability) if usual else level
 
     def _without_client_bound(self, factors: Sequence[Factor], treatment: float, metric: str) -> str:
         """What the factors are without cells that their client limits; empty where there is none."""
@@ -240,6 +252,15 @@ class PictureResults(AnswerResults):
             title=title,
             subtitle="Number: the worst trial, refused ones included. Dots: all trials. Tick: the limit, fixed before the run.",
         )
+
+
+def _reaches(other: Interval, best: Interval, metric: Metric) -> bool:
+    """Whether a value may be as good as the best one."""
+    if not best.bounded:
+        return False
+    if metric.better == "higher":
+        return (other.high if other.bounded else other.estimate) >= best.low
+    return (other.low if other.bounded else other.estimate) <= best.high
 
 
 def _waterfall_title(parts: Decomposition, where: str) -> str:

@@ -174,7 +174,7 @@ def precision_chart(found: Results, remedies: Sequence[Remedy]) -> charts.Figure
             title, "Fewer than two blocks repeat a contestant.", provenance=found.provenance
         )
     return charts.comparisons(
-        [charts.Comparison(one.name, "ink", (charts.Condition("left", one.left),)) for one in known],
+        [charts.Comparison(one.name, "ink", (charts.Condition("what is left", one.left),)) for one in known],
         axis="spread with the remedy ÷ without it (log scale)",
         provenance=replace(
             found.provenance,

@@ -130,10 +130,12 @@ class FindingsWithProvenance(Findings):
         why = {why_uncounted(counts_commits=counts): number for counts, number in numbers.items() if number}
         reasons = [f"{number:,} {reason}" for reason, number in why.items()] if len(why) > 1 else list(why)
         agreed = valid.height - len(without)
-        compared = (
-            f"their own count agreed in {agreed:,} of {valid.height:,} valid trials; " if agreed else ""
+        if not agreed:
+            return f"in these {valid.height:,} valid trials there was none to compare, {', and '.join(reasons)}"
+        return (
+            f"their own count agreed in {agreed:,} of {valid.height:,} valid trials; {len(without):,} had no commit "
+            f"count to compare, {', and '.join(reasons)}"
         )
-        return f"{compared}{len(without):,} had no commit count to compare, {', and '.join(reasons)}"
 
     @property
     def promise(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TypeAlias
 
 import polars as pl
@@ -15,9 +15,10 @@ from gapbook.method.cells import Named
 from gapbook.method.interval import format_factor, format_percent
 from gapbook.method.sessions import session_means
 from gapbook.pages.provenance import FindingsWithProvenance
-from gapbook.pages.words import NO_VALID_TRIAL, operations_of
+from gapbook.pages.words import NO_VALID_TRIAL, listed, operations_of
 from gapbook.record.gates import LIMITS
 from gapbook.record.metric import GOODPUT, Metric
+from gapbook.record.scenario import RecordedContestant
 
 __all__ = ["SessionResults"]
 
@@ -89,31 +90,38 @@ class SessionResults(FindingsWithProvenance):
         ]
         if self.scenario.workload.accounts:
             least, most = (format_factor(pick(known)[0]) for pick in (min, max))
-            by = self._what_varies(pairs)
-            conditions = {label for _, _, label in known}
-            rest = (
-                " and how many want the same account" if len(conditions) > 1 else f", at {conditions.pop()}"
-            )
+            by, conditions = self._what_varies(pairs), {label for _, _, label in known}
+            if len(conditions) > 1:
+                by, where = [*by, "how many want the same account"], ""
+            else:
+                where = f", at {conditions.pop()}"
             divided = {tuple(self.contestant(one).system_label for one in pair) for _, *pair in pairs}
             over_label, under_label = next(iter(divided))
             one_quotient = len(divided) == 1 and over_label != under_label
             ratios = f"{over_label} ÷ {under_label}: ×{least}" if one_quotient else f"From ×{least}"
-            return f"{ratios} to ×{most}, by {by}{rest}"
+            return f"{ratios} to ×{most}{f', by {listed(by)}' if by else ''}{where}"
         ratio, pair, condition_label = max(known, key=lambda one: abs(math.log(one[0])))
         return f"×{format_factor(ratio)} at {condition_label}: {pair}"
 
-    def _what_varies(self, pairs: Sequence[Pair]) -> str:
-        """What differs from pair to pair: how each side is called, what it promises, or both."""
-        sides = [[self.contestant(pair[side]) for _, *pair in pairs] for side in (0, 1)]
-        if all(over.system == under.system for over, under in zip(*sides, strict=True)):
-            return "the system and how it is called"
-        called = any(
-            len({(one.access, one.tier, one.client, one.in_flight) for one in side}) > 1 for side in sides
-        )
-        promised = any(len({(one.durability, one.settings.isolation) for one in side}) > 1 for side in sides)
-        if called and promised:
-            return "how both sides are called and what they promise"
-        return "what both sides promise" if promised else "how both sides are called"
+    def _what_varies(self, pairs: Sequence[Pair]) -> list[str]:
+        """What differs from pair to pair; within a pair, where each compares a system with itself."""
+        both = [tuple(self.contestant(one) for one in pair) for _, *pair in pairs]
+        if all(over.system == under.system for over, under in both):
+            moved = any(over.settings.backend != under.settings.backend for over, under in both)
+            return ["the system", "where it runs" if moved else "how it is called"]
+
+        def differs(told: Callable[[RecordedContestant], object]) -> bool:
+            return any(len(set(map(told, side))) > 1 for side in zip(*both, strict=True))
+
+        called = differs(lambda one: (one.access, one.tier, one.client, one.in_flight))
+        promised = differs(lambda one: (one.durability, one.settings.isolation))
+        words = {
+            "the systems": differs(lambda one: one.system),
+            "the version": differs(lambda one: one.version) and not differs(lambda one: one.system),
+            "how both sides are called": called,
+            "what they promise" if called else "what both sides promise": promised,
+        }
+        return [word for word, does in words.items() if does]
 
     def _divided(self, metric: Metric) -> dict[str, str]:
         """What was divided by what, under the axis and over the picture."""
@@ -194,7 +202,7 @@ class SessionResults(FindingsWithProvenance):
                     ]
                 )
         windows = {f"{self.contestant(long).window_s:g} s" for _, long in pairs}
-        columns = ("contestant", f"{self.scenario.window_s:g} s", ", ".join(sorted(windows)), "kept")
+        columns = ("contestant", f"{self.scenario.window_s:g} s", ", ".join(sorted(windows)), "long ÷ short")
         return values_table(columns, rows)
 
     def processor_table(self, labels: Mapping[str, str] | None = None) -> Html:
@@ -212,11 +220,10 @@ class SessionResults(FindingsWithProvenance):
             for treatment in self.treatments:
                 goodput = self.goodput(contestant.name, treatment)
                 if goodput is not None:
-                    spent = [
-                        self.trial_values(contestant.name, treatment, f"{part}-cpu")
+                    parts = [
+                        self._spent(contestant, treatment, f"{part}-cpu")
                         for part in ("client", "tier", "server")
                     ]
-                    parts = [_spent(one) for one in spent]
                     rows.append(
                         [
                             f"{called.get(contestant.name, contestant.name)}, {self.at(treatment)}",
@@ -250,6 +257,16 @@ class SessionResults(FindingsWithProvenance):
             caption=caption,
         )
 
+    def _spent(self, contestant: RecordedContestant, treatment: float, metric: str) -> str:
+        """The median of some processor times; a dash where none was ever spent, for then nothing ran."""
+        of_trials = self.trial_values(contestant.name, treatment, metric)
+        if not of_trials:
+            return "not readable"
+        if any(of_trials):
+            return f"{statistics.median(of_trials):,.1f}"
+        ever = any(any(self.trial_values(contestant.name, value, metric)) for value in self.treatments)
+        return "less than the kernel counts" if ever else "–"
+
     def _taken_frac(self, contestant: str, treatment: float) -> float:
         """The share of the machine that the hypervisor took, median over valid trials; NaN where none tells it."""
         trials = self.trials_of(contestant, treatment).filter("valid")
@@ -262,9 +279,3 @@ class SessionResults(FindingsWithProvenance):
 def _share(frac: float) -> str:
     return f"{format_percent(frac)} %" if math.isfinite(frac) else "not readable"
 
-
-def _spent(of_trials: Sequence[float]) -> str:
-    """The median of some processor times; a dash where none was ever spent, for then nothing ran."""
-    if not of_trials:
-        return "not readable"
-    return f"{statistics.median(of_trials):,.1f}" if any(of_trials) else "–"

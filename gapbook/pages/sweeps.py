@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from gapbook import charts
 from gapbook.markup import Html, values_table
 from gapbook.method.cells import Named
 from gapbook.pages.answer import AnswerResults
-from gapbook.pages.words import NO_VALID_TRIAL, operations_of
+from gapbook.pages.words import NO_VALID_TRIAL, listed, operations_of
 from gapbook.record.metric import GOODPUT, Metric
 from gapbook.record.scenario import RecordedContestant
 
@@ -33,7 +33,7 @@ class SweepResults(AnswerResults):
 
         Places stand at equal steps when one of them is zero on a logarithmic axis.
         """
-        series = []
+        series, promises = [], dict[str, dict[str, None]]()
         for label, places in ways.items():
             points = [
                 point for x, name in places if (point := self._point(x, name, treatment, metric)) is not None
@@ -41,6 +41,8 @@ class SweepResults(AnswerResults):
             known = [c for c in self.scenario.contestants if c.name in {name for _, name in places}]
             if points and known:
                 series.append(charts.Line(known[0].colour, label, tuple(points)))
+                for one in known:
+                    promises.setdefault(one.durability, {})[label] = None
         if not series:
             return charts.missing(
                 title, "No place of any way has a valid trial in this run.", provenance=self.provenance
@@ -52,9 +54,16 @@ class SweepResults(AnswerResults):
             x_log=log_x,
             provenance=self.provenance,
             title=title,
-            subtitle=f"{self.at(treatment)}. What has no valid trial is not drawn.",
+            subtitle=f"{self.at(treatment)}.{self._promised(promises)} What has no valid trial is not drawn.",
             **self._line_axis(metric),
         )
+
+    def _promised(self, promises: Mapping[str, Collection[str]]) -> str:
+        """The durability class of all lines, or of which lines each is; nothing where nothing is stored."""
+        if not self.scenario.workload.stores:
+            return ""
+        told = [level if len(promises) == 1 else f"{listed(list(of))} {level}" for level, of in promises.items()]
+        return f" Durability: {'; '.join(told)}."
 
     def _line_axis(self, metric: str) -> dict[str, Any]:
         """What a chart of lines must know of its metric; the goodput of transfers is counted in transfers."""

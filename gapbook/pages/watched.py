@@ -122,7 +122,7 @@ def watched_chart(found: Results, rows: Rows, treatment: float) -> charts.Figure
         x_log=False,
         provenance=found.provenance,
         title=title,
-        subtitle=f"At {found.at(treatment)}; each point is the mean of {step_s} s.",
+        subtitle=f"At {found.at(treatment)}; each point is the mean of {step_s} s, the last of a line of what was left.",
     )
 
 

@@ -12,8 +12,10 @@ import msgspec
 from gapbook.record.durability import Durability
 from gapbook.record.scenario import ContestantSettings, RecordedContestant
 
-__all__ = ["Said", "described", "detail_of", "levels_of", "server_of", "versioned"]
+__all__ = ["USUAL_DURABILITY", "Said", "described", "detail_of", "levels_of", "server_of", "versioned"]
 
+USUAL_DURABILITY = "as the scenario"
+"""The level of a contestant that has the promise of its scenario."""
 _LANGUAGE_LABELS = {"rust": "Rust", "typescript": "TypeScript", "python": "Python"}
 
 
@@ -102,7 +104,7 @@ def levels_of(given: ContestantSettings, access_level: str, *, places: bool = Fa
         "tier": given.tier,
         "client": given.client,
         "in flight": str(given.in_flight),
-        "durability": given.durability or "as the scenario",
+        "durability": given.durability or USUAL_DURABILITY,
         "isolation": given.isolation or "the server's own",
         "server cores": "all" if given.server_cores is None else str(given.server_cores),
         "round trip": "none added" if given.round_trip_ms is None else f"{given.round_trip_ms:g} ms",

@@ -161,7 +161,7 @@ def test_a_title_says_what_differs_from_pair_to_pair(tmp_path: Path) -> None:
     assert ", by how both sides are called" in title(engine, (SPACETIMEDB, runs.DRIZZLE))
     for other in (strict, waits):
         assert ", by what both sides promise" in title(engine, (SPACETIMEDB, other))
-        assert ", by how both sides are called and what they promise" in title(
+        assert ", by how both sides are called, what they promise and how many want" in title(
             (SPACETIMEDB, runs.DRIZZLE), (SPACETIMEDB, other)
         )
     assert ", by the system and how it is called" in title((PROCEDURE, runs.SQL))
