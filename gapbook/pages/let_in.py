@@ -31,9 +31,7 @@ def let_in_table(found: Findings, pairs: Sequence[Pair], gate: str = "steal") ->
     for name, *pair in pairs:
         over, under = (found.contestant(one) for one in pair)
         for treatment in found.treatments_of(over.name, under.name):
-            counted, let_in = (
-                findings.ratio(over.name, under.name, treatment) for findings in (found, mild)
-            )
+            counted, let_in = (findings.ratio(over.name, under.name, treatment) for findings in (found, mild))
             rows.append(
                 [
                     f"{name}, {found.at(treatment)}",
@@ -59,7 +57,8 @@ def let_in_table(found: Findings, pairs: Sequence[Pair], gate: str = "steal") ->
 def _without(found: Findings, gate: str) -> Run:
     """The run, had this gate refused nothing."""
     failed = [
-        {one["name"] for one in json.loads(text) if one["passed"] is False} for text in found.run.trials["gates"]
+        {one["name"] for one in json.loads(text) if one["passed"] is False}
+        for text in found.run.trials["gates"]
     ]
     alone = pl.Series("alone", [names == {gate} for names in failed], pl.Boolean())
     measured = pl.col("goodput_per_s") > 0

@@ -86,7 +86,9 @@ class PictureResults(AnswerResults):
                 name = f"{self.versioned_label(best)}, {best.detail_label}"
                 rivals = sum(_reaches(other, value, metric) for other, c in known if c is not best)
                 also = f" (not told from {rivals} other{'s' if rivals > 1 else ''})" if rivals else ""
-                parts.append(f"at {self.at(treatment)} {name}, {format_count(value.estimate)}{metric.unit}{also}")
+                parts.append(
+                    f"at {self.at(treatment)} {name}, {format_count(value.estimate)}{metric.unit}{also}"
+                )
         faulty = " without a defect" if not all(c.sound for c in self.scenario.contestants) else ""
         return (
             f"{metric.best}{faulty}: {'; '.join(parts)}"

@@ -131,7 +131,9 @@ class FindingsWithProvenance(Findings):
         reasons = [f"{number:,} {reason}" for reason, number in why.items()] if len(why) > 1 else list(why)
         agreed = valid.height - len(without)
         if not agreed:
-            return f"in these {valid.height:,} valid trials there was none to compare, {', and '.join(reasons)}"
+            return (
+                f"in these {valid.height:,} valid trials there was none to compare, {', and '.join(reasons)}"
+            )
         return (
             f"their own count agreed in {agreed:,} of {valid.height:,} valid trials; {len(without):,} had no commit "
             f"count to compare, {', and '.join(reasons)}"

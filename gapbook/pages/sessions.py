@@ -278,4 +278,3 @@ class SessionResults(FindingsWithProvenance):
 
 def _share(frac: float) -> str:
     return f"{format_percent(frac)} %" if math.isfinite(frac) else "not readable"
-

@@ -62,7 +62,9 @@ class SweepResults(AnswerResults):
         """The durability class of all lines, or of which lines each is; nothing where nothing is stored."""
         if not self.scenario.workload.stores:
             return ""
-        told = [level if len(promises) == 1 else f"{listed(list(of))} {level}" for level, of in promises.items()]
+        told = [
+            level if len(promises) == 1 else f"{listed(list(of))} {level}" for level, of in promises.items()
+        ]
         return f" Durability: {'; '.join(told)}."
 
     def _line_axis(self, metric: str) -> dict[str, Any]:

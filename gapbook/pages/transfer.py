@@ -144,9 +144,7 @@ class TransferResults(SweepResults):
             at=sorted({exponent for span in asked for exponent in span}),
         )
 
-    def _contention(
-        self, over: Named, under: Named, sentence: str, low: float, high: float
-    ) -> page.Answer:
+    def _contention(self, over: Named, under: Named, sentence: str, low: float, high: float) -> page.Answer:
         factor = self.ratio_of_ratios(over.name, under.name, high, low)
         kept = [self.across_treatments(contestant.name, high, low) for contestant in (over, under)]
         if factor is None or kept[0] is None or kept[1] is None:

@@ -23,7 +23,9 @@ def _cells(tmp_path: Path, *names: str) -> list[list[str]]:
     rows = []
     for planned in runs.planned_trials(3):
         last = planned.contestant == runs.SPACETIMEDB.name and planned.block == 2
-        row = runs.valid(planned, 32e3 if last else 16e3 if planned.contestant == runs.SPACETIMEDB.name else 8e3)
+        row = runs.valid(
+            planned, 32e3 if last else 16e3 if planned.contestant == runs.SPACETIMEDB.name else 8e3
+        )
         rows.append(_refused_by(row, *names) if last else row)
     html = let_in_table(Results(runs.store(tmp_path, rows), runs.CHAPTER), [_PAIR]).html
     return [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in html.split("<tr>")[2:]]

@@ -330,7 +330,12 @@ def test_each_flaw_stands_beside_the_number_without_it(tmp_path: Path) -> None:
     found = flawed_run(tmp_path, [runs.valid, runs.refused, runs.valid])
     table = found.flaws_table(0.0).html
     pairs, clock = (cells(table, f"replayed: {name}") for name in ("replayed-pairs", "clock-between"))
-    for text in ("1,000 transfers", "100 different pairs of accounts", "×10.0", "2 of 3 valid; refused by: quiet machine"):
+    for text in (
+        "1,000 transfers",
+        "100 different pairs of accounts",
+        "×10.0",
+        "2 of 3 valid; refused by: quiet machine",
+    ):
         assert text in pairs
     for text in ("180,000/s", "90,000/s", "×2.00"):
         assert text in clock
