@@ -164,4 +164,4 @@ def test_a_title_says_what_differs_from_pair_to_pair(tmp_path: Path) -> None:
         assert ", by how both sides are called, what they promise and how many want" in title(
             (SPACETIMEDB, runs.DRIZZLE), (SPACETIMEDB, other)
         )
-    assert ", by the system and how it is called" in title((PROCEDURE, runs.SQL))
+    assert ", by the system, how it is called and how many want" in title((PROCEDURE, runs.SQL))

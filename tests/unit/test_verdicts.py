@@ -222,7 +222,7 @@ def test_a_metric_that_trials_tell_themselves_is_judged_by_its_mean(planted: Any
     # What is claimed of every trial is refuted by one.
     rule["test"][0] |= {"quantity": "worst", "below": 2}
     assert _judged(rule, told).verdict == "refuted"
-    assert _judged(rule, told).evidence[0].ours.startswith("3.00 rows, the worst of 3 trials")
+    assert _judged(rule, told).evidence[0].ours.startswith("3.00 rows, the worst of ")
     rule["test"][0] |= {"below": 4}
     assert _judged(rule, told).verdict == "confirmed"
     # A run whose trials tell no such metric decides nothing, and nothing breaks.
