@@ -85,7 +85,7 @@ class PictureResults(AnswerResults):
                 value, best = pick(told or known, key=lambda pair: pair[0].estimate)
                 name = f"{self.versioned_label(best)}, {best.detail_label}"
                 rivals = sum(_reaches(other, value, metric) for other, c in known if c is not best)
-                also = f" (not told from {rivals} other{'s' if rivals > 1 else ''})" if rivals else ""
+                also = f" (not told apart from {rivals} other{'s' if rivals > 1 else ''})" if rivals else ""
                 parts.append(
                     f"at {self.at(treatment)} {name}, {format_count(value.estimate)}{metric.unit}{also}"
                 )
