@@ -61,7 +61,7 @@ def _without(found: Findings, gate: str) -> Run:
         for text in found.run.trials["gates"]
     ]
     alone = pl.Series("alone", [names == {gate} for names in failed], pl.Boolean())
-    measured = pl.col("goodput_per_s") > 0
+    measured = pl.col("goodput_per_s").fill_null(0) > 0
     trials = found.run.trials.with_columns(valid=pl.col("valid") | (alone & measured))
     return replace(found.run, trials=trials)
 

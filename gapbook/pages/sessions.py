@@ -113,11 +113,12 @@ class SessionResults(FindingsWithProvenance):
         def differs(told: Callable[[RecordedContestant], object]) -> bool:
             return any(len(set(map(told, side))) > 1 for side in zip(*both, strict=True))
 
+        systems = differs(lambda one: one.system)
         called = differs(lambda one: (one.access, one.tier, one.client, one.in_flight))
         promised = differs(lambda one: (one.durability, one.settings.isolation))
         words = {
-            "the systems": differs(lambda one: one.system),
-            "the version": differs(lambda one: one.version) and not differs(lambda one: one.system),
+            "the systems": systems,
+            "the version": not systems and differs(lambda one: one.version),
             "how both sides are called": called,
             "what they promise" if called else "what both sides promise": promised,
         }

@@ -72,7 +72,9 @@ def test_a_gap_of_another_metric_closes_and_is_drawn_in_its_unit(shown: Results)
 
 def test_the_best_of_a_metric_that_should_be_low_is_the_lowest_and_comes_first(shown: Results) -> None:
     figure = shown.contestants_chart({}, "client-cpu")
-    assert figure.title.startswith("Lowest client CPU without a defect: at α = 0 SpacetimeDB 1.0, Rust client")
+    assert figure.title.startswith(
+        "Lowest client CPU without a defect: at α = 0 SpacetimeDB 1.0, Rust client"
+    )
     text = html.unescape(figure.html)
     assert text.index("SpacetimeDB") < text.index("Drizzle")
     assert (figure.wide.problems(), figure.phone.problems()) == ([], [])
