@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from gapbook.claims import verdicts
@@ -221,15 +221,9 @@ class AnswerResults(CitationResults):
             return f"{unequal}; this run did not test it by killing servers."
         classes = {one.name: one.durability for one in contestants}
         labels = self._with_class(contestants)
-        lost = {
-            one.name: f"{labels[one.name]} lost {_loss_words(self._worst_loss_like(one), self._operations)}"
-            for one in contestants
-            if checked[one.name].worst_lost_transfers
-        }
-        if refuted := [lost[name] for name, loss in checked.items() if loss.refutes_declared]:
-            return (
-                f", but killed under load {listed(list(dict.fromkeys(refuted)))}: the promises are not equal."
-            )
+        lost = [one for one in contestants if checked[one.name].worst_lost_transfers]
+        if refuted := [one for one in lost if checked[one.name].refutes_declared]:
+            return f", but killed under load {listed(self._losses(refuted, labels))}: the promises are not equal."
         if lost:
             kept = [
                 f"servers with {level} lost nothing in {_kills_each([checked[name] for name in of_level])}"
@@ -237,7 +231,7 @@ class AnswerResults(CitationResults):
                 if (of_level := [name for name, one in classes.items() if one == level])
                 and all(checked[name].kept_all for name in of_level)
             ]
-            return f"{unequal}; killed under load, {listed([*kept, *dict.fromkeys(lost.values())])}."
+            return f"{unequal}; killed under load, {listed([*kept, *self._losses(lost, labels)])}."
         if open_still := [one.full_label for one in contestants if not checked[one.name].kept_all]:
             named = listed(list(dict.fromkeys(open_still)))
             resolved = [loss for loss in checked.values() if loss.kills]
@@ -249,6 +243,15 @@ class AnswerResults(CitationResults):
         bound = f"{bound_words(least, 'kill')}, and no kill tests the disk"
         killed = f"no kill of these servers took an acknowledged {operation_of(self.scenario.workload)}"
         return f"; {killed}, {_kills_each(checked.values())}; {bound}." if equal else f"{unequal}."
+
+    def _losses(self, contestants: Sequence[RecordedContestant], labels: Mapping[str, str]) -> list[str]:
+        """``A lost 123 acknowledged transfers (0.02 s of work)``, ``B lost 4,002 (0.18 s)``: the most a kill took."""
+        worst = dict.fromkeys((labels[one.name], self._worst_loss_like(one)) for one in contestants)
+        (label, loss), *others = worst
+        return [
+            f"{label} lost {_loss_words(loss, f' acknowledged {self._operations}', ' of work')}",
+            *(f"{label} lost {_loss_words(loss)}" for label, loss in others),
+        ]
 
     def _worst_loss_like(self, contestant: RecordedContestant) -> ObservedLoss:
         """The most that a kill took of its system, version and class, whichever way that was called."""
@@ -342,12 +345,16 @@ def _kills_each(losses: Collection[ObservedLoss]) -> str:
     return f"{least} kill{'s' if least > 1 else ''} of each"
 
 
-def _loss_words(loss: ObservedLoss, operations: str) -> str:
-    """``up to 63,490 acknowledged transfers, up to 2.07 s of work``: the most that a kill took; what the one took."""
-    most, where = ("up to ", " in one kill") if loss.kills > 1 else ("", "")
-    lost = f"{most}{loss.worst_lost_transfers:,} acknowledged {operations}{where}"
+def _loss_words(loss: ObservedLoss, operations: str = "", of_work: str = "") -> str:
+    """``up to 63,490 acknowledged transfers in one kill (up to 2.07 s of work)``, of one kill without *up to*.
+
+    Without what is counted, for who is told after another: ``up to 63,490 (up to 2.07 s)``.
+    """
+    most = "up to " if loss.kills > 1 else ""
+    where = " in one kill" if most and operations else ""
+    lost = f"{most}{loss.worst_lost_transfers:,}{operations}{where}"
     if loss.worst_loss_s is None:
         return lost
     if loss.worst_loss_s < _LEAST_TOLD_S:
-        return f"{lost}, less than {_LEAST_TOLD_S:g} s of work"
-    return f"{lost}, {most}{loss.worst_loss_s:.2f} s of work"
+        return f"{lost} (less than {_LEAST_TOLD_S:g} s{of_work})"
+    return f"{lost} ({most}{loss.worst_loss_s:.2f} s{of_work})"

@@ -96,7 +96,7 @@ def test_a_refuted_class_is_told_in_the_answer_and_not_called_equal(tmp_path: Pa
     ]
     run = runs.store(tmp_path / runs.CHAPTER, runs.whole(), kill_checks=checks)
     text = html.unescape(Results(run, runs.CHAPTER).answer_ratio(SPACETIMEDB, DRIZZLE).html)
-    assert "SpacetimeDB 1.0 lost 2,071 acknowledged transfers, 2.07 s of work" in text
+    assert "SpacetimeDB 1.0 lost 2,071 acknowledged transfers (2.07 s of work)" in text
     assert "the promises are not equal" in text
     table = html.unescape(Results(run, runs.CHAPTER).kill_table({"drizzle": "Postgres on"}).html)
     assert "<td>Postgres on</td>" in table
@@ -127,7 +127,7 @@ def test_kept_is_said_only_where_every_kill_of_both_was_resolved_and_took_nothin
         left_open = told[name].partition("left open what ")[2].partition(" lost; one kill proves nothing.")[0]
         assert "procedure" in left_open
     assert (
-        "killed under load, Postgres 1.0 lost up to 3 acknowledged transfers in one kill, less than 0.01 s of work"
+        "killed under load, Postgres 1.0 lost up to 3 acknowledged transfers in one kill (less than 0.01 s of work)"
         in told["one lost"]
     )
 
@@ -157,7 +157,20 @@ def test_a_loss_is_told_with_its_class_where_the_classes_differ(tmp_path: Path) 
     )
     assert (
         "killed under load, servers with fsync-per-commit lost nothing in 1 kill of each and Postgres 1.0 "
-        "(delayed(500 ms)) lost 300 acknowledged transfers, 0.30 s of work." in html.unescape(answer.html)
+        "(delayed(500 ms)) lost 300 acknowledged transfers (0.30 s of work)." in html.unescape(answer.html)
+    )
+
+
+def test_of_several_losses_the_first_says_what_is_counted(tmp_path: Path) -> None:
+    checks = [
+        runs.kills("spacetimedb", 400, "lost 400 (within its class)"),
+        runs.kills("drizzle", 300, "lost 300 (within its class)"),
+    ]
+    run = runs.store(tmp_path / runs.CHAPTER, runs.whole(), kill_checks=checks)
+    answer = Results(run, runs.CHAPTER).answer_ratio(SPACETIMEDB, DRIZZLE)
+    assert (
+        "killed under load, SpacetimeDB 1.0 lost 400 acknowledged transfers (0.40 s of work) "
+        "and Postgres 1.0 lost 300 (0.30 s)." in html.unescape(answer.html)
     )
 
 
