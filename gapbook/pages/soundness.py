@@ -67,16 +67,18 @@ def ends_of(found: Findings, one: Named) -> Ends:
     return Ends(len(unusable) - bad - lacking, lacking, bad)
 
 
-def soundness_answer(found: AnswerResults, pairs: Sequence[tuple[Named, Named]]) -> page.Answer:
+def soundness_answer(found: AnswerResults, pairs: Sequence[tuple[Named, Named | None]]) -> page.Answer:
     """How often the copy of each could not be used after a kill, and how often beside it without one: pairs of the
-    killed and the undisturbed."""
+    killed and the undisturbed, None where it was not measured beside it."""
     cited: list[page.Cited] = []
     told = [sentence for killed, alone in pairs for sentence in _sentences(found, killed, alone, cited)]
     return page.answer(Html(" ".join(told) or "This run has no valid trial of a killed replicator."), cited)
 
 
-def _sentences(found: AnswerResults, killed: Named, alone: Named, cited: list[page.Cited]) -> Iterator[str]:
-    struck, control = ends_of(found, killed), ends_of(found, alone)
+def _sentences(
+    found: AnswerResults, killed: Named, alone: Named | None, cited: list[page.Cited]
+) -> Iterator[str]:
+    struck = ends_of(found, killed)
     if not struck.trials:
         return
     label = found.versioned_label(found.contestant(killed))
@@ -88,7 +90,7 @@ def _sentences(found: AnswerResults, killed: Named, alone: Named, cited: list[pa
     if struck.lacking:
         sentence += f", and one that lacks rows in {struck.lacking}"
     yield f"{sentence}."
-    if control.trials:
+    if alone is not None and (control := ends_of(found, alone)).trials:
         yield f"Left alone, it did in {control.unusable_of_all}."
     cited.append(
         page.Cited(

@@ -85,6 +85,7 @@ def test_the_answer_counts_the_bad_copies_and_has_the_undisturbed_beside_them(fo
         "trials, and one that lacks rows in 1. Left alone, it did in none of 5."
     )
     assert [(one.value, one.n) for one in answer.cited] == [("2 of 4 [15–85 %]", 4)]
+    assert "Left alone" not in soundness_answer(found, [(_KILLED, None)]).html
     assert not soundness_answer(found, []).cited
 
 
