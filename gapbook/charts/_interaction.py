@@ -28,7 +28,7 @@ _ROW = 46.0
 
 @dataclass(frozen=True)
 class FactorStates:
-    """A factor: its share over all orders, and its multiplier in each state of the others."""
+    """A factor: its share over the measured orders, and its multiplier in each state of the others."""
 
     name: str
     detail: str
@@ -45,7 +45,7 @@ def interaction(
     subtitle: str,
     metric: Metric = GOODPUT,
 ) -> Figure:
-    """One row a factor: a dot for each state, the disc and its interval the share over all orders."""
+    """One row a factor: a dot for each state, the disc and its interval the share over the measured orders."""
     if not factors:
         raise ValueError("a chart of interactions needs at least one factor")
 
@@ -78,7 +78,7 @@ def _key_share() -> KeyItem:
     def draw(canvas: Canvas, x: float, y: float) -> None:
         canvas.point(x + 6, y, token="ink")
 
-    return KeyItem("share over all orders", 12, draw)
+    return KeyItem("share over the measured orders", 12, draw)
 
 
 def _draw_row(canvas: Canvas, factor: FactorStates, label_width: float) -> None:
@@ -103,7 +103,7 @@ def _draw_row(canvas: Canvas, factor: FactorStates, label_width: float) -> None:
 def _table(factors: Sequence[FactorStates]) -> Table:
     rows: list[tuple[str, ...]] = []
     for factor in factors:
-        rows.append((factor.name, "share over all orders", factor.share.as_factor()))
+        rows.append((factor.name, "share over the measured orders", factor.share.as_factor()))
         rows += [(factor.name, state, value.as_factor()) for state, value in factor.states]
     return Table(("factor", "state of the others", "multiplier"), tuple(rows))
 

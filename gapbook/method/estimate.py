@@ -104,7 +104,7 @@ def chance_within(interval: Interval, band_frac: float) -> float:
         return 0.0
     if half == 0:
         return 1.0
-    error = half / float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, interval.n - 1))
+    error = half / float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, max(interval.n - 1, 1)))
     return float(scipy.special.ndtr(high / error) - scipy.special.ndtr(low / error))
 
 
@@ -152,7 +152,8 @@ def bootstrap_intervals(
 @dataclass(frozen=True)
 class Contrast:
     """A weighted sum of cells' mean logs. ``by_block`` holds what each block says of it, on the log
-    scale: the block's own weighted sum when no trial is missing, else its jackknife pseudo-value.
+    scale: the block's own weighted sum when no trial is missing, else its jackknife pseudo-value. ``told_by`` are the
+    blocks that hold trials of both sides of it (of all that it has, where no block does); ``n`` is their number.
 
     Without an interval, ``standard_error_log`` and ``degrees_of_freedom`` are NaN.
     """
@@ -160,8 +161,12 @@ class Contrast:
     log: float
     standard_error_log: float
     degrees_of_freedom: float
-    n: int
     by_block: Mapping[int, float]
+    told_by: frozenset[int]
+
+    @property
+    def n(self) -> int:
+        return len(self.told_by)
 
     @property
     def interval(self) -> Interval:
@@ -173,6 +178,17 @@ class Contrast:
     @property
     def factor_by_block(self) -> dict[int, float]:
         return {block: math.exp(value) for block, value in self.by_block.items()}
+
+    @property
+    def told_factor_by_block(self) -> dict[int, float]:
+        """What each block that holds both sides says of it, as if there were no other blocks."""
+        # How far a pseudo-value lies from the estimate grows with the number of blocks.
+        nearer = (self.n - 1) / max(len(self.by_block) - 1, 1)
+        return {
+            block: math.exp(self.log + (value - self.log) * nearer if self.n > 1 else value)
+            for block, value in self.by_block.items()
+            if block in self.told_by
+        }
 
     @property
     def p_value(self) -> float:
@@ -266,10 +282,11 @@ def _contrast(
 ) -> Contrast:
     n = len(blocks)
     estimate = float((whole.of(row) * values).sum())
+    told_by = frozenset(np.asarray(blocks)[_tells(whole.there, whole.weights[row])].tolist())
     if n == 1:
-        return Contrast(estimate, math.nan, math.nan, n, {blocks[0]: estimate})
+        return Contrast(estimate, math.nan, math.nan, {blocks[0]: estimate}, told_by)
     if not all(fit.estimable[row] for fit in held_out):
-        return Contrast(estimate, math.nan, math.nan, n, {})
+        return Contrast(estimate, math.nan, math.nan, {}, told_by)
     coefficients = np.stack([fit.of(row).ravel() for fit in held_out])
     left_out = coefficients @ values.ravel()
     variance = (n - 1) / n * float(((left_out - left_out.mean()) ** 2).sum())
@@ -278,8 +295,20 @@ def _contrast(
     freedom = float(np.trace(gram) ** 2 / (gram**2).sum())
     pseudo = n * estimate - (n - 1) * left_out
     return Contrast(
-        estimate, math.sqrt(variance), freedom, n, dict(zip(blocks, map(float, pseudo), strict=True))
+        estimate,
+        math.sqrt(variance),
+        freedom,
+        dict(zip(blocks, map(float, pseudo), strict=True)),
+        told_by,
     )
+
+
+def _tells(there: NDArray[np.bool_], weights: Floats) -> NDArray[np.bool_]:
+    """Which blocks hold trials of cells with a positive weight and of some with a negative one, where there are any."""
+    sides = [side for side in (weights > _TOLERANCE, weights < -_TOLERANCE) if side.any()]
+    held = np.array([there[side].any(axis=0) for side in sides]).reshape(-1, there.shape[1])
+    found: NDArray[np.bool_] = held.all(axis=0)
+    return found if found.any() else held.any(axis=0)
 
 
 def cell_values(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal
@@ -36,6 +37,21 @@ class Findings(Cells):
             )
             for treatment in treatments
         )
+
+    def outlasts_load(self, contestant: str, treatment: float) -> bool:
+        """Whether a request takes longer than warm-up and window together: in a closed loop, fewer than are in flight are
+        answered in that time.
+
+        By Little's law the mean time of a request is what is in flight divided by the rate. The rate of such a contestant
+        is that of the first requests which came through, and need not last. The median over valid trials decides.
+        """
+        found = self.scenario.find(contestant)
+        rates = [row["goodput_per_s"] for row in self.rows(contestant, treatment) if row["valid"]]
+        if found is None or found.loop == "open" or not rates:
+            return False
+        connections = treatment if self.scenario.treatment.is_connections else self.scenario.connections
+        load_s = self.scenario.warmup_s + found.window_s
+        return statistics.median(rates) * load_s < connections * found.in_flight
 
     def labels(self, contestant: str, treatment: float) -> list[str]:
         """The labels that a contestant carries at one value of the treatment."""

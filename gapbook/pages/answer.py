@@ -234,10 +234,12 @@ class AnswerResults(CitationResults):
             return f"{unequal}; killed under load, {listed([*kept, *self._losses(lost, labels)])}."
         if open_still := [one.full_label for one in contestants if not checked[one.name].kept_all]:
             named = listed(list(dict.fromkeys(open_still)))
-            resolved = [loss for loss in checked.values() if loss.kills]
+            unknown = f"whether {named} lost something when killed is not known"
+            if not (kept_all := [loss for loss in checked.values() if loss.kept_all]):
+                return f"{unequal}; {unknown}."
             return (
-                f"{unequal}; {_kills_each(resolved)} under load showed no loss and left open what {named} lost; "
-                f"{bound_words(_least_kills(resolved), 'kill')}."
+                f"{unequal}; {_kills_each(kept_all)} of the others under load took nothing, and {unknown}; "
+                f"{bound_words(_least_kills(kept_all), 'kill')}."
             )
         least = _least_kills(checked.values())
         bound = f"{bound_words(least, 'kill')}, and no kill tests the disk"
@@ -303,7 +305,23 @@ class AnswerResults(CitationResults):
                 f"The client held back {listed(bound)}, so a ratio with {'them' if len(bound) > 1 else 'it'} "
                 "does not compare engines."
             )
-        return [*sentences, self.warmth_caveat(*contestants).strip()]
+        return [*sentences, *self._outlasted(compared, at), self.warmth_caveat(*contestants).strip()]
+
+    def _outlasted(self, compared: _Groups, at: Collection[float]) -> list[str]:
+        """Whose requests take longer than a whole trial, and at which values of the treatment."""
+        found = {
+            (one.name, treatment): one
+            for group in compared
+            for treatment in self._answered_at(at, *group)
+            for one in group
+            if self.outlasts_load(one.name, treatment)
+        }
+        return [
+            f"At {self.at(treatment)} {one.full_label} answered fewer requests in the "
+            f"{self.scenario.warmup_s + one.window_s:g} s of a trial than it had in flight: its rate is that of the first "
+            "to come through, and need not last."
+            for (_, treatment), one in found.items()
+        ]
 
     # --- who is meant -------------------------------------------------------------------------
     def versioned_label(self, contestant: RecordedContestant) -> str:

@@ -13,7 +13,7 @@ from gapbook.method.effects import Effect, effect_of, interactions, screen
 from gapbook.method.estimate import Contrast
 from gapbook.method.factors import Decomposition, Factor, Share
 from gapbook.method.holm import holm
-from gapbook.method.interval import Interval, format_factor
+from gapbook.method.interval import format_factor
 from gapbook.pages import page
 from gapbook.pages.answer import AnswerResults
 from gapbook.pages.words import factor_cell
@@ -108,12 +108,9 @@ class FactorResults(AnswerResults):
                     tuple((_words(state), value) for state, value in effect.states),
                 )
             )
-        widest = max(rows, key=lambda row: _spread([value for _, value in row.states]))
-        values = [value.estimate for _, value in widest.states]
-        title = (
-            f"{widest.name} is worth ×{format_factor(min(values))} to ×{format_factor(max(values))} "
-            f"at {self.at(treatment)}, depending on the rest"
-        )
+        # Of states that lie on no order, such as those of another client, the gap holds none.
+        widest = max(parts.shares, key=lambda share: math.log(share.order_high / share.order_low))
+        title = f"{widest.factor.name} is worth {_order_range(widest)} at {self.at(treatment)}, depending on the rest"
         return charts.interaction(
             rows,
             provenance=self.provenance,
@@ -226,7 +223,11 @@ def _dimensions(factors: Sequence[Factor]) -> list[str]:
 
 def order_range_words(share: Share) -> str:
     """``×0.85 to ×2.22 over orders of the steps``: what a choice of order could have made of a factor."""
-    return f"×{format_factor(share.order_low)} to ×{format_factor(share.order_high)} over orders of the steps"
+    return f"{_order_range(share)} over orders of the steps"
+
+
+def _order_range(share: Share) -> str:
+    return f"×{format_factor(share.order_low)} to ×{format_factor(share.order_high)}"
 
 
 def _share_cells(parts: Decomposition | None, index: int) -> list[str]:
@@ -235,14 +236,9 @@ def _share_cells(parts: Decomposition | None, index: int) -> list[str]:
     share = parts.shares[index]
     return [
         share.multiplier.as_factor(),
-        f"×{format_factor(share.order_low)} to ×{format_factor(share.order_high)}",
+        _order_range(share),
     ]
 
 
 def _words(state: Mapping[str, str]) -> str:
     return " · ".join(f"{dimension} {level}" for dimension, level in state.items())
-
-
-def _spread(values: Sequence[Interval]) -> float:
-    logs = [math.log(value.estimate) for value in values]
-    return max(logs) - min(logs) if logs else 0.0

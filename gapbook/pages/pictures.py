@@ -138,7 +138,7 @@ class PictureResults(AnswerResults):
                 family=share.factor.family,
                 factor=share.multiplier,
                 order_range=(share.order_low, share.order_high),
-                blocks=tuple(share.contrast.factor_by_block.values()),
+                blocks=tuple(share.contrast.told_factor_by_block.values()),
             )
             for share in parts.shares
         ]

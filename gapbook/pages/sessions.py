@@ -81,13 +81,18 @@ class SessionResults(FindingsWithProvenance):
         )
 
     def _comparisons_title(self, pairs: Sequence[Pair], rows: Sequence[charts.Comparison]) -> str:
-        """The range of the ratios of a bank and what it is made of; of another workload the ratio farthest from ×1."""
-        known = [
-            (condition.ratio.estimate, row.name, condition.label)
-            for row in rows
+        """The range of the ratios of a bank and what it is made of; of another workload the ratio farthest from ×1.
+
+        A ratio whose contestant answers too few requests for a rate that lasts is in the chart and not in its title.
+        """
+        measured = [
+            (condition.ratio.estimate, row.name, condition.label, pair)
+            for row, (_, *pair) in zip(rows, pairs, strict=True)
             for condition in row.conditions
             if condition.ratio is not None
         ]
+        lasting = [one for one in measured if self._lasts(one[3], one[2])]
+        known = [one[:3] for one in lasting or measured]
         if self.scenario.workload.accounts:
             least, most = (format_factor(pick(known)[0]) for pick in (min, max))
             by, conditions = self._what_varies(pairs), {label for _, _, label in known}
@@ -103,6 +108,15 @@ class SessionResults(FindingsWithProvenance):
         ratio, pair, condition_label = max(known, key=lambda one: abs(math.log(one[0])))
         return f"×{format_factor(ratio)} at {condition_label}: {pair}"
 
+    def _lasts(self, pair: Sequence[Named], label: str) -> bool:
+        """Whether neither of a pair answers too few requests for a rate, at the value of the treatment of this label."""
+        return not any(
+            self.outlasts_load(self.contestant(one).name, treatment)
+            for one in pair
+            for treatment in self.treatments
+            if self.at(treatment) == label
+        )
+
     def _what_varies(self, pairs: Sequence[Pair]) -> list[str]:
         """What differs from pair to pair; within a pair, where each compares a system with itself."""
         both = [tuple(self.contestant(one) for one in pair) for _, *pair in pairs]
@@ -115,12 +129,16 @@ class SessionResults(FindingsWithProvenance):
 
         systems = differs(lambda one: one.system)
         called = differs(lambda one: (one.access, one.tier, one.client, one.in_flight))
-        promised = differs(lambda one: (one.durability, one.settings.isolation))
+        promised, isolated = (
+            differs(lambda one: one.durability),
+            differs(lambda one: one.settings.isolation),
+        )
         words = {
             "the systems": systems,
             "the version": not systems and differs(lambda one: one.version),
             "how both sides are called": called,
             "what they promise" if called else "what both sides promise": promised,
+            "isolation": isolated,
         }
         return [word for word, does in words.items() if does]
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import statistics
 from collections.abc import Mapping, Sequence
+
+import polars as pl
 
 from gapbook.claims.claim import claim
 from gapbook.claims.rules import VERDICT_BAND_FRAC
@@ -13,6 +16,7 @@ from gapbook.pages import page
 from gapbook.pages.kills import KILL_COLUMNS, kill_caption, kill_table
 from gapbook.pages.provenance import FindingsWithProvenance
 from gapbook.pages.words import factor_cell, operation_of, rate_cell
+from gapbook.record.describe import TIER_SETTING
 
 __all__ = ["TableResults"]
 
@@ -130,7 +134,8 @@ class TableResults(FindingsWithProvenance):
         return page.refused_table(self.refused)
 
     def systems_table(self) -> Html:
-        """Version, binary and settings of each server, as it said them, and who could not be measured."""
+        """Version, binary and settings of each server and of each server in between, as they said them, and who could not
+        be measured."""
         rows: list[tuple[str, str, str]] = []
         for name, system in self.run.manifest["systems"].items():
             rows.append((name, "version", system["version"]))
@@ -141,8 +146,22 @@ class TableResults(FindingsWithProvenance):
                 rows.append((name, "where it ran", system["backend"]))
                 rows += [(name, key, value) for key, value in system["container"].items()]
             rows += [(name, key, value) for key, value in system["settings"].items()]
+        rows += self._tier_rows()
         rows += [(name, "not measured here", reason) for name, reason in self.absent.items()]
         return page.settings_table(("server", "setting", "read back"), rows)
+
+
+    def _tier_rows(self) -> list[tuple[str, str, str]]:
+        """What the servers between client and database said of themselves, an engine inside them included; several values
+        where contestants differ."""
+        said: dict[tuple[str, str], dict[str, None]] = {}
+        for contestant in self.scenario.contestants:
+            name = f"in front of {contestant.system_label}: {contestant.tier}"
+            for row in self.run.trials.filter(pl.col("contestant") == contestant.name).iter_rows(named=True):
+                for key, value in json.loads(row["settings"] or "{}").items():
+                    if key.startswith(TIER_SETTING):
+                        said.setdefault((name, key.removeprefix(TIER_SETTING)), {})[str(value)] = None
+        return [(name, setting, " or ".join(values)) for (name, setting), values in sorted(said.items())]
 
 
 def _published_ratio(

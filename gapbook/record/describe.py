@@ -12,10 +12,12 @@ import msgspec
 from gapbook.record.durability import Durability
 from gapbook.record.scenario import ContestantSettings, RecordedContestant
 
-__all__ = ["USUAL_DURABILITY", "Said", "described", "detail_of", "levels_of", "server_of", "versioned"]
+__all__ = ["TIER_SETTING", "USUAL_DURABILITY", "Said", "described", "detail_of", "levels_of", "server_of", "versioned"]
 
 USUAL_DURABILITY = "as the scenario"
 """The level of a contestant that has the promise of its scenario."""
+TIER_SETTING = "tier: "
+"""Begins the name of a setting that a server between client and database said of itself, among those of a trial."""
 _LANGUAGE_LABELS = {"rust": "Rust", "typescript": "TypeScript", "python": "Python"}
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.process import Process
+from gapbook.record.describe import TIER_SETTING
 from gapbook.trial.contestant import Contestant
 
 __all__ = ["Target", "target_of"]
@@ -42,7 +43,7 @@ def target_of(
         return
     try:
         yield Target(
-            tier.endpoint, (tier.process,), {f"tier: {key}": value for key, value in tier.settings.items()}
+            tier.endpoint, (tier.process,), {f"{TIER_SETTING}{key}": value for key, value in tier.settings.items()}
         )
     finally:
         deployment.stop(tier.process)

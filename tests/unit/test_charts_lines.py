@@ -196,7 +196,7 @@ def test_nothing_to_draw_is_refused() -> None:
 def test_every_state_is_told_in_the_table_of_an_interaction() -> None:
     figure = draw_interaction([factor("ORM", 1.2, states=3)])
     assert [row[1] for row in figure.table.rows] == [
-        "share over all orders",
+        "share over the measured orders",
         *(f"tier rpc · client {number}" for number in range(3)),
     ]
     assert figure.table.rows[0][2] == inputs.interval(1.2, n=5).as_factor()
