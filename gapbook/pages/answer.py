@@ -42,7 +42,7 @@ class AnswerResults(CitationResults):
         about = claim(claim_id)
         judged = verdicts.judge_with(claim_id, self)
         return page.claim_line(
-            "From published figures" if about.kind == NOTE else "Published claim",
+            "Our arithmetic on published figures" if about.kind == NOTE else "Published claim",
             about.says,
             anchor=claim_id,
             where=about.citation,
@@ -247,24 +247,29 @@ class AnswerResults(CitationResults):
         return f"; {killed}, {_kills_each(checked.values())}; {bound}." if equal else f"{unequal}."
 
     def _losses(self, contestants: Sequence[RecordedContestant], labels: Mapping[str, str]) -> list[str]:
-        """``A lost 123 acknowledged transfers (0.02 s of work)``, ``B lost 4,002 (0.18 s)``: the most a kill took."""
-        worst = dict.fromkeys((labels[one.name], self._worst_loss_like(one)) for one in contestants)
-        (label, loss), *others = worst
+        """``A lost 123 acknowledged transfers (0.02 s of work)``, ``B lost 4,002 (0.18 s)``: the most a kill took, and
+        whether the server was called in another way then."""
+        worst = dict.fromkeys((labels[one.name], *self._worst_loss_like(one)) for one in contestants)
+        (label, loss, how), *others = worst
         return [
-            f"{label} lost {_loss_words(loss, f' acknowledged {self._operations}', ' of work')}",
-            *(f"{label} lost {_loss_words(loss)}" for label, loss in others),
+            f"{label} lost {_loss_words(loss, f' acknowledged {self._operations}', ' of work')}{how}",
+            *(f"{label} lost {_loss_words(loss)}{how}" for label, loss, how in others),
         ]
 
-    def _worst_loss_like(self, contestant: RecordedContestant) -> ObservedLoss:
-        """The most that a kill took of its system, version and class, whichever way that was called."""
+    def _worst_loss_like(self, contestant: RecordedContestant) -> tuple[ObservedLoss, str]:
+        """The most that a kill took of its system, version and class, whichever way that was called; in words, where that
+        is not the way of the contestant."""
         alike = [
             one
             for one in self.scenario.contestants
             if (one.server, one.durability) == (contestant.server, contestant.durability)
         ]
-        return max(
-            (self.observed_loss(one.name) for one in alike), key=lambda loss: loss.worst_lost_transfers or 0
+        own = self.observed_loss(contestant.name)
+        worst = max(
+            (own, *(self.observed_loss(one.name) for one in alike)),
+            key=lambda loss: loss.worst_lost_transfers or 0,
         )
+        return worst, "" if worst == own else " when called another way"
 
     def _all_cut(self, contestants: Sequence[RecordedContestant]) -> bool:
         """Whether the power of each was cut with an answer."""

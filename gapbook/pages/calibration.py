@@ -59,7 +59,8 @@ class CalibrationResults(FindingsWithProvenance):
         virtual = f"{100 * min(shares):.0f} % to {100 * max(shares):.0f} %"
         real, farthest = f"{held} of {len(known)}", f"{100 * off:.1f} %"
         text = (
-            f"In simulation, {page.estimate(virtual)} of our 95 % intervals held the truth, by quantity and design. "
+            f"In simulation, {page.estimate(virtual)} of our 95 % intervals held the truth, by quantity and design, where "
+            "blocks are independent (the page shows where they are not). "
             f"On simulated servers run live, {page.estimate(real)} did, and estimates were up to "
             f"{page.estimate(farthest)} off: client, network and a busy machine take time of their own, and the "
             "interval of a run holds the noise of that run only."

@@ -69,7 +69,8 @@ class FaultPoints:
             "left_behind": f"{leaks:,}",
             "lost": f"{lost:,}",
             "wrong": f"{wrong:,}",
-            "found": f"{len(self.found):,}",
+            "found": f"{sum(first.struck is not None for first, _ in self.found):,}",
+            "by_itself": f"{sum(first.struck is None for first, _ in self.found):,}",
             "late": f"{len(self.played) - len(self.counted):,}",
             "revisions": str(len({point.revision for point in self.counted})),
         }
@@ -93,7 +94,8 @@ class FaultPoints:
         rows: list[list[str | Html]] = [
             [
                 f"{first.point:,}",
-                f"{_deed(first)}: {_victim(first)}, in {first.struck or first.aimed}",
+                f"{_deed(first)}: {_victim(first)}, "
+                + (f"in {first.struck}" if first.struck else f"meant for {first.aimed}, had not struck"),
                 "; ".join(told for failing in _FAILINGS for told in failing(first)),
                 _since(first, last),
             ]

@@ -102,7 +102,7 @@ def remedies_of(trials: Sequence[AaTrial], *, within_s: float, lengths_s: Sequen
     probed = [one for one in trials if {PROBE_ARITHMETIC, PROBE_MEMORY} <= one.covariates.keys()]
     return [
         *(Remedy(name, adjusted(probed, covariates)) for name, covariates in _PROBES.items()),
-        Remedy(f"both ends started within {within_s:g} s", neighbouring(trials, within_s)),
+        Remedy(f"started within {within_s:g} s ÷ any two of a session", neighbouring(trials, within_s)),
         *(
             Remedy(f"windows of {length:g} s, as many more as fit", shorter_windows(trials, length))
             for length in lengths_s
@@ -124,11 +124,13 @@ def precision_answer(
     percent, blocks = f"{100 * differ:.1f} %", explained.n
     ends = _ends_of_left(trials, labels)
     among = " to ".join(f"{page.estimate(one.as_factor())} ({label})" for one, label in ends)
-    among = f", from {among}" if among else ""
+    among = (
+        f", and with a slope of each contestant's own {among}, where above ×1 it adds noise" if among else ""
+    )
     narrowing = [one for one in remedies if one.left is not None and one.left.high < 1]
     text = (
-        f"Two trials of the same contestant in the same block differed by {page.estimate(percent)} (standard "
-        f"deviation). Among trials that cost the same processor time per operation, "
+        f"Rates of the same contestant in the same block have a standard deviation of {page.estimate(percent)}. "
+        f"Adjusted for the processor time of an operation, with the slope of the other blocks, "
         f"{page.estimate(explained.as_factor())} of that was left{among}. "
     )
     if narrowing:
@@ -140,9 +142,12 @@ def precision_answer(
         )
     else:
         text += f"None of {len(remedies)} remedies tried narrowed it beyond chance."
+    text += f" Bootstrap intervals over {blocks} blocks, which are too narrow."
     cited = [
         page.Cited("spread of trials of one contestant within a block", percent, blocks),
-        page.Cited("spread left at equal processor time per operation", explained.as_factor(), blocks),
+        page.Cited(
+            "spread left, adjusted for the processor time of an operation", explained.as_factor(), blocks
+        ),
         *(page.Cited(f"the same, {label}", one.as_factor(), one.n) for one, label in ends),
         *(
             page.Cited(f"spread left, {one.name}", one.left.as_factor(), one.left.n)
@@ -178,8 +183,8 @@ def precision_chart(found: Results, remedies: Sequence[Remedy]) -> charts.Figure
         axis="spread with the remedy ÷ without it (log scale)",
         provenance=replace(
             found.provenance,
-            method=f"Trials of one contestant in one block, {found.blocks} blocks, goodput on a log scale; bootstrap "
-            f"intervals over blocks. {found.glue_values()['processor']}.",
+            method=f"Trials of one contestant in one block, or session where said, {found.blocks} blocks, goodput on a log "
+            f"scale; bootstrap intervals over blocks, too narrow for few. {found.glue_values()['processor']}.",
         ),
         estimate="what is left",
         title=title,

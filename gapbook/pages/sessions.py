@@ -17,6 +17,7 @@ from gapbook.method.sessions import session_means
 from gapbook.pages.provenance import FindingsWithProvenance
 from gapbook.pages.words import NO_VALID_TRIAL, listed, operations_of
 from gapbook.record.gates import LIMITS
+from gapbook.record.labels import CLIENT_BOUND, NOT_SUSTAINED
 from gapbook.record.metric import GOODPUT, Metric
 from gapbook.record.scenario import RecordedContestant
 
@@ -25,6 +26,10 @@ __all__ = ["SessionResults"]
 Pair: TypeAlias = tuple[str, Named, Named]
 _NO_TRIAL = "not measured"
 _NOT_PLANNED = "not run"
+_LABEL_WORDS = {
+    CLIENT_BOUND: " Client-bound: the client held the server back.",
+    NOT_SUSTAINED: " Not sustained: work was left when the load ended, so a longer run may show a lower rate.",
+}
 
 
 class SessionResults(FindingsWithProvenance):
@@ -235,6 +240,7 @@ class SessionResults(FindingsWithProvenance):
         called = labels or {}
         rows: list[list[str | Html]] = []
         taken: list[float] = []
+        carried: list[list[str]] = []
         for contestant in self.scenario.contestants:
             for treatment in self.treatments:
                 goodput = self.goodput(contestant.name, treatment)
@@ -251,13 +257,20 @@ class SessionResults(FindingsWithProvenance):
                         ]
                     )
                     taken.append(self._taken_frac(contestant.name, treatment))
+                    carried.append(self.labels(contestant.name, treatment))
         more: tuple[str, ...] = ()
         caption = (
             "A dash: there is no such process, because nothing stands before the database, or because it runs "
             "inside its caller."
         )
+        if any(carried):
+            more = ("label",)
+            caption += "".join(
+                words for label, words in _LABEL_WORDS.items() if any(label in one for one in carried)
+            )
+            rows = [[*row, ", ".join(one)] for row, one in zip(rows, carried, strict=True)]
         if any(frac > LIMITS.steal_frac for frac in taken):
-            more = ("machine time taken by the hypervisor",)
+            more = (*more, "machine time taken by the hypervisor")
             caption += (
                 " A hypervisor takes time for its own work for a server too, such as writing to the disk; the "
                 "gate “steal” leaves out what is usual for a contestant."

@@ -150,7 +150,6 @@ class TableResults(FindingsWithProvenance):
         rows += [(name, "not measured here", reason) for name, reason in self.absent.items()]
         return page.settings_table(("server", "setting", "read back"), rows)
 
-
     def _tier_rows(self) -> list[tuple[str, str, str]]:
         """What the servers between client and database said of themselves, an engine inside them included; several values
         where contestants differ."""

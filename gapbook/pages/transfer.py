@@ -14,6 +14,7 @@ from gapbook.pages import page
 from gapbook.pages.gloss import busiest_share
 from gapbook.pages.sweeps import SweepResults
 from gapbook.pages.words import NO_VALID_TRIAL
+from gapbook.record.labels import NOT_SUSTAINED
 from gapbook.record.metric import GOODPUT
 from gapbook.record.scenario import RecordedContestant
 
@@ -79,14 +80,15 @@ class TransferResults(SweepResults):
                 self.goodput(contestant.name, treatment)
                 for treatment in (self.treatments[0], self.treatments[-1])
             ]
-            if ends[0] is not None and ends[1] is not None:
+            unsure = self.has_label(contestant.name, NOT_SUSTAINED, (self.treatments[0], self.treatments[-1]))
+            if ends[0] is not None and ends[1] is not None and not unsure:
                 parts.append((ends[1].estimate / ends[0].estimate, contestant))
         if not parts:
             return "No contestant was measured at both ends of contention"
         kept, least = max(parts, key=lambda part: part[0]), min(parts, key=lambda part: part[0])
         return (
-            f"From {self.at(self.treatments[0])} to {self.treatments[-1]:g}, {least[1].name} keeps "
-            f"{100 * least[0]:.0f} % of its rate, {kept[1].name} {100 * kept[0]:.0f} %"
+            f"From {self.at(self.treatments[0])} to {self.treatments[-1]:g} the rate of {least[1].full_label} goes to "
+            f"{100 * least[0]:.0f} %, that of {kept[1].full_label} to {100 * kept[0]:.0f} %"
         )
 
     def hot_key_table(self, contestants: Sequence[str]) -> Html:

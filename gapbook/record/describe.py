@@ -12,7 +12,16 @@ import msgspec
 from gapbook.record.durability import Durability
 from gapbook.record.scenario import ContestantSettings, RecordedContestant
 
-__all__ = ["TIER_SETTING", "USUAL_DURABILITY", "Said", "described", "detail_of", "levels_of", "server_of", "versioned"]
+__all__ = [
+    "TIER_SETTING",
+    "USUAL_DURABILITY",
+    "Said",
+    "described",
+    "detail_of",
+    "levels_of",
+    "server_of",
+    "versioned",
+]
 
 USUAL_DURABILITY = "as the scenario"
 """The level of a contestant that has the promise of its scenario."""

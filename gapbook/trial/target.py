@@ -43,7 +43,9 @@ def target_of(
         return
     try:
         yield Target(
-            tier.endpoint, (tier.process,), {f"{TIER_SETTING}{key}": value for key, value in tier.settings.items()}
+            tier.endpoint,
+            (tier.process,),
+            {f"{TIER_SETTING}{key}": value for key, value in tier.settings.items()},
         )
     finally:
         deployment.stop(tier.process)

@@ -124,7 +124,9 @@ def test_kept_is_said_only_where_every_kill_of_both_was_resolved_and_took_nothin
         assert ("no kill of these servers took" in told[name]) is (name == "kept")
     for name in ("one not killed", "one unresolved"):
         assert "; 1 kill of each of the others under load took nothing, and whether Postgres (" in told[name]
-        left_open = told[name].partition(" and whether ")[2].partition(" lost something when killed is not known;")[0]
+        left_open = (
+            told[name].partition(" and whether ")[2].partition(" lost something when killed is not known;")[0]
+        )
         assert "procedure" in left_open
     assert (
         "killed under load, Postgres 1.0 lost up to 3 acknowledged transfers in one kill (less than 0.01 s of work)"
@@ -161,6 +163,16 @@ def test_a_loss_is_told_with_its_class_where_the_classes_differ(tmp_path: Path) 
     )
 
 
+def test_a_loss_with_another_client_is_told_as_one(tmp_path: Path) -> None:
+    checks = [
+        runs.kills("procedure", 300, "lost 300 (within its class)"),
+        runs.kills("procedure-rust", 400, "lost 400 (within its class)"),
+    ]
+    run = runs.store(tmp_path / runs.CHAPTER, runs.whole(), kill_checks=checks)
+    answer = Results(run, runs.CHAPTER).answer_ratio(PROCEDURE, SPACETIMEDB)
+    assert "Postgres 1.0 lost 400 acknowledged transfers (0.40 s of work) when called another way." in answer.html
+
+
 def test_of_several_losses_the_first_says_what_is_counted(tmp_path: Path) -> None:
     checks = [
         runs.kills("spacetimedb", 400, "lost 400 (within its class)"),
@@ -172,6 +184,20 @@ def test_of_several_losses_the_first_says_what_is_counted(tmp_path: Path) -> Non
         "killed under load, SpacetimeDB 1.0 lost 400 acknowledged transfers (0.40 s of work) "
         "and Postgres 1.0 lost 300 (0.30 s)." in html.unescape(answer.html)
     )
+
+
+def test_a_rate_of_requests_that_outlast_their_trial_is_told_and_no_title(tmp_path: Path) -> None:
+    # Eight are in flight, one on each connection, for half a second of warm-up and two of window.
+    def rate_per_s(planned: PlannedTrial) -> float:
+        return 3.0 if (planned.contestant, planned.treatment) == (DRIZZLE.name, 1.5) else 300.0
+
+    rows = [runs.valid(planned, rate_per_s(planned)) for planned in runs.planned_trials(3)]
+    found = Results(runs.store(tmp_path / runs.CHAPTER, rows), runs.CHAPTER)
+    text = html.unescape(found.answer_ratio(PROCEDURE, DRIZZLE).html)
+    assert text.count("answered fewer requests in the 2.5 s of a trial than it had in flight") == 1
+    assert f"At α = 1.5 {found.contestant(DRIZZLE).full_label} answered fewer" in text
+    assert "answered fewer" not in found.answer_ratio(PROCEDURE, SPACETIMEDB).html
+    assert "×100" not in found.comparisons_chart([("both", PROCEDURE, DRIZZLE)]).title
 
 
 @pytest.mark.parametrize("stores", [True, False])

@@ -140,7 +140,8 @@ def test_only_blocks_with_both_sides_count_and_are_told() -> None:
     start = {0: 100.0, 1: 110.0, 2: 90.0, 3: 105.0}
     middle, end = {0: 210.0, 2: 150.0}, {block: 3 * value for block, value in start.items()}
     step, whole = BlockFit([start, middle, end]).contrasts(np.array([[-1.0, 1.0, 0.0], [-1.0, 0.0, 1.0]]))
-    assert step is not None and whole is not None
+    assert step is not None
+    assert whole is not None
     assert (step.n, step.interval.n, whole.n) == (2, 2, 4)
     assert step.told_factor_by_block == pytest.approx({0: 2.1, 2: 150 / 90})
     assert whole.told_factor_by_block == pytest.approx(dict.fromkeys(range(4), 3.0))

@@ -159,9 +159,12 @@ def test_a_title_says_what_differs_from_pair_to_pair(tmp_path: Path) -> None:
     engine = (SPACETIMEDB, PROCEDURE)
     assert "what they promise" not in title(engine, (SPACETIMEDB, runs.DRIZZLE))
     assert ", by how both sides are called" in title(engine, (SPACETIMEDB, runs.DRIZZLE))
-    for other in (strict, waits):
-        assert ", by what both sides promise" in title(engine, (SPACETIMEDB, other))
-        assert ", by how both sides are called, what they promise and how many want" in title(
+    for other, alone, beside in (
+        (strict, "isolation", "isolation"),
+        (waits, "what both sides promise", "what they promise"),
+    ):
+        assert f", by {alone}" in title(engine, (SPACETIMEDB, other))
+        assert f", by how both sides are called, {beside} and how many want" in title(
             (SPACETIMEDB, runs.DRIZZLE), (SPACETIMEDB, other)
         )
     assert ", by the system, how it is called and how many want" in title((PROCEDURE, runs.SQL))
