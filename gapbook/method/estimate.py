@@ -306,9 +306,10 @@ def _contrast(
 def _tells(there: NDArray[np.bool_], weights: Floats) -> NDArray[np.bool_]:
     """Which blocks hold trials of cells with a positive weight and of some with a negative one, where there are any."""
     sides = [side for side in (weights > _TOLERANCE, weights < -_TOLERANCE) if side.any()]
-    held = np.array([there[side].any(axis=0) for side in sides]).reshape(-1, there.shape[1])
-    found: NDArray[np.bool_] = held.all(axis=0)
-    return found if found.any() else held.any(axis=0)
+    held = np.array([np.any(there[side], axis=0) for side in sides], dtype=np.bool_)
+    in_all: NDArray[np.bool_] = np.logical_and.reduce(held, axis=0)
+    in_any: NDArray[np.bool_] = np.logical_or.reduce(held, axis=0)
+    return in_all if in_all.any() else in_any
 
 
 def cell_values(

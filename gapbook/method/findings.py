@@ -46,7 +46,9 @@ class Findings(Cells):
         is that of the first requests which came through, and need not last. The median over valid trials decides.
         """
         found = self.scenario.find(contestant)
-        rates = [row["goodput_per_s"] for row in self.rows(contestant, treatment) if row["valid"]]
+        rates: list[float] = [
+            row["goodput_per_s"] for row in self.rows(contestant, treatment) if row["valid"]
+        ]
         if found is None or found.loop == "open" or not rates:
             return False
         connections = treatment if self.scenario.treatment.is_connections else self.scenario.connections

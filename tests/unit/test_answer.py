@@ -14,6 +14,7 @@ import pytest
 from gapbook.book.chapters import chapters
 from gapbook.charts import Gate
 from gapbook.markup import Html
+from gapbook.model.plan import PlannedTrial
 from gapbook.pages.pictures import _gate_cell
 from gapbook.pages.results import Results
 from gapbook.pages.who import who_table
@@ -170,7 +171,10 @@ def test_a_loss_with_another_client_is_told_as_one(tmp_path: Path) -> None:
     ]
     run = runs.store(tmp_path / runs.CHAPTER, runs.whole(), kill_checks=checks)
     answer = Results(run, runs.CHAPTER).answer_ratio(PROCEDURE, SPACETIMEDB)
-    assert "Postgres 1.0 lost 400 acknowledged transfers (0.40 s of work) when called another way." in answer.html
+    assert (
+        "Postgres 1.0 lost 400 acknowledged transfers (0.40 s of work) when called another way."
+        in answer.html
+    )
 
 
 def test_of_several_losses_the_first_says_what_is_counted(tmp_path: Path) -> None:
@@ -333,6 +337,18 @@ def test_a_gate_that_was_not_assessed_is_never_drawn_as_passed() -> None:
 def test_a_gate_cannot_be_stated_otherwise(state: Any, passed: int) -> None:
     with pytest.raises(ValueError, match=r"not assessed|cannot have passed"):
         Gate("steady", "", "", (), 0.2, passed, 3, state, 3)
+
+
+def test_a_server_in_between_says_its_settings_once(tmp_path: Path) -> None:
+    rows = [
+        runs.valid(planned, settings={"fsync": "on", "tier: node": "24", "tier: seen": str(planned.block)})
+        if planned.contestant == DRIZZLE.name
+        else runs.valid(planned)
+        for planned in runs.planned_trials(2)
+    ]
+    table = Results(runs.store(tmp_path / runs.CHAPTER, rows), runs.CHAPTER).systems_table().html
+    of_tier = table.split(f"in front of Postgres: {DRIZZLE.tier}, 2 rows")[1].split("</table>")[0]
+    assert re.findall(r"<td>(.*?)</td>", of_tier) == ["24", "0 or 1"]
 
 
 def test_servers_say_how_they_were_built_and_who_is_absent(tmp_path: Path) -> None:
