@@ -223,7 +223,8 @@ class AnswerResults(CitationResults):
         labels = self._with_class(contestants)
         lost = [one for one in contestants if checked[one.name].worst_lost_transfers]
         if refuted := [one for one in lost if checked[one.name].refutes_declared]:
-            return f", but killed under load {listed(self._losses(refuted, labels))}: the promises are not equal."
+            told = listed(self._losses(refuted, labels))
+            return f", but killed under load{self._called(refuted)} {told}: the promises are not equal."
         if lost:
             kept = [
                 f"servers with {level} lost nothing in {_kills_each([checked[name] for name in of_level])}"
@@ -231,7 +232,8 @@ class AnswerResults(CitationResults):
                 if (of_level := [name for name, one in classes.items() if one == level])
                 and all(checked[name].kept_all for name in of_level)
             ]
-            return f"{unequal}; killed under load, {listed([*kept, *self._losses(lost, labels)])}."
+            told = listed([*kept, *self._losses(lost, labels)])
+            return f"{unequal}; killed under load{self._called(lost)}, {told}."
         if open_still := [one.full_label for one in contestants if not checked[one.name].kept_all]:
             named = listed(list(dict.fromkeys(open_still)))
             unknown = f"whether {named} lost something when killed is not known"
@@ -247,29 +249,31 @@ class AnswerResults(CitationResults):
         return f"; {killed}, {_kills_each(checked.values())}; {bound}." if equal else f"{unequal}."
 
     def _losses(self, contestants: Sequence[RecordedContestant], labels: Mapping[str, str]) -> list[str]:
-        """``A lost 123 acknowledged transfers (0.02 s of work)``, ``B lost 4,002 (0.18 s)``: the most a kill took, and
-        whether the server was called in another way then."""
-        worst = dict.fromkeys((labels[one.name], *self._worst_loss_like(one)) for one in contestants)
-        (label, loss, how), *others = worst
+        """``A lost 123 acknowledged transfers (0.02 s of work)``, ``B lost 4,002 (0.18 s)``: the most a kill took."""
+        worst = dict.fromkeys((labels[one.name], self._worst_loss_like(one)) for one in contestants)
+        (label, loss), *others = worst
         return [
-            f"{label} lost {_loss_words(loss, f' acknowledged {self._operations}', ' of work')}{how}",
-            *(f"{label} lost {_loss_words(loss)}{how}" for label, loss, how in others),
+            f"{label} lost {_loss_words(loss, f' acknowledged {self._operations}', ' of work')}",
+            *(f"{label} lost {_loss_words(loss)}" for label, loss in others),
         ]
 
-    def _worst_loss_like(self, contestant: RecordedContestant) -> tuple[ObservedLoss, str]:
-        """The most that a kill took of its system, version and class, whichever way that was called; in words, where that
-        is not the way of the contestant."""
+    def _called(self, contestants: Sequence[RecordedContestant]) -> str:
+        """Says so where a loss that is told came when the server was called in another way than in the answer."""
+        own = all(self._worst_loss_like(one) == self.observed_loss(one.name) for one in contestants)
+        return "" if own else ", however called"
+
+    def _worst_loss_like(self, contestant: RecordedContestant) -> ObservedLoss:
+        """The most that a kill took of its system, version and class, whichever way that was called."""
         alike = [
             one
             for one in self.scenario.contestants
             if (one.server, one.durability) == (contestant.server, contestant.durability)
         ]
         own = self.observed_loss(contestant.name)
-        worst = max(
+        return max(
             (own, *(self.observed_loss(one.name) for one in alike)),
             key=lambda loss: loss.worst_lost_transfers or 0,
         )
-        return worst, "" if worst == own else " when called another way"
 
     def _all_cut(self, contestants: Sequence[RecordedContestant]) -> bool:
         """Whether the power of each was cut with an answer."""

@@ -172,7 +172,7 @@ def test_a_loss_with_another_client_is_told_as_one(tmp_path: Path) -> None:
     run = runs.store(tmp_path / runs.CHAPTER, runs.whole(), kill_checks=checks)
     answer = Results(run, runs.CHAPTER).answer_ratio(PROCEDURE, SPACETIMEDB)
     assert (
-        "Postgres 1.0 lost 400 acknowledged transfers (0.40 s of work) when called another way."
+        "killed under load, however called, Postgres 1.0 lost 400 acknowledged transfers (0.40 s of work)."
         in answer.html
     )
 
