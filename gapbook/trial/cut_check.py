@@ -25,13 +25,14 @@ from gapbook.trial.cut_outcome import CutOutcome
 from gapbook.trial.scenario import Scenario
 from gapbook.trial.struck_load import StruckLoad, load_of_round_s
 
-__all__ = ["cut_check", "fault_of", "uncut_row"]
+__all__ = ["cut_after_fault_s", "cut_check", "fault_of", "uncut_row"]
 
 _WARMUP_S = 0.5
 _LOAD_S = 0.8
 _JITTER_S = 0.6
-_AFTER_FAULT_S = 1.0
-"""From a full disk or a failed fsync until the cut: time in which a server may go on acknowledging."""
+_AFTER_FAULT_S = 2.0
+"""The longest time from a full disk or a failed fsync until the cut, in which a server may go on acknowledging, or
+stop and recover. Rounds spread over it: with one time for all, each cut would meet one phase of a recovery."""
 _POLL_S, _POLLS_UNCHANGED, _LOGGED_WITHIN_S = 0.05, 4, 5.0
 _SURVIVORS: Mapping[Fault, Survivors] = {"torn-pages": "pages", "torn-prefix": "prefix"}
 _BREAKS: Mapping[Fault, Callable[[PowerCutDisk], None]] = {
@@ -43,6 +44,12 @@ _BREAKS: Mapping[Fault, Callable[[PowerCutDisk], None]] = {
 def fault_of(number: int) -> Fault:
     """The fault of a round: they take turns."""
     return list(FAULTS)[number % len(FAULTS)]
+
+
+def cut_after_fault_s(seed: int, number: int) -> float:
+    """How long after its fault the power of a round fails: at once, unless the server goes on after the fault."""
+    # Of another seed than the load, or early faults would be those that are followed by an early cut.
+    return load_of_round_s(0.0, _AFTER_FAULT_S, seed + 1, number) if fault_of(number) in _BREAKS else 0.0
 
 
 def cut_check(
@@ -98,17 +105,19 @@ def _round(
     """One cut; afterwards the stack can be seeded again. Raises StackError when it cannot be brought back."""
     fault = fault_of(number)
     load_s = load_of_round_s(_LOAD_S, _JITTER_S, scenario.seed, number)
+    after_fault_s = cut_after_fault_s(scenario.seed, number)
     check = _Cut(
         contestant,
         scenario,
         stack,
         deployment,
         scenario.seed + number,
-        load_s + (_AFTER_FAULT_S if fault in _BREAKS else 0.0),
+        load_s + after_fault_s,
         _WARMUP_S,
         disk=disk,
         fault=fault,
         fault_after_s=load_s,
+        cut_after_fault_s=after_fault_s,
     )
     try:
         outcome = check.run()
@@ -130,6 +139,7 @@ class _Cut(StruckLoad):
     disk: PowerCutDisk
     fault: Fault
     fault_after_s: float
+    cut_after_fault_s: float
     before: dict[str, int] = field(default_factory=dict)
     at_cut: dict[str, Any] = field(default_factory=dict)
     report_of_cut: dict[str, Any] = field(default_factory=dict)
@@ -175,7 +185,7 @@ class _Cut(StruckLoad):
     def _strike(self, end: Callable[[], None]) -> None:
         if self.fault in _BREAKS:
             _BREAKS[self.fault](self.disk)
-            time.sleep(_AFTER_FAULT_S)
+            time.sleep(self.cut_after_fault_s)
         end()
         self.at_cut = self.disk.stats()
         self.report_of_cut = self.disk.cut(_SURVIVORS.get(self.fault, "none"), self.seed)

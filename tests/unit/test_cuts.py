@@ -16,7 +16,7 @@ from gapbook.pages.results import Results
 from gapbook.record.cuts import FAULTS, Left, cut_verdict, loss_window_s, observed_cuts
 from gapbook.record.durability import Durability
 from gapbook.record.losses import BROKEN
-from gapbook.trial.cut_check import fault_of
+from gapbook.trial.cut_check import cut_after_fault_s, fault_of
 from gapbook.trial.cut_outcome import CutOutcome, rate_per_s
 from gapbook.trial.kill_outcome import KillOutcome
 from gapbook.trial.struck_load import UNEXPLAINED
@@ -158,6 +158,17 @@ def test_the_rate_is_that_between_warm_up_and_fault() -> None:
 def test_each_round_takes_the_next_fault() -> None:
     assert [fault_of(number) for number in (0, 5)] == ["power", "power"]
     assert len({fault_of(number) for number in range(5)}) == 5
+
+
+def test_cuts_after_a_failed_fsync_meet_a_recovery_at_any_moment_and_a_clean_cut_comes_at_once() -> None:
+    rounds = {fault_of(number): [number, number + 5 * 19] for number in range(5)}
+    for fault, (first, last) in rounds.items():
+        waits_s = [cut_after_fault_s(3110, number) for number in range(first, last + 1, 5)]
+        if fault in {"fsync-error", "disk-full"}:
+            assert min(waits_s) < 0.5 < 1.5 < max(waits_s), fault
+            assert waits_s == [cut_after_fault_s(3110, number) for number in range(first, last + 1, 5)]
+        else:
+            assert set(waits_s) == {0.0}, fault
 
 
 def test_tables_tell_what_was_lost_how_often_and_what_was_not_seen(tmp_path: Path) -> None:
