@@ -15,7 +15,7 @@ from gapbook.deploy.stack import Stack
 from gapbook.errors import RecordError
 from gapbook.paths import CHECKOUT, deployments_directory
 
-__all__ = ["code_version", "described_server", "machine", "require_same_kind"]
+__all__ = ["code_version", "described_server", "machine", "processor_of", "require_same_kind"]
 
 _OF_ONE_KIND = ("processor", "processors", "file_system", "virtual")
 _SAME_MEMORY_FRAC = 0.1
@@ -36,26 +36,32 @@ def described_server(stack: Stack) -> dict[str, Any]:
 
 def machine() -> dict[str, Any]:
     """What a reader must know to compare: processor, cores, memory, kernel, disk; no host name."""
-    model = next(
-        (
-            line.partition(":")[2].strip()
-            for line in Path("/proc/cpuinfo").read_text().splitlines()
-            if line.startswith("model name")
-        ),
-        platform.machine(),
-    )
+    described = Path("/proc/cpuinfo").read_text()
     data = deployments_directory().resolve()
     mounts = [part for part in psutil.disk_partitions(all=True) if data.is_relative_to(part.mountpoint)]
     mount = max(mounts, key=lambda part: len(part.mountpoint), default=None)
     return {
-        "processor": model,
+        "processor": processor_of(described) or platform.machine(),
         "processors": os.cpu_count(),
         "memory_bytes": psutil.virtual_memory().total,
         "kernel": f"{platform.system()} {platform.release()}",
         "file_system": mount.fstype if mount else "unknown",
-        "virtual": "hypervisor" in Path("/proc/cpuinfo").read_text(),
+        "virtual": "hypervisor" in described,
         "python": platform.python_version(),
     }
+
+
+def processor_of(described: str) -> str | None:
+    """The first processor that ``/proc/cpuinfo`` describes; None where it names none, as on ARM.
+
+    A hypervisor may give every generation one name, so family and model stand with it.
+    """
+    pairs = (line.partition(":") for line in described.partition("\n\n")[0].splitlines())
+    told = {name.strip(): value.strip() for name, _, value in pairs}
+    name = told.get("model name")
+    if name is None or "cpu family" not in told or "model" not in told:
+        return name
+    return f"{name} (family {told['cpu family']}, model {told['model']})"
 
 
 def require_same_kind(before: Mapping[str, Any], here: Mapping[str, Any]) -> None:
