@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import statistics
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import polars as pl
@@ -99,14 +100,16 @@ class TableResults(FindingsWithProvenance):
     def kill_table(self, labels: Mapping[str, str] | None = None) -> Html:
         """What was gone of each contestant's acknowledged operations after its server was killed.
 
-        ``labels`` are what rows are called by the names of their contestants; one without has its full label.
+        ``labels`` are what rows are called by the names of their contestants; one without has its full label, and
+        its name where others have that label too.
         """
         rows = self.run.manifest.get("kill_checks", [])
         if not rows:
             return page.banner(
                 "note", "This run killed no server: what its durability class is worth is not measured here."
             )
-        called = {one.name: one.full_label for one in self.scenario.contestants} | dict(labels or {})
+        called = _one_label_each({one.name: one.full_label for one in self.scenario.contestants})
+        called |= labels or {}
         caption = kill_caption(rows, of_bank=bool(self.scenario.workload.accounts))
         return values_table(KILL_COLUMNS, kill_table(rows, called), caption=caption)
 
@@ -168,3 +171,9 @@ def _published_ratio(
 ) -> float | None:
     ids = published.get((over, treatment)), published.get((under, treatment))
     return claim(ids[0]).value / claim(ids[1]).value if ids[0] and ids[1] else None
+
+
+def _one_label_each(labels: Mapping[str, str]) -> dict[str, str]:
+    """Labels by name; where several share one, with the name behind it."""
+    shared = Counter(labels.values())
+    return {name: label if shared[label] == 1 else f"{label}, {name}" for name, label in labels.items()}

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from gapbook.markup import values_table
+from gapbook.pages.corrections import stored_runs
 from gapbook.pages.kills import KILL_COLUMNS, kill_caption, kill_table
+from gapbook.pages.results import Results
 from gapbook.record.durability import Durability
 from gapbook.record.losses import verdict_of
 
@@ -106,3 +109,12 @@ def test_a_server_that_was_not_killed_is_not_judged() -> None:
     row = _row("postgres", "delayed(500 ms)", None, None, load_s=None, note="it is the reader's")
     (cells,) = kill_table([row])
     assert (cells[2], cells[6]) == ("0", "not checked (it is the reader's)")
+
+
+def test_no_two_rows_of_a_published_table_are_called_alike() -> None:
+    killed = [run for run in stored_runs() if run.manifest.get("kill_checks")]
+    assert killed
+    for run in killed:
+        table = Results(run, run.manifest["chapter"]).kill_table().html
+        called = re.findall(r"<tr>\s*<td[^>]*>(.*?)</td>", table)
+        assert len(set(called)) == len(called) > 0, run.run_id
