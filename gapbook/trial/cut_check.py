@@ -105,19 +105,17 @@ def _round(
     """One cut; afterwards the stack can be seeded again. Raises StackError when it cannot be brought back."""
     fault = fault_of(number)
     load_s = load_of_round_s(_LOAD_S, _JITTER_S, scenario.seed, number)
-    after_fault_s = cut_after_fault_s(scenario.seed, number)
     check = _Cut(
         contestant,
         scenario,
         stack,
         deployment,
         scenario.seed + number,
-        load_s + after_fault_s,
+        load_s + cut_after_fault_s(scenario.seed, number),
         _WARMUP_S,
         disk=disk,
         fault=fault,
         fault_after_s=load_s,
-        cut_after_fault_s=after_fault_s,
     )
     try:
         outcome = check.run()
@@ -139,7 +137,6 @@ class _Cut(StruckLoad):
     disk: PowerCutDisk
     fault: Fault
     fault_after_s: float
-    cut_after_fault_s: float
     before: dict[str, int] = field(default_factory=dict)
     at_cut: dict[str, Any] = field(default_factory=dict)
     report_of_cut: dict[str, Any] = field(default_factory=dict)
@@ -185,7 +182,7 @@ class _Cut(StruckLoad):
     def _strike(self, end: Callable[[], None]) -> None:
         if self.fault in _BREAKS:
             _BREAKS[self.fault](self.disk)
-            time.sleep(self.cut_after_fault_s)
+            time.sleep(self.strike_after_s - self.fault_after_s)
         end()
         self.at_cut = self.disk.stats()
         self.report_of_cut = self.disk.cut(_SURVIVORS.get(self.fault, "none"), self.seed)

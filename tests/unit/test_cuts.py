@@ -161,13 +161,13 @@ def test_each_round_takes_the_next_fault() -> None:
 
 
 def test_cuts_after_a_failed_fsync_meet_a_recovery_at_any_moment_and_a_clean_cut_comes_at_once() -> None:
-    rounds = {fault_of(number): [number, number + 5 * 19] for number in range(5)}
-    for fault, (first, last) in rounds.items():
-        waits_s = [cut_after_fault_s(3110, number) for number in range(first, last + 1, 5)]
+    rounds = {fault_of(number): range(number, 100, 5) for number in range(5)}
+    for fault, numbers in rounds.items():
+        waits_s = [cut_after_fault_s(3110, number) for number in numbers]
         if fault in {"fsync-error", "disk-full"}:
             assert min(waits_s) < 0.5, fault
             assert max(waits_s) > 1.5, fault
-            assert waits_s == [cut_after_fault_s(3110, number) for number in range(first, last + 1, 5)]
+            assert waits_s == [cut_after_fault_s(3110, number) for number in numbers]
         else:
             assert set(waits_s) == {0.0}, fault
 
