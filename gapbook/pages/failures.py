@@ -12,7 +12,7 @@ from gapbook.method.cells import Named
 from gapbook.method.findings import Findings
 from gapbook.method.interval import format_percent
 
-__all__ = ["failures_table"]
+__all__ = ["failures_table", "refusal_reasons"]
 
 _COLUMNS = (
     "contestant",
@@ -52,7 +52,7 @@ def _cells(trials: _Rows) -> list[str]:
         _by_name(failed, attempted) if reported else "–",
         f"{sum(row['in_doubt'] or 0 for row in reported):,}" if reported else "–",
         f"{sum(row['lost_connections'] or 0 for row in reported):,}" if reported else "–",
-        _reasons(trials),
+        refusal_reasons(trials),
     ]
 
 
@@ -65,8 +65,8 @@ def _by_name(failed: Mapping[str, int], attempted: int) -> str:
     )
 
 
-def _reasons(trials: _Rows) -> str:
-    """How often each gate refused, and what else ended a trial, shortened."""
+def refusal_reasons(trials: Sequence[Mapping[str, Any]]) -> str:
+    """``steal (3); depth (1)``: how often each gate refused, and what else ended a trial, shortened."""
     reasons = Counter(
         reason for row in trials if not row["valid"] for reason in dict.fromkeys(_refused_by(row))
     )

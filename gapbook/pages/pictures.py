@@ -16,6 +16,7 @@ from gapbook.method.factors import Decomposition, Factor, Share
 from gapbook.method.interval import Interval, format_count, format_factor
 from gapbook.pages.answer import AnswerResults
 from gapbook.pages.factors import order_range_words
+from gapbook.pages.failures import refusal_reasons
 from gapbook.pages.words import state_row_of
 from gapbook.record.describe import USUAL_DURABILITY
 from gapbook.record.metric import GOODPUT, Metric
@@ -107,13 +108,12 @@ class PictureResults(AnswerResults):
         flags = set(self.labels(contestant, treatment))
         if self.warmth(contestant).reading == "still rising":
             flags.add("still warming up")
-        reason = min((row["refused_because"] for row in rows if not row["valid"]), default="not run")
         return charts.Cell(
             value=value,
             trials=trials,
             published=claim(claim_id).value if claim_id else None,
             flags=tuple(sorted(flags)),
-            missing="" if value else textwrap.shorten(reason, _REASON_CHARACTERS, placeholder=" …"),
+            missing="" if value else textwrap.shorten(_why_none(rows), _REASON_CHARACTERS, placeholder=" …"),
         )
 
     def waterfall(
@@ -263,6 +263,16 @@ def _reaches(other: Interval, best: Interval, metric: Metric) -> bool:
     if metric.better == "higher":
         return (other.high if other.bounded else other.estimate) >= best.low
     return (other.low if other.bounded else other.estimate) <= best.high
+
+
+def _why_none(trials: Sequence[Mapping[str, Any]]) -> str:
+    """Why a cell has no value: what refused its one trial, or how often each gate refused when there were more."""
+    refused = [trial for trial in trials if not trial["valid"]]
+    if not refused:
+        return "not run"
+    if len(refused) == 1:
+        return str(refused[0]["refused_because"])
+    return f"{len(refused)} trials refused: {refusal_reasons(refused)}"
 
 
 def _waterfall_title(parts: Decomposition, where: str) -> str:

@@ -226,6 +226,18 @@ def test_every_refused_trial_is_listed_with_its_reason(stored: dict[str, Run]) -
     )
 
 
+def test_a_cell_without_a_number_tells_how_often_each_gate_refused_it(tmp_path: Path) -> None:
+    make = {0: runs.broken, 1: runs.refused, 2: runs.refused}
+    rows = [
+        make[planned.block](planned)
+        for planned in runs.planned_trials(len(make))
+        if (planned.contestant, planned.treatment) == ("replayed", 0.0)
+    ]
+    found = Results(runs.store(tmp_path / runs.CHAPTER, rows), runs.CHAPTER)
+    told = str(found.contestants_chart({}).table.rows)
+    assert "3 trials refused: quiet machine (2); client gap-postgres: ended with code 4 (1)" in told
+
+
 # --- what is there is told --------------------------------------------------------------------
 def test_answers_of_a_whole_run_are_those_that_were_planted(stored: dict[str, Run]) -> None:
     found = shown(stored, "whole")
