@@ -110,9 +110,10 @@ class Cells:
         """Contestants that could not be measured on the run's machine, each with the reason."""
         return dict(self.run.manifest.get("absent", {}))
 
-    def observed_loss(self, contestant: str) -> ObservedLoss:
-        """What kills of its server took of a contestant's acknowledged transfers, against its declared class."""
-        return observed_loss(self.run.manifest.get("kill_checks", []), contestant)
+    def observed_loss(self, *contestants: str) -> ObservedLoss:
+        """What kills of their servers took of the contestants' acknowledged transfers, against their declared
+        class."""
+        return observed_loss(self.run.manifest.get("kill_checks", []), *contestants)
 
     def trials_per_block(self, contestant: str) -> float:
         """How many trials of each value at which it runs the plan has for a contestant, in the mean block."""

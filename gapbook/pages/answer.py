@@ -250,7 +250,7 @@ class AnswerResults(CitationResults):
 
     def _losses(self, contestants: Sequence[RecordedContestant], labels: Mapping[str, str]) -> list[str]:
         """``A lost 123 acknowledged transfers (0.02 s of work)``, ``B lost 4,002 (0.18 s)``: the most a kill took."""
-        worst = dict.fromkeys((labels[one.name], self._worst_loss_like(one)) for one in contestants)
+        worst = dict.fromkeys((labels[one.name], self._loss_however_called(one)) for one in contestants)
         (label, loss), *others = worst
         return [
             f"{label} lost {_loss_words(loss, f' acknowledged {self._operations}', ' of work')}",
@@ -258,21 +258,18 @@ class AnswerResults(CitationResults):
         ]
 
     def _called(self, contestants: Sequence[RecordedContestant]) -> str:
-        """Says so where a loss that is told came when the server was called in another way than in the answer."""
-        own = all(self._worst_loss_like(one) == self.observed_loss(one.name) for one in contestants)
+        """Says so where losses are told of kills in which the server was called in another way than in the answer."""
+        own = all(self._loss_however_called(one) == self.observed_loss(one.name) for one in contestants)
         return "" if own else ", however called"
 
-    def _worst_loss_like(self, contestant: RecordedContestant) -> ObservedLoss:
-        """The most that a kill took of its system, version and class, whichever way that was called."""
-        alike = [
-            one
-            for one in self.scenario.contestants
-            if (one.server, one.durability) == (contestant.server, contestant.durability)
-        ]
-        own = self.observed_loss(contestant.name)
-        return max(
-            (own, *(self.observed_loss(one.name) for one in alike)),
-            key=lambda loss: loss.worst_lost_transfers or 0,
+    def _loss_however_called(self, contestant: RecordedContestant) -> ObservedLoss:
+        """What kills took of its system, version and class, whichever way that was called."""
+        return self.observed_loss(
+            *(
+                one.name
+                for one in self.scenario.contestants
+                if (one.server, one.durability) == (contestant.server, contestant.durability)
+            )
         )
 
     def _all_cut(self, contestants: Sequence[RecordedContestant]) -> bool:

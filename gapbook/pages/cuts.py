@@ -87,7 +87,9 @@ def cuts_table(found: Findings, levels: Levels) -> Html:
         "After each cut the server was started on what was left; where it started, every "
         f"{'balance' if found.scenario.workload.accounts else 'row'} was read. "
         "Acknowledged and gone: of the cuts that left something to count in. "
-        "Worst loss: the age of the oldest acknowledged work that was gone; it cannot be older than the load before the cut."
+        "Worst loss: the age of the oldest acknowledged work that was gone; it cannot be older than the load before the cut. "
+        "A server may stop at a full disk or a failed fsync, some time before the power goes; then no more counts than "
+        "the time that the lost work took."
     )
     return values_table(_CLASSES, [_class_cells(level) for level in shown], caption=caption)
 

@@ -17,7 +17,7 @@ KILL_LOAD = f"{EXPONENT} {EVEN_EXPONENT:g}"
 
 
 class ObservedLoss(NamedTuple):
-    """What the kills of one contestant's server took of its acknowledged transfers.
+    """What kills of a server, called in one way or in several, took of its acknowledged transfers.
 
     ``kills`` counts those with an exact answer; with none of them the losses are None. ``worst_loss_s`` is
     the acknowledged work of that many seconds (lost transfers by the rate before the kill), None where the
@@ -37,9 +37,10 @@ class ObservedLoss(NamedTuple):
         return self.kills > 0 and not self.unresolved and not self.worst_lost_transfers
 
 
-def observed_loss(rows: Iterable[Mapping[str, Any]], contestant: str) -> ObservedLoss:
-    """The losses of a contestant in ``kill_checks``, the rows of a manifest (none in a run without kills)."""
-    checks = [row for row in rows if row["contestant"] == contestant]
+def observed_loss(rows: Iterable[Mapping[str, Any]], *contestants: str) -> ObservedLoss:
+    """The losses of contestants, taken together, in ``kill_checks``, the rows of a manifest (none in a run without
+    kills)."""
+    checks = [row for row in rows if row["contestant"] in contestants]
     kills = [row for row in checks if row["lost"] is not None]
     seconds = [float(row["lost_s"]) for row in kills if row["lost_s"] is not None]
     return ObservedLoss(
