@@ -17,6 +17,7 @@ from gapbook.pages.provenance import FindingsWithProvenance
 from gapbook.pages.strikes import bound_words, of_all, reasons, total
 from gapbook.pages.words import NO_VALID_TRIAL, operation_of, operations_of
 from gapbook.record.cuts import (
+    DISK_FAULTS,
     FAULTS,
     RUINED,
     ObservedCuts,
@@ -39,6 +40,7 @@ _TOLD = "Each cell: in how many cuts acknowledged work was gone, and the most th
 _PRICES = (
     "level",
     "goodput",
+    "blocks",
     "median latency",
     "p99 latency",
     "server and client CPU per operation",
@@ -87,9 +89,9 @@ def cuts_table(found: Findings, levels: Levels) -> Html:
         "After each cut the server was started on what was left; where it started, every "
         f"{'balance' if found.scenario.workload.accounts else 'row'} was read. "
         "Acknowledged and gone: of the cuts that left something to count in. "
-        "Worst loss: the age of the oldest acknowledged work that was gone; it cannot be older than the load before the cut. "
-        "A server may stop at a full disk or a failed fsync, some time before the power goes; then no more counts than "
-        "the time that the lost work took."
+        "Worst loss: the age of the oldest acknowledged work that was gone. Where the disk failed before the power did, "
+        "the server may have stopped in between, so no more counts than the time that the lost work took; where nothing is "
+        "left, that time is all that is known. It is an estimate, and can be a little longer than the load."
     )
     return values_table(_CLASSES, [_class_cells(level) for level in shown], caption=caption)
 
@@ -174,12 +176,13 @@ def _trial_cells(found: Findings, level: _Level, treatment: float) -> list[str]:
     name = level.contestant.name
     goodput = found.goodput(name, treatment)
     if goodput is None:
-        return [NO_VALID_TRIAL, "–", "–", "–"]
+        return [NO_VALID_TRIAL, "0", "–", "–", "–"]
     p50, p99 = (found.trial_values(name, treatment, metric) for metric in ("p50", "p99"))
     spent = [found.trial_values(name, treatment, f"{part}-cpu") for part in ("server", "client")]
     cpu_us = sum(statistics.median(values) for values in spent if values)
     return [
         f"{goodput.as_count()}/s",
+        str(goodput.n),
         *(f"{format_count(statistics.median(values))} ms" if values else "–" for values in (p50, p99)),
         f"{format_count(cpu_us)} µs",
     ]
@@ -187,7 +190,7 @@ def _trial_cells(found: Findings, level: _Level, treatment: float) -> list[str]:
 
 def _cut_cells(level: _Level, found: Findings) -> list[str]:
     operation = operation_of(found.scenario.workload)
-    whole = [row for row in level.known if row["fault"] in {"power", "torn-pages", "torn-prefix"}]
+    whole = [row for row in level.known if row["fault"] not in DISK_FAULTS]
     worked = [row for row in whole if row["acknowledged"] and row["written_bytes"] is not None]
     if not worked:
         return ["–"] * 4
@@ -256,24 +259,35 @@ def _title(found: Findings, drawn: Sequence[charts.Level]) -> str:
 def cut_sentence(found: Findings, labels: Mapping[str, str]) -> str:
     """What cuts showed of contestants, each under what it is called; nothing in a run without cuts."""
     rows = found.run.manifest.get("cut_checks", [])
-    seen = {label: observed_cuts(rows, name) for name, label in labels.items()}
-    cut = {label: observed for label, observed in seen.items() if observed.cuts}
-    if not cut:
-        return ""
+    seen = {label: [row for row in rows if row["contestant"] == name] for name, label in labels.items()}
     operations = operations_of(found.scenario.workload)
-    said = "; ".join(f"{label} {_in_words(observed, operations)}" for label, observed in cut.items())
-    return f" Power cut under load: {said}."
+    said = [
+        f"{label} {_in_words(of_label, operations)}"
+        for label, of_label in seen.items()
+        if any(row["resolved"] for row in of_label)
+    ]
+    return f" Power cut under load: {'; '.join(said)}." if said else ""
 
 
-def _in_words(observed: ObservedCuts, operations: str) -> str:
+def _in_words(rows: Sequence[Mapping[str, Any]], operations: str) -> str:
+    """What the cuts of one contestant took: where the power alone failed, and how much more where the disk had failed
+    before."""
+    observed, alone = (
+        observed_cuts(some, rows[0]["contestant"])
+        for some in (rows, [row for row in rows if row["fault"] not in DISK_FAULTS])
+    )
+    told = alone if alone.cuts else observed
     said = []
     if observed.ruined:
         broken = ", which its class does not allow" if observed.refutes_declared else ""
         said.append(f"left nothing usable in {of_all(observed.ruined, observed.cuts, 'cut')}{broken}")
     if observed.worst_lost:
-        back = "" if observed.worst_loss_s is None else f", up to {_seconds(observed.worst_loss_s)} back"
+        back = "" if told.worst_loss_s is None else f", up to {_seconds(told.worst_loss_s)} back"
+        least = f"up to {told.worst_lost:,} acknowledged {operations}{back}" if told.worst_lost else "nothing"
+        more = observed.worst_lost > (told.worst_lost or 0)
+        after = f", and up to {observed.worst_lost:,} where the disk had failed before" if more else ""
         broken = ", more than its class allows" if observed.refutes_declared and not observed.ruined else ""
-        said.append(f"lost up to {observed.worst_lost:,} acknowledged {operations}{back}{broken}")
+        said.append(f"lost {least}{after}{broken}")
     if not said:
         return f"lost nothing in {observed.cuts} cut{'s' if observed.cuts > 1 else ''}"
     return (", and " if "," in said[0] else " and ").join(said)

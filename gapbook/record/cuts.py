@@ -14,6 +14,7 @@ from gapbook.record.scenario import require_durability
 
 __all__ = [
     "COUNTED",
+    "DISK_FAULTS",
     "FAULTS",
     "RUINED",
     "CutCheck",
@@ -36,8 +37,8 @@ FAULTS: Mapping[Fault, str] = {
 }
 """Each ends with a cut. The rounds of a check take them in this order, again and again."""
 
-_STOPPING: Collection[Fault] = frozenset(["fsync-error", "disk-full"])
-"""After these a server goes on for a while, or stops, before the power fails."""
+DISK_FAULTS: Collection[Fault] = frozenset(["fsync-error", "disk-full"])
+"""The disk fails first: a server goes on for a while, or stops, before the power fails."""
 
 Left: TypeAlias = Literal["whole", "nothing", "inconsistent", "unreadable", "unknown"]
 """What the server held afterwards: a state that operations of the load explain; empty tables; a state that no
@@ -136,7 +137,7 @@ def loss_window_s(row: Mapping[str, Any]) -> float | None:
     if row["lost"] == 0:
         return 0.0
     known = [age for age in (row["oldest_lost_s"], row["lost_s"]) if age is not None]
-    return min(known, default=None) if row["fault"] in _STOPPING else next(iter(known), None)
+    return min(known, default=None) if row["fault"] in DISK_FAULTS else next(iter(known), None)
 
 
 def observed_cuts(rows: Iterable[Mapping[str, Any]], contestant: str) -> ObservedCuts:

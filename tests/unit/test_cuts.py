@@ -223,6 +223,22 @@ def test_an_answer_tells_what_cuts_took_and_whether_a_class_was_kept(tmp_path: P
     )
 
 
+def test_what_a_cut_took_after_the_disk_had_failed_is_told_apart(tmp_path: Path) -> None:
+    rows = [
+        cut("spacetimedb", 0),
+        cut("spacetimedb", 2, lost=700, oldest_lost_s=0.2),
+        cut("procedure", 0, lost=300, oldest_lost_s=0.05),
+        cut("procedure", 2, lost=900, oldest_lost_s=0.2),
+    ]
+    run = runs.store(tmp_path / runs.CHAPTER, runs.whole(), cuts=1, cut_checks=rows)
+    told = html.unescape(Results(run, runs.CHAPTER).answer_ratio(runs.SPACETIMEDB, runs.PROCEDURE).html)
+    assert " lost nothing, and up to 700 where the disk had failed before" in told
+    assert (
+        " lost up to 300 acknowledged transfers, up to 50.0 ms back, and up to 900 where the disk had failed before"
+        in told
+    )
+
+
 def test_kills_are_told_only_where_cuts_do_not_tell_more(tmp_path: Path) -> None:
     compared = ("spacetimedb", "procedure")
     told = {}
