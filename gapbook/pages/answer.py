@@ -249,12 +249,13 @@ class AnswerResults(CitationResults):
         return f"; {killed}, {_kills_each(checked.values())}; {bound}." if equal else f"{unequal}."
 
     def _losses(self, contestants: Sequence[RecordedContestant], labels: Mapping[str, str]) -> list[str]:
-        """``A lost 123 acknowledged transfers (0.02 s of work)``, ``B lost 4,002 (0.18 s)``: the most a kill took."""
+        """``A lost 123 acknowledged transfers (0.02 s of work)``, ``B lost 4,002 (0.18 s)``, or ``B up to 4,002
+        (0.18 s)``: the most a kill took."""
         worst = dict.fromkeys((labels[one.name], self._loss_however_called(one)) for one in contestants)
         (label, loss), *others = worst
         return [
             f"{label} lost {_loss_words(loss, f' acknowledged {self._operations}', ' of work')}",
-            *(f"{label} lost {_loss_words(loss)}" for label, loss in others),
+            *(f"{label} {'' if loss.kills > 1 else 'lost '}{_loss_words(loss)}" for label, loss in others),
         ]
 
     def _called(self, contestants: Sequence[RecordedContestant]) -> str:
@@ -370,15 +371,17 @@ def _kills_each(losses: Collection[ObservedLoss]) -> str:
 
 
 def _loss_words(loss: ObservedLoss, operations: str = "", of_work: str = "") -> str:
-    """``up to 63,490 acknowledged transfers in one kill (up to 2.07 s of work)``, of one kill without *up to*.
+    """``up to 63,490 acknowledged transfers a kill (2.07 s of work)``, of one kill without *up to*.
 
-    Without what is counted, for who is told after another: ``up to 63,490 (up to 2.07 s)``.
+    Both are the most that any kill took, and not always the same kill. Without what is counted, for who is told after
+    another: ``up to 63,490 (2.07 s)``.
     """
-    most = "up to " if loss.kills > 1 else ""
-    where = " in one kill" if most and operations else ""
-    lost = f"{most}{loss.worst_lost_transfers:,}{operations}{where}"
+    several = loss.kills > 1
+    lost = f"{'up to ' if several else ''}{loss.worst_lost_transfers:,}{operations}"
+    if several and operations:
+        lost += " a kill"
     if loss.worst_loss_s is None:
         return lost
     if loss.worst_loss_s < _LEAST_TOLD_S:
         return f"{lost} (less than {_LEAST_TOLD_S:g} s{of_work})"
-    return f"{lost} ({most}{loss.worst_loss_s:.2f} s{of_work})"
+    return f"{lost} ({loss.worst_loss_s:.2f} s{of_work})"
