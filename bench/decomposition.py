@@ -52,6 +52,6 @@ def _cost(count: int, refused: float) -> tuple[float, float]:
     if parts is None or parts.closing_error_log > 1e-9:
         raise RuntimeError(f"decomposition of {count} factors does not close")
     # Not getrusage: its peak is inherited from the process that started this one.
-    status = Path("/proc/self/status").read_text()
+    status = Path("/proc/self/status").read_text(encoding="utf-8")
     peak_kb = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:"))
     return took_s, peak_kb / 1024

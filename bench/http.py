@@ -60,7 +60,7 @@ def _against_k6(deployment: Deployment, endpoint: Mapping[str, Any], pairs: int)
 
 def _wrk_load(deployment: Deployment, wrk: Path, endpoint: Mapping[str, Any], case: Case) -> Load:
     script = deployment.directory / "post.lua"
-    script.write_text(_SCRIPT)
+    script.write_text(_SCRIPT, encoding="utf-8")
     url = f"http://{endpoint['host']}:{endpoint['port']}/transfer"
     arguments = ["-t1", f"-c{case.connections}", f"-d{WINDOW_S:.0f}s", "-s", str(script), url]
     ended = run_program(deployment, [wrk, *arguments], name="wrk", bound_s=BOUND_S)

@@ -85,5 +85,5 @@ def _environment(deployment: Deployment, endpoint: Mapping[str, Any], case: Case
 
 def _cpu_s(pid: int) -> float:
     """User and system time of a running process so far."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / _TICKS_PER_S

@@ -47,7 +47,7 @@ def ratios(deployment: Deployment, pairs: int) -> Iterator[Ratio]:
 def _pgbench_load(deployment: Deployment, pgbench: Path, endpoint: Mapping[str, Any], case: Case) -> Load:
     script = deployment.directory / f"transfer-{case.in_flight}.sql"
     piped = "\\startpipeline\n" + (_CALL + "\\syncpipeline\n") * case.in_flight + "\\endpipeline\n"
-    script.write_text(_CALL if case.in_flight == 1 else piped)
+    script.write_text(_CALL if case.in_flight == 1 else piped, encoding="utf-8")
     arguments = ["-n", "-M", "prepared", "-j", "1", "-c", str(case.connections), "-T", f"{WINDOW_S:.0f}"]
     address = ["-h", endpoint["host"], "-p", str(endpoint["port"]), "-U", endpoint["user"]]
     ended = run_program(

@@ -109,7 +109,7 @@ def command_line(pid: int) -> list[bytes]:
 
 def mounts_below(prefix: Path) -> list[str]:
     """Mount points whose path begins so."""
-    lines = Path("/proc/self/mountinfo").read_text().splitlines()
+    lines = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     return [place for line in lines if (place := line.split(" ")[4]).startswith(str(prefix))]
 
 
@@ -126,7 +126,7 @@ def shared_files(pid: int) -> set[Path]:
     """The files of shared memory that a process uses."""
     found = set()
     with contextlib.suppress(OSError):
-        for line in Path(f"/proc/{pid}/maps").read_text(errors="replace").splitlines():
+        for line in Path(f"/proc/{pid}/maps").read_text(errors="replace", encoding="utf-8").splitlines():
             words = line.split(maxsplit=5)
             if len(words) > 5 and words[5].startswith(_SHARED_FILES):
                 found.add(Path(words[5]))
@@ -136,7 +136,7 @@ def shared_files(pid: int) -> set[Path]:
 def listening() -> Iterator[tuple[int, str]]:
     """Port and inode of every TCP socket that listens."""
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
-        for line in Path(table).read_text().splitlines()[1:]:
+        for line in Path(table).read_text(encoding="utf-8").splitlines()[1:]:
             fields = line.split()
             if fields[3] == _LISTENS:
                 yield int(fields[1].rpartition(":")[2], 16), fields[9]
@@ -148,7 +148,7 @@ def _folders(parent: Path) -> list[Path]:
 
 
 def _unused_shared_memory() -> set[int]:
-    lines = Path("/proc/sysvipc/shm").read_text().splitlines()[1:]
+    lines = Path("/proc/sysvipc/shm").read_text(encoding="utf-8").splitlines()[1:]
     return {int(line.split()[0]) for line in lines if int(line.split()[6]) == 0}
 
 

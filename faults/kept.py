@@ -107,7 +107,7 @@ def compared(before: Mapping[str, bytes], runs: Path) -> list[str]:
         run = load_run(folder)
     except GapbookError as error:
         return [str(error)]
-    manifest = json.loads((folder / MANIFEST).read_text())
+    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     planned = len(manifest["trials"])
     there = set(run.trials["trial"].to_list())
     problems = [f"trial {number}: not in the run" for number in range(planned) if number not in there]
@@ -141,11 +141,11 @@ def _in_child(find: Callable[[], list[str]]) -> list[str]:
             text = json.dumps(find())
         except BaseException:
             text = json.dumps(["cannot be read: " + traceback.format_exc()[-600:]])
-        with os.fdopen(writing, "w") as pipe:
+        with os.fdopen(writing, "w", encoding="utf-8") as pipe:
             pipe.write(text)
         os._exit(0)
     os.close(writing)
-    with os.fdopen(reading) as pipe:
+    with os.fdopen(reading, encoding="utf-8") as pipe:
         text = pipe.read()
     os.waitpid(child, 0)
     found: list[str] = json.loads(text)

@@ -122,7 +122,7 @@ class Leg(ABC):
 
 def _text(path: Path) -> str:
     """What a file holds; nothing where it was not begun yet."""
-    return path.read_text(errors="replace") if path.is_file() else ""
+    return path.read_text(errors="replace", encoding="utf-8") if path.is_file() else ""
 
 
 class ForkedLeg(Leg):
@@ -180,7 +180,10 @@ def _be(
             opened = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o644)
             os.dup2(opened, number)
             os.close(opened)
-        sys.stdout, sys.stderr = os.fdopen(1, "w", 1), os.fdopen(2, "w", 1)
+        sys.stdout, sys.stderr = (
+            os.fdopen(1, "w", 1, encoding="utf-8"),
+            os.fdopen(2, "w", 1, encoding="utf-8"),
+        )
         os.environ.update(folders.environment)
         tempfile.tempdir = None
         signal.signal(signal.SIGINT, signal.default_int_handler)

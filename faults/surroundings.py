@@ -34,6 +34,8 @@ def small_disk(folder: Path, megabytes: int) -> Iterator[None]:
         capture_output=True,
         text=True,
         check=False,
+        encoding="utf-8",
+        errors="replace",
     )
     if mounted.returncode:
         raise SetupError(f"no small disk can be mounted: {mounted.stderr.strip()}")

@@ -118,7 +118,9 @@ def _reopen_closed_streams() -> None:
             # Gets the lowest number that is free, and is passed on to what we start, as a standard stream is.
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
         if getattr(sys, name) is None:
-            setattr(sys, name, os.fdopen(number, "r" if number == 0 else "w", closefd=False))
+            setattr(
+                sys, name, os.fdopen(number, "r" if number == 0 else "w", closefd=False, encoding="utf-8")
+            )
 
 
 def _parser() -> argparse.ArgumentParser:

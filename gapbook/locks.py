@@ -35,7 +35,7 @@ def taking_turns(folder: Path, say: Callable[[str], None] = print) -> Iterator[N
 
 def _lock_file(folder: Path) -> IO[str]:
     folder.mkdir(parents=True, exist_ok=True)
-    return (folder / ".lock").open("w")
+    return (folder / ".lock").open("w", encoding="utf-8")
 
 
 def _locked(lock: IO[str]) -> bool:

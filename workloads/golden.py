@@ -57,9 +57,11 @@ def main() -> None:
         folder = HERE / name / "golden"
         for stale in (*folder.glob("*.bin"), *folder.glob("*.json")):
             stale.unlink()
-        for case in tomllib.loads((folder / "cases.toml").read_text())["vectors"]:
+        for case in tomllib.loads((folder / "cases.toml").read_text(encoding="utf-8"))["vectors"]:
             vector = vector_of(case, find_workload(name, case["parameters"]), folder)
-            (folder / f"{case['name']}.json").write_text(json.dumps(vector, separators=(",", ":")) + "\n")
+            (folder / f"{case['name']}.json").write_text(
+                json.dumps(vector, separators=(",", ":")) + "\n", encoding="utf-8"
+            )
 
 
 if __name__ == "__main__":

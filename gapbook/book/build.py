@@ -88,7 +88,7 @@ def runs_shown(chapter: str, executed: Path) -> list[Run]:
 
 def _links(executed: Path) -> set[tuple[str, str]]:
     """Run id and name of each file that an executed notebook links to."""
-    return set(_RUN_LINK.findall(executed.read_text()))
+    return set(_RUN_LINK.findall(executed.read_text(encoding="utf-8")))
 
 
 def _is_published(chapter: str) -> bool:
@@ -110,11 +110,11 @@ def _execute_published(names: Sequence[str]) -> dict[str, Path]:
         stale = {}
         for name, parameters in wanted.items():
             page, kept = folder / f"{name}.ipynb", folder / f"{name}.key"
-            if not (page.is_file() and kept.is_file() and kept.read_text() == keys[name]):
+            if not (page.is_file() and kept.is_file() and kept.read_text(encoding="utf-8") == keys[name]):
                 kept.unlink(missing_ok=True)
                 stale[name] = parameters
         for name in execute_chapters(stale, folder):
-            (folder / f"{name}.key").write_text(keys[name])
+            (folder / f"{name}.key").write_text(keys[name], encoding="utf-8")
     return {name: folder / f"{name}.ipynb" for name in wanted}
 
 
@@ -138,7 +138,7 @@ def _site(folder: Path) -> Path:
 
 
 def _table_of_contents() -> dict[str, Any]:
-    contents: dict[str, Any] = yaml.safe_load((CHECKOUT / "_toc.yml").read_text())
+    contents: dict[str, Any] = yaml.safe_load((CHECKOUT / "_toc.yml").read_text(encoding="utf-8"))
     return contents
 
 
@@ -170,7 +170,9 @@ def _build(folder: Path, executed: Mapping[str, Path], *, also: str | None = Non
     (staged / "notebooks").mkdir(parents=True)
     shutil.copy2(CHECKOUT / "_config.yml", staged)
     shutil.copytree(CHECKOUT / "book", staged / "book")
-    (staged / "_toc.yml").write_text(yaml.safe_dump(_contents(executed.keys(), also), sort_keys=False))
+    (staged / "_toc.yml").write_text(
+        yaml.safe_dump(_contents(executed.keys(), also), sort_keys=False), encoding="utf-8"
+    )
     for chapter, notebook in executed.items():
         _place(notebook, staged, executed)
         _place_runs(chapter, notebook, staged)
@@ -188,7 +190,7 @@ def _place(executed: Path, staged: Path, pages: Mapping[str, Path]) -> None:
     what that chapter of ``pages`` has there, so that an answer is stated in one place; nothing, where the
     chapter is not in this book.
     """
-    notebook = json.loads(executed.read_text())
+    notebook = json.loads(executed.read_text(encoding="utf-8"))
     cells = notebook["cells"]
     for cell in cells:
         tags = cell["metadata"].setdefault("tags", [])
@@ -199,14 +201,14 @@ def _place(executed: Path, staged: Path, pages: Mapping[str, Path]) -> None:
     first = [cell for cell in cells if _FIRST_SCREEN in cell["metadata"]["tags"]]
     rest = [cell for cell in cells if cell not in first]
     notebook["cells"] = [rest[0], *first, *rest[1:]]
-    (staged / "notebooks" / executed.name).write_text(json.dumps(notebook))
+    (staged / "notebooks" / executed.name).write_text(json.dumps(notebook), encoding="utf-8")
 
 
 def _first_screen_of(executed: Path | None) -> list[Any]:
     """What the cells of an executed chapter show that are tagged as its first screen."""
     if executed is None:
         return []
-    cells = json.loads(executed.read_text())["cells"]
+    cells = json.loads(executed.read_text(encoding="utf-8"))["cells"]
     first = [cell for cell in cells if _FIRST_SCREEN in cell["metadata"].get("tags", [])]
     return [output for cell in first for output in cell["outputs"]]
 
@@ -251,7 +253,7 @@ def _render(staged: Path) -> Path:
             working_directory=CHECKOUT,
         )
         code = renderer.popen.wait()
-        said = renderer.log_path.read_text(errors="replace")
+        said = renderer.log_path.read_text(errors="replace", encoding="utf-8")
     if code < 0:
         raise GapbookError(
             f"book: the renderer was ended from outside by signal {-code}; what was executed is kept, "
@@ -259,7 +261,7 @@ def _render(staged: Path) -> Path:
         )
     if code != 0:
         log = output / "build.log"
-        log.write_text(said)
+        log.write_text(said, encoding="utf-8")
         warnings = [line for line in said.splitlines() if "WARNING" in line or "ERROR" in line]
         raise GapbookError(
             f"book: the renderer failed: {'; '.join(warnings[:3]) or 'no warning'}; all of it: {log}"

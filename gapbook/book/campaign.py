@@ -192,7 +192,7 @@ class Campaign:
         if not self._path.is_file():
             return {"started_unix_s": time.time(), "took_s": {}}
         try:
-            kept = json.loads(self._path.read_text())
+            kept = json.loads(self._path.read_text(encoding="utf-8"))
             _require_state(kept)
         except (ValueError, OSError) as error:
             raise RecordError(

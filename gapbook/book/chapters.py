@@ -69,7 +69,7 @@ def words_of_code(name: str) -> frozenset[str]:
     """The texts that stand in the code of a notebook: whatever it names, systems among it."""
     cells = [
         "\n".join(line for line in cell.splitlines() if not line.startswith(":"))
-        for cell in _CODE.findall(notebook_path(name).read_text())
+        for cell in _CODE.findall(notebook_path(name).read_text(encoding="utf-8"))
     ]
     return frozenset(
         node.value
@@ -93,5 +93,5 @@ def _texts() -> list[Path]:
 
 
 def _parameters_cell(path: Path) -> str | None:
-    found = _PARAMETERS.search(path.read_text())
+    found = _PARAMETERS.search(path.read_text(encoding="utf-8"))
     return found[1] if found else None

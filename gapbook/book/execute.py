@@ -39,7 +39,7 @@ def execute_chapter(chapter: str, parameters: Mapping[str, Any], *, folder: Path
     output = (folder or BUILD / "executed") / f"{chapter}.ipynb"
     output.parent.mkdir(parents=True, exist_ok=True)
     unexecuted = output.with_name(f"{chapter}.unexecuted.ipynb")
-    unexecuted.write_text(read_text_notebook(text))
+    unexecuted.write_text(read_text_notebook(text), encoding="utf-8")
     logging.getLogger("papermill").addFilter(_says_more)
     try:
         with kernel_config() as config:

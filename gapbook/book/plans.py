@@ -61,7 +61,7 @@ def published_plans(chosen: Sequence[str] = ()) -> list[PublishedPlan]:
 def _read(chapter: str) -> PublishedPlan:
     path = plan_path(chapter)
     try:
-        given = tomllib.loads(path.read_text())
+        given = tomllib.loads(path.read_text(encoding="utf-8"))
         if "source" in given:
             raise ParameterError("parameter source: no part of a plan; leave it out")
         require_executable(chapter, given)

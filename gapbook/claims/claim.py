@@ -84,7 +84,7 @@ class Claim:
 
 @cache
 def _register() -> Mapping[str, Claim]:
-    raw = tomllib.loads((CHECKOUT / "book" / "claims.toml").read_text())
+    raw = tomllib.loads((CHECKOUT / "book" / "claims.toml").read_text(encoding="utf-8"))
     return {row["id"]: _claim(row, raw["source"][row["source"]]) for row in raw["claim"]}
 
 

@@ -43,7 +43,7 @@ def fixed_at(test: Mapping[str, Any]) -> datetime:
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
     """The rules of one file, each of whose tests has its hour."""
-    file = tomllib.loads(path.read_text())
+    file = tomllib.loads(path.read_text(encoding="utf-8"))
     for row in file["verdict"]:
         tests = [{"fixed": file["fixed"], **test} for test in row.get("test", [])]
         yield {**row, "test": tests} if tests else row

@@ -26,7 +26,7 @@ class ControlGroup:
         """CPU seconds of all that ever ran in it, ended processes included."""
         if self.unified:
             return _numbers(self.cpu / "cpu.stat")["usage_usec"] / 1_000_000
-        return int((self.cpu / "cpuacct.usage").read_text()) / 1_000_000_000
+        return int((self.cpu / "cpuacct.usage").read_text(encoding="utf-8")) / 1_000_000_000
 
     def memory_bytes(self) -> int:
         """Memory of its own and files that it has mapped, each page once; the cache of files that it only reads
@@ -60,7 +60,7 @@ def control_group(pid: int, container: str) -> ControlGroup | None:
 def _groups_of(pid: int) -> dict[str, str]:
     """The path of a process's group by controller (proc(5), cgroups(7))."""
     found = {}
-    for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines():
+    for line in Path(f"/proc/{pid}/cgroup").read_text(encoding="utf-8", errors="replace").splitlines():
         _, controllers, path = line.split(":", 2)
         found.update(dict.fromkeys(controllers.split(","), path))
     return found
@@ -69,7 +69,7 @@ def _groups_of(pid: int) -> dict[str, str]:
 def _mounted_hierarchies() -> dict[str, Path]:
     """Where the groups of each controller can be read."""
     found: dict[str, Path] = {}
-    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+    for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines():
         left, _, right = line.partition(" - ")
         kind, _, options = right.split(" ", 2)
         if kind == "cgroup2":
@@ -85,5 +85,5 @@ def _folder(mounts: dict[str, Path], groups: dict[str, str], controller: str) ->
 
 
 def _numbers(path: Path) -> dict[str, int]:
-    pairs = (line.split() for line in path.read_text().splitlines())
+    pairs = (line.split() for line in path.read_text(encoding="utf-8").splitlines())
     return {name: int(value) for name, value in pairs}

@@ -76,7 +76,7 @@ class Deployment:
             self.directory = directory
             self.directory.chmod(0o755)
             owner = f"{os.getpid()} {warden.process_start_ticks(os.getpid())} {self.token}\n"
-            (self.directory / warden.OWNER_FILE).write_text(owner)
+            (self.directory / warden.OWNER_FILE).write_text(owner, encoding="utf-8")
         except OSError as error:
             self._give_up()
             raise SetupError(
@@ -156,7 +156,7 @@ class Deployment:
         }
         partial = step.with_suffix(".partial")
         partial.touch(mode=0o600)
-        partial.write_text(json.dumps(written))
+        partial.write_text(json.dumps(written), encoding="utf-8")
         partial.rename(step)
         return Undo(step)
 
@@ -280,7 +280,7 @@ def sweep(parent: Path) -> None:
             # Somebody else's folder is nothing that may say what is to be run.
             if directory.lstat().st_uid != os.geteuid() or directory.is_symlink():
                 continue
-            pid, ticks, token = (directory / warden.OWNER_FILE).read_text().split()
+            pid, ticks, token = (directory / warden.OWNER_FILE).read_text(encoding="utf-8").split()
         except (OSError, ValueError):
             with contextlib.suppress(OSError):
                 if not _warden_at_work(directory):

@@ -22,7 +22,7 @@ def file_system(path: Path, *, seen_by: int | None = None) -> str:
     device = path.stat().st_dev
     wanted = f"{os.major(device)}:{os.minor(device)}"
     mounts = Path(f"/proc/{'self' if seen_by is None else seen_by}/mountinfo")
-    for line in mounts.read_text().splitlines():
+    for line in mounts.read_text(encoding="utf-8").splitlines():
         left, _, right = line.partition(" - ")
         if left.split()[2] == wanted:
             return _beneath(right) or right.split()[0]

@@ -279,6 +279,6 @@ def _declared(system: str) -> tuple[Mapping[str, Any], Mapping[str, Mapping[str,
 
 def _toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text())
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SetupError(f"{path.relative_to(CHECKOUT)}: {error}") from error

@@ -25,6 +25,6 @@ def systems_of(named: Collection[str] | None) -> list[str]:
 def _systems() -> dict[str, bool]:
     """Every system, and whether it is installed on demand."""
     return {
-        path.parent.name: bool(tomllib.loads(path.read_text()).get("on_demand"))
+        path.parent.name: bool(tomllib.loads(path.read_text(encoding="utf-8")).get("on_demand"))
         for path in sorted((CHECKOUT / "stacks").glob("*/stack.toml"))
     }

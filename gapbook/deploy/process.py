@@ -53,7 +53,9 @@ def require_port_free(port: int, what: str) -> None:
 def log_tail(path: Path, lines: int = 3) -> str:
     """The last words of a log on one line, for an error message."""
     with contextlib.suppress(OSError):
-        text = _COLOURS.sub("", path.read_text(errors="replace")).strip().splitlines()[-lines:]
+        text = (
+            _COLOURS.sub("", path.read_text(errors="replace", encoding="utf-8")).strip().splitlines()[-lines:]
+        )
         return " | ".join(line.strip() for line in text)[-600:] or "(empty log)"
     return "(no log)"
 

@@ -79,7 +79,7 @@ class ServerChoice:
 def built_note(binary: Path) -> str | None:
     """The first line of the file that says how a binary was made, if there is one beside it."""
     try:
-        text = binary.with_name(f"{binary.name}.built").read_text(errors="replace").strip()
+        text = binary.with_name(f"{binary.name}.built").read_text(errors="replace", encoding="utf-8").strip()
     except OSError:
         return None
     return text.partition("\n")[0][:_BUILT_CHARACTERS] or None
@@ -96,7 +96,12 @@ def said_version(
     """
     try:
         printed = subprocess.run(
-            [binary, argument], capture_output=True, text=True, check=False, timeout=_ANSWER_TIMEOUT_S
+            [binary, argument],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_ANSWER_TIMEOUT_S,
+            encoding="utf-8",
         ).stdout
     except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError) as error:
         raise SetupError(f"{system}: {binary} {argument} failed: {error}") from error

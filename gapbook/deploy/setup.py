@@ -169,7 +169,7 @@ def install_node_packages(folder: Path) -> None:
         environment={"npm_config_cache": str(cache_directory() / "npm")},
         working_directory=folder,
     )
-    (folder / "node_modules" / ".gapbook-lock").write_text(_lock_hash(folder))
+    (folder / "node_modules" / ".gapbook-lock").write_text(_lock_hash(folder), encoding="utf-8")
 
 
 def wanted() -> Iterator[tuple[str, Callable[[], object], str]]:
@@ -254,7 +254,7 @@ def _optional_programs() -> list[tuple[str, Callable[[], object]]]:
 
 def _node_packages_installed(folder: Path) -> bool:
     marker = folder / "node_modules" / ".gapbook-lock"
-    return marker.is_file() and marker.read_text() == _lock_hash(folder)
+    return marker.is_file() and marker.read_text(encoding="utf-8") == _lock_hash(folder)
 
 
 def _lock_hash(folder: Path) -> str:

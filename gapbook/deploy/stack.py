@@ -291,7 +291,7 @@ def discover_stacks() -> Mapping[str, type[Stack]]:
         spec.loader.exec_module(module)
         stack: type[Stack] = module.Stack
         stack.name, stack.folder = folder.name, folder
-        stack.facts = tomllib.loads(facts_path.read_text())
+        stack.facts = tomllib.loads(facts_path.read_text(encoding="utf-8"))
         found[folder.name] = stack
     return found
 

@@ -42,6 +42,7 @@ def require_tool(name: str, install_hint: str) -> Path:
             errors="replace",
             timeout=_VERSION_WITHIN_S,
             check=False,
+            encoding="utf-8",
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise SetupError(f"{name}: {found} --version failed ({error}); install it: {install_hint}") from error
@@ -83,7 +84,7 @@ def run_step(
                 reported = time.monotonic()
                 print(f"{title}: {_minutes(reported - started)} of about {_minutes(expected_s)}", flush=True)
         code = process.popen.returncode
-        text = process.log_path.read_text(errors="replace")
+        text = process.log_path.read_text(errors="replace", encoding="utf-8")
     if code != 0:
         sys.stderr.write(text[-4000:])
         last = next((line for line in reversed(text.splitlines()) if line.strip()), "no output")

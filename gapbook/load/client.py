@@ -93,7 +93,7 @@ def discover_clients() -> tuple[Client, ...]:
     for path in sorted((CHECKOUT / "clients").glob("*/client.toml")) + sorted(
         (CHECKOUT / "clients").glob("*/*/client.toml")
     ):
-        facts = tomllib.loads(path.read_text())
+        facts = tomllib.loads(path.read_text(encoding="utf-8"))
         found.append(
             Client(
                 path.parent,

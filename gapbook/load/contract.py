@@ -39,5 +39,5 @@ def schema_problem(definition: str, instance: Any) -> str | None:
 def _validator(definition: str) -> Draft202012Validator:
     from jsonschema import Draft202012Validator  # noqa: PLC0415
 
-    schema = json.loads(_SCHEMA.read_text())
+    schema = json.loads(_SCHEMA.read_text(encoding="utf-8"))
     return Draft202012Validator({"$ref": f"#/$defs/{definition}", "$defs": schema["$defs"]})

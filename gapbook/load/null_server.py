@@ -22,7 +22,10 @@ _WINDOW_S = 2.0
 
 def _speakers(protocol: str) -> list[dict[str, Any]]:
     """The facts of the null servers that speak a protocol."""
-    found = (tomllib.loads(path.read_text()) for path in sorted((CHECKOUT / "clients").glob("*/*/null.toml")))
+    found = (
+        tomllib.loads(path.read_text(encoding="utf-8"))
+        for path in sorted((CHECKOUT / "clients").glob("*/*/null.toml"))
+    )
     return [facts for facts in found if protocol in facts["protocols"]]
 
 

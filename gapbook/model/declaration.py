@@ -202,7 +202,7 @@ def read_declaration(folder: Path) -> Declaration:
     path = folder / "workload.toml"
     where = f"workloads/{folder.name}/workload.toml"
     try:
-        declared = msgspec.convert(tomllib.loads(path.read_text()), Declaration)
+        declared = msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), Declaration)
     except FileNotFoundError as error:
         raise SetupError(f"{where}: missing; a workload declares itself there") from error
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:

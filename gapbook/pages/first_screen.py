@@ -70,7 +70,7 @@ class FirstScreenResults(AnswerResults, RerunResults):
         """Write the page's picture as files, for its download buttons and for use elsewhere."""
         folder = pictures_folder(self.run.run_id)
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{_PICTURE}.svg").write_text(figure.svg())
+        (folder / f"{_PICTURE}.svg").write_text(figure.svg(), encoding="utf-8")
         (folder / f"{_PICTURE}.png").write_bytes(figure.png())
 
     def provenance_line(self) -> Html:

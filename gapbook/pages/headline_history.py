@@ -96,7 +96,7 @@ class History:
 def headline_history(path: Path = _FILE) -> History:
     """The history as its file has it; raises ParameterError for a file that says something else."""
     try:
-        read = msgspec.convert(tomllib.loads(path.read_text()), _File)
+        read = msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), _File)
         return History(read.repository, read.file, read.read_until, read.rows, _changes(read))
     except (OSError, ValueError) as error:
         raise ParameterError(f"{path.name}: {error}") from error

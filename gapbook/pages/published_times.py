@@ -43,7 +43,7 @@ def _times_of(benchmark: str) -> _File:
     """Raises ParameterError that says what is wrong with the file."""
     path = CHECKOUT / "book" / f"{benchmark}-times.toml"
     try:
-        return msgspec.convert(tomllib.loads(path.read_text()), _File)
+        return msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), _File)
     except (OSError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise ParameterError(f"{path.relative_to(CHECKOUT)}: {error}") from error
 

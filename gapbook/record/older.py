@@ -140,5 +140,7 @@ def _said(given: ContestantSettings) -> Said:
 
 @cache
 def _kept() -> Mapping[str, Any]:
-    systems: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("older.toml").read_text())["system"]
+    systems: Mapping[str, Any] = tomllib.loads(
+        Path(__file__).with_name("older.toml").read_text(encoding="utf-8")
+    )["system"]
     return systems

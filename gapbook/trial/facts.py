@@ -36,7 +36,7 @@ def described_server(stack: Stack) -> dict[str, Any]:
 
 def machine() -> dict[str, Any]:
     """What a reader must know to compare: processor, cores, memory, kernel, disk; no host name."""
-    described = Path("/proc/cpuinfo").read_text()
+    described = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     data = deployments_directory().resolve()
     mounts = [part for part in psutil.disk_partitions(all=True) if data.is_relative_to(part.mountpoint)]
     mount = max(mounts, key=lambda part: len(part.mountpoint), default=None)
@@ -90,7 +90,12 @@ def code_version() -> dict[str, Any]:
     def git(*words: str) -> str:
         try:
             done = subprocess.run(
-                ["git", "-C", str(CHECKOUT), *words], capture_output=True, text=True, check=True
+                ["git", "-C", str(CHECKOUT), *words],
+                capture_output=True,
+                text=True,
+                check=True,
+                encoding="utf-8",
+                errors="replace",
             )
         except (OSError, subprocess.CalledProcessError):
             return "unknown"

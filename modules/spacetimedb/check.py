@@ -27,9 +27,9 @@ def drift(program: Path, modules: Path = _MODULES) -> str | None:
     named = program.resolve().relative_to(modules.resolve())
     rebuild = f"rebuild it with modules/spacetimedb/build.sh {named}, or restore the committed files"
     try:
-        record = tomllib.loads((program / f"{_WASM}.toml").read_text())
+        record = tomllib.loads((program / f"{_WASM}.toml").read_text(encoding="utf-8"))
         wasm_sha256, sources = str(record["wasm_sha256"]), dict(record["source_sha256"])
-        checksum_file = (program / f"{_WASM}.sha256").read_text().split()
+        checksum_file = (program / f"{_WASM}.sha256").read_text(encoding="utf-8").split()
     except (OSError, KeyError, tomllib.TOMLDecodeError) as error:
         return f"{named}/{_WASM}: its build record cannot be read ({error}); {rebuild}"
     present = {str(path.relative_to(modules)) for path in (program / "src").rglob("*.rs")}

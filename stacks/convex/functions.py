@@ -30,7 +30,9 @@ def deploy_functions(deployment: Deployment, module: Module, *, url: str, admin_
     shutil.copytree(module.path("convex"), project / "convex")
     (project / "node_modules").symlink_to(packages)
     # Without it the command line asks whether this is a project at all.
-    (project / "package.json").write_text(json.dumps({"name": "gap", "private": True, "type": "module"}))
+    (project / "package.json").write_text(
+        json.dumps({"name": "gap", "private": True, "type": "module"}), encoding="utf-8"
+    )
     process = deployment.start(
         [node_path(), command_line, "deploy", "--yes", "--typecheck", "disable", "--codegen", "disable"],
         name="convex-deploy",

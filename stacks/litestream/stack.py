@@ -47,7 +47,7 @@ class Stack(replicated.ReplicatedStack):
         one = version_numbers(self.server().version) >= _ONE_REPLICA_FROM
         configuration = {"dbs": [_of_database(path, bucket, one_replica=one) for path in databases]}
         path = folder / "litestream.yml"
-        path.write_text(json.dumps(configuration))
+        path.write_text(json.dumps(configuration), encoding="utf-8")
         return path
 
 

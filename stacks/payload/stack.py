@@ -42,7 +42,7 @@ class Stack(SqliteServer):
         described = _MODULE / "node_modules" / "payload" / "package.json"
         if not described.is_file():
             raise SetupError(f"payload: {described} is missing; run: {cls.facts['native']['install_hint']}")
-        version = str(json.loads(described.read_text())["version"])
+        version = str(json.loads(described.read_text(encoding="utf-8"))["version"])
         # The lock file pins the content of every package.
         return Server(str(described.parent), version, sha256_of(_MODULE / "package-lock.json"))
 

@@ -145,7 +145,15 @@ class Stack(stack.Stack):
 
 
 def _version(binary: Path) -> str:
-    printed = subprocess.run([binary, "--version"], capture_output=True, text=True, check=False, timeout=10)
+    printed = subprocess.run(
+        [binary, "--version"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=10,
+        encoding="utf-8",
+        errors="replace",
+    )
     if printed.returncode != 0 or not printed.stdout.startswith(_PROGRAM):
         raise SetupError(f"plant: {binary} is no {_PROGRAM}; name a binary of it")
     return printed.stdout.strip()

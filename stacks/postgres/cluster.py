@@ -24,7 +24,7 @@ def make_cluster(
 ) -> None:
     """Run initdb of the server's version, as ``user`` where it is not to be ours, and write down its settings."""
     data.mkdir(mode=0o700)
-    password_file.write_text(password)
+    password_file.write_text(password, encoding="utf-8")
     for path in (password_file.parent, data, password_file):
         shutil.chown(path, owner)
     deployment.run(
@@ -44,6 +44,6 @@ def make_cluster(
         user=user,
     )
     password_file.unlink()
-    with (data / "postgresql.conf").open("a") as configuration:
+    with (data / "postgresql.conf").open("a", encoding="utf-8") as configuration:
         for key, value in settings.items():
             configuration.write(f"{key} = '{value}'\n")

@@ -73,7 +73,7 @@ class Running:
 
     def toml(self, name: str) -> dict[str, Any]:
         try:
-            return tomllib.loads((self.data_directory / name).read_text())
+            return tomllib.loads((self.data_directory / name).read_text(encoding="utf-8"))
         except (OSError, tomllib.TOMLDecodeError) as error:
             raise StackError(f"spacetimedb: {name} of the running server cannot be read ({error})") from error
 
@@ -91,7 +91,7 @@ def _listening_processes(port: int) -> Iterator[int]:
     sockets = set()
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         with contextlib.suppress(OSError):
-            for line in Path(table).read_text().splitlines()[1:]:
+            for line in Path(table).read_text(encoding="utf-8").splitlines()[1:]:
                 fields = line.split()
                 if fields[3] == "0A" and int(fields[1].rpartition(":")[2], 16) == port:
                     sockets.add(f"socket:[{fields[9]}]")

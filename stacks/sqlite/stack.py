@@ -132,7 +132,7 @@ class Stack(stack.Stack):
             connection = self._auditor = self._connect(create=True)
             connection.execute(f"PRAGMA page_size = {self.facts['settings']['page_size']['value']}")
             connection.execute(f"PRAGMA journal_mode = {self._journal_mode}")
-            connection.executescript(self.module.path("schema.sql").read_text())
+            connection.executescript(self.module.path("schema.sql").read_text(encoding="utf-8"))
             connection.execute("BEGIN IMMEDIATE")
             yield connection
             connection.execute("COMMIT")
@@ -207,7 +207,7 @@ class Stack(stack.Stack):
 
 def _loaded_library() -> Path:
     """The shared library of SQLite that Python loaded, or Python's own extension where it is built in."""
-    for line in Path("/proc/self/maps").read_text().splitlines():
+    for line in Path("/proc/self/maps").read_text(encoding="utf-8").splitlines():
         path = line.rpartition(" ")[2]
         if Path(path).name.startswith("libsqlite3"):
             return Path(path)

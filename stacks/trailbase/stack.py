@@ -117,7 +117,13 @@ def _headers_of(compiler: Path) -> str:
     asked: list[str | Path] = [compiler, "-print-file-name=include"]
     try:
         said = subprocess.run(
-            asked, capture_output=True, text=True, check=True, timeout=_ANSWER_TIMEOUT_S
+            asked,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=_ANSWER_TIMEOUT_S,
+            encoding="utf-8",
+            errors="replace",
         ).stdout
     except (OSError, subprocess.SubprocessError) as error:
         raise SetupError(f"trailbase: {compiler} does not say where its headers are ({error})") from error

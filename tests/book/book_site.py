@@ -66,7 +66,12 @@ def gapbook(*words: str, offline: bool = False) -> subprocess.CompletedProcess[s
     assert program is not None
     prefix = ["unshare", "-n", "-r"] if offline and _can_unshare() else []
     return subprocess.run(
-        [*prefix, str(program), *words], capture_output=True, text=True, check=False, timeout=3600
+        [*prefix, str(program), *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=3600,
+        encoding="utf-8",
     )
 
 

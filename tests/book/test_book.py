@@ -77,7 +77,7 @@ def test_every_link_inside_the_book_has_a_target(site: Site, visit: Open) -> Non
             target, _, fragment = absolute.removeprefix("file://").partition("#")
             assert Path(target.partition("?")[0]).is_file(), f"{path} links to {written}"
             if fragment:
-                there = Path(target.partition("?")[0]).read_text().count(f'id="{fragment}"')
+                there = Path(target.partition("?")[0]).read_text(encoding="utf-8").count(f'id="{fragment}"')
                 assert there == 1, f"{path} links to {written}"
 
 
@@ -294,7 +294,7 @@ def test_notebook_of_a_page_runs_as_it_is_offered(site: Site, visit: Open, tmp_p
         progress_bar=False,
         start_timeout=300,
     )
-    assert site.run.run_id in again.read_text()
+    assert site.run.run_id in again.read_text(encoding="utf-8")
 
 
 def test_notebooks_are_offered_in_the_order_in_which_they_run(site: Site) -> None:
@@ -303,7 +303,7 @@ def test_notebooks_are_offered_in_the_order_in_which_they_run(site: Site) -> Non
         if offered.is_file():
             ran = [
                 cell["source"]
-                for cell in json.loads(offered.read_text())["cells"]
+                for cell in json.loads(offered.read_text(encoding="utf-8"))["cells"]
                 if "injected-parameters" not in cell["metadata"].get("tags", [])
             ]
             written = json.loads(read_text_notebook(CHECKOUT / "notebooks" / f"{name}.md"))["cells"]

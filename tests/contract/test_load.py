@@ -39,7 +39,7 @@ _KILLED_WINDOW_S = 3.0
 def _workloads_of(*command: str) -> frozenset[str]:
     """The workloads that a client says it knows."""
     described = subprocess.run(
-        [*command, "--describe"], capture_output=True, text=True, check=True, timeout=30
+        [*command, "--describe"], capture_output=True, text=True, check=True, timeout=30, encoding="utf-8"
     )
     return frozenset(json.loads(described.stdout).get("workloads", ["transfer"]))
 

@@ -44,7 +44,11 @@ def mounted(kind: str, options: str, folder: Path) -> Iterator[Path]:
     """A new folder with a file system of this kind mounted on it; the test is skipped where that cannot be."""
     folder.mkdir()
     done = subprocess.run(
-        ["mount", "-t", kind, "-o", options, kind, folder], capture_output=True, text=True, check=False
+        ["mount", "-t", kind, "-o", options, kind, folder],
+        capture_output=True,
+        text=True,
+        check=False,
+        encoding="utf-8",
     )
     if done.returncode != 0:
         pytest.skip(f"no {kind} can be mounted here: {done.stderr.strip()}")
@@ -66,6 +70,7 @@ class Running:
             text=True,
             cwd=CHECKOUT,
             env=environment_with({"GAPBOOK_DATA": data, "GAPBOOK_RUNS": runs}),
+            encoding="utf-8",
         )
         self.seen: dict[int, int] = {}
         self.ports: set[int] = set()
@@ -93,7 +98,7 @@ class Running:
     def trials(self) -> dict[str, float]:
         """When each trial that is kept began, by its file's name."""
         return {
-            path.name: float(json.loads(path.read_text())["content"]["started_unix_s"])
+            path.name: float(json.loads(path.read_text(encoding="utf-8"))["content"]["started_unix_s"])
             for path in self.runs.glob("*/incomplete-*/trial-*.json")
         }
 

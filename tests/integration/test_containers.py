@@ -341,6 +341,7 @@ def test_whoever_is_killed_leaves_no_container_volume_network_or_folder(
         text=True,
         cwd=CHECKOUT,
         env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
+        encoding="utf-8",
     )
     assert owner.stdout is not None
     while owner.stdout.readline().strip() != killed_after:

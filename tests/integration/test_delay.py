@@ -175,7 +175,7 @@ def test_a_target_that_refuses_shows_as_a_closed_connection(
             with _connect(through) as connection, contextlib.suppress(ConnectionResetError):
                 assert connection.recv(1) == b""
         assert process.running
-        assert "Connection refused" in process.log_path.read_text()
+        assert "Connection refused" in process.log_path.read_text(encoding="utf-8")
     assert not process.running
     with delay_proxy(deployment, echo, 0.0) as (_, through), _connect(through) as connection:
         assert _round_trip_ms(connection) >= 0

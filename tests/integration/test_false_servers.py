@@ -77,7 +77,7 @@ def test_what_only_says_that_it_is_a_server_is_one_line_and_leaves_nothing(
     body: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = tmp_path / "server"
-    program.write_text(_PROGRAM.replace("{body}", body))
+    program.write_text(_PROGRAM.replace("{body}", body), encoding="utf-8")
     program.chmod(0o755)
     stack_class("spacetimedb")
     # The others have time to begin, on a busy machine too.

@@ -95,6 +95,7 @@ def _played(folder: Path, plant: str, *fault: str) -> dict[str, Any]:
         env=environment_with({}),
         timeout=240,
         check=False,
+        encoding="utf-8",
     )
     assert done.returncode == 0, done.stderr
     # Whatever a point found, it takes down: the next is not to be blamed for it.

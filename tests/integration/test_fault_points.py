@@ -31,6 +31,7 @@ def test_points_leave_nothing_behind_and_lose_no_finished_trial(tmp_path: Path) 
         env=environment_with({}),
         timeout=2 * _SECONDS,
         check=False,
+        encoding="utf-8",
     )
     points = read_fault_points(ledger)
     assert failed(points) == [], done.stdout
@@ -49,6 +50,7 @@ def test_whoever_plays_points_takes_down_what_is_under_way_when_it_is_ended(
         text=True,
         cwd=CHECKOUT,
         env=environment_with({}),
+        encoding="utf-8",
     )
     try:
         assert eventually(lambda: _deployments(data_folder) == 2, 60)
@@ -83,6 +85,7 @@ def test_what_cannot_be_played_is_refused(words: list[str], says: str, tmp_path:
         env=environment_with({}),
         timeout=60,
         check=False,
+        encoding="utf-8",
     )
     assert done.returncode == 2
     assert says in done.stderr.splitlines()[-1]

@@ -85,6 +85,7 @@ def _command(words: Sequence[str | Path], environment: Mapping[str, str | Path])
         env=environment_with(environment),
         timeout=120,
         check=False,
+        encoding="utf-8",
     )
     return _Ended(done.returncode, done.stderr.splitlines())
 
@@ -213,6 +214,7 @@ def test_doctor_names_each_missing_tool_and_how_to_get_it(bare: dict[str, str | 
         env=environment_with(bare),
         timeout=60,
         check=False,
+        encoding="utf-8",
     )
     missing = [line for line in done.stdout.splitlines() if line.startswith("  MISSING")]
     assert done.returncode == 1
@@ -274,11 +276,15 @@ def test_what_a_kernel_says_as_it_exits_reaches_no_reader(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "notebooks").mkdir()
-    header = (CHECKOUT / "notebooks" / f"{CHAPTER}.md").read_text().split("---\n")[1]
-    (tmp_path / "notebooks" / "last-words.md").write_text(f"---\n{header}---\n\n{_LAST_WORDS}")
+    header = (CHECKOUT / "notebooks" / f"{CHAPTER}.md").read_text(encoding="utf-8").split("---\n")[1]
+    (tmp_path / "notebooks" / "last-words.md").write_text(
+        f"---\n{header}---\n\n{_LAST_WORDS}", encoding="utf-8"
+    )
     monkeypatch.setattr("gapbook.book.chapters._NOTEBOOKS", tmp_path / "notebooks")
     executed = execute_chapter("last-words", {}, folder=tmp_path)
-    assert [cell["execution_count"] for cell in json.loads(executed.read_text())["cells"][1:]] == [1]
+    assert [
+        cell["execution_count"] for cell in json.loads(executed.read_text(encoding="utf-8"))["cells"][1:]
+    ] == [1]
     assert "race" not in capfd.readouterr().err
 
 
@@ -367,7 +373,10 @@ def _not_led(deployment: Deployment) -> set[int]:
 
 def _makers_of_shared_memory() -> set[int]:
     """The processes that made the System V shared memory of this machine."""
-    return {int(line.split()[4]) for line in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]}
+    return {
+        int(line.split()[4])
+        for line in Path("/proc/sysvipc/shm").read_text(encoding="utf-8").splitlines()[1:]
+    }
 
 
 @dataclass(frozen=True)
@@ -412,7 +421,7 @@ def test_client_that_fails_is_a_refused_trial_with_its_reason(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     program = tmp_path / "faulty"
-    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
     program.chmod(0o755)
     monkeypatch.setattr("gapbook.load.client._GRACE_S", 0.5)
     contestant = _Faulty("postgres-rust", "postgres", "procedure", "direct", "rust", 1, program=str(program))
@@ -602,7 +611,9 @@ def test_ended_setup_leaves_no_compiler_behind(
     tools = tmp_path / "bin"
     tools.mkdir()
     for name in ("cargo", "cc"):
-        (tools / name).write_text("#!/bin/sh\n[ $1 = --version ] && exit\n/bin/sleep 600 &\n/bin/sleep 600\n")
+        (tools / name).write_text(
+            "#!/bin/sh\n[ $1 = --version ] && exit\n/bin/sleep 600 &\n/bin/sleep 600\n", encoding="utf-8"
+        )
         (tools / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tools))
     monkeypatch.setenv("GAPBOOK_CACHE", str(tmp_path / "cache"))

@@ -27,7 +27,7 @@ from gapbook.paths import CHECKOUT
 from gapbook.record.histograms import decode_histogram
 
 _WORKLOADS = CHECKOUT / "workloads"
-_CONTRACT = json.loads((CHECKOUT / "clients" / "contract.schema.json").read_text())
+_CONTRACT = json.loads((CHECKOUT / "clients" / "contract.schema.json").read_text(encoding="utf-8"))
 _CLIENT: Client = next(client for client in discover_clients() if client.language == "k6")
 _USERS = 4
 _WINDOW_S = 1.0
@@ -49,6 +49,7 @@ def _run(configuration: Any, *options: str) -> tuple[int, str, list[dict[str, An
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        encoding="utf-8",
     ) as client:
         assert client.stdin is not None
         assert client.stderr is not None
@@ -209,7 +210,7 @@ def _assert_adds_up(report: dict[str, Any]) -> None:
     ids=lambda path: f"{path.parts[-3]}-{path.stem}",
 )
 def test_golden_vectors_are_drawn_by_k6_itself(vector_path: Path) -> None:
-    vector = json.loads(vector_path.read_text())
+    vector = json.loads(vector_path.read_text(encoding="utf-8"))
     files = {
         name: {**file, "path": str(vector_path.parent / file["path"])}
         for name, file in vector["files"].items()
@@ -305,7 +306,7 @@ def test_a_named_refusal_goes_before_success(store: _Store, answer: dict[str, An
         "success": {"status": [200]},
         "refusals": {"insufficient": answer},
     }
-    vector = json.loads((_WORKLOADS / "transfer" / "golden" / "alpha-0.5.json").read_text())
+    vector = json.loads((_WORKLOADS / "transfer" / "golden" / "alpha-0.5.json").read_text(encoding="utf-8"))
     folder = _WORKLOADS / "transfer" / "golden"
     files = {name: {**file, "path": str(folder / file["path"])} for name, file in vector["files"].items()}
     workload = {"name": "transfer", "seed": 3, "parameters": vector["parameters"], "files": files}
@@ -425,6 +426,7 @@ def test_k6_ends_with_the_client(store: _Store) -> None:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
+        encoding="utf-8",
     ) as client:
         assert client.stdin is not None
         assert client.stderr is not None

@@ -106,7 +106,7 @@ def test_run_to_its_end_leaves_the_server_as_it_was(
     (system,) = run.manifest["systems"].values()
     assert system["settings"]["default_transaction_isolation"] == "read committed"
     assert "mine" not in printed + errors + "".join(
-        path.read_text() for path in folder.iterdir() if path.suffix == ".json"
+        path.read_text(encoding="utf-8") for path in folder.iterdir() if path.suffix == ".json"
     )
 
 
@@ -182,8 +182,8 @@ def test_server_that_went_away_is_said_and_cleaned_when_it_is_back(
         stack.start()
         (step,) = (deployment.directory / warden.UNDO_FOLDER).iterdir()
         assert step.stat().st_mode & 0o077 == 0
-        reachable = step.read_text()
-        step.write_text(reachable.replace(f":{reader.port}/", ":1/"))
+        reachable = step.read_text(encoding="utf-8")
+        step.write_text(reachable.replace(f":{reader.port}/", ":1/"), encoding="utf-8")
         stack.stop()
     ((database,),) = reader.our_databases()
     (line,) = capsys.readouterr().err.splitlines()
@@ -192,7 +192,7 @@ def test_server_that_went_away_is_said_and_cleaned_when_it_is_back(
     assert "mine" not in line
     assert {path.name for path in deployment.directory.iterdir()} == {warden.OWNER_FILE, warden.UNDO_FOLDER}
     # Its owner still lives, so that nobody else takes it for abandoned.
-    step.write_text(reachable)
+    step.write_text(reachable, encoding="utf-8")
     assert warden.remove(deployment.directory) == []
     assert reader.content() == before
     assert not list(data_folder.iterdir())
@@ -207,6 +207,7 @@ def test_removal_takes_no_name_but_ours(reader: _Reader) -> None:
             capture_output=True,
             text=True,
             check=False,
+            encoding="utf-8",
         )
         assert (done.returncode, done.stderr.strip()) == (1, f"{name!r} is no name of ours")
     assert reader.content() == before

@@ -102,6 +102,7 @@ def _start(reader: _Reader, folders: dict[str, Path], window_s: str) -> subproce
         stderr=subprocess.PIPE,
         text=True,
         env=environment_with(folders),
+        encoding="utf-8",
     )
 
 
@@ -127,7 +128,7 @@ def test_run_killed_half_way_leaves_the_server_as_it_was(
     try:
         assert eventually(lambda: bool(_clients(running.pid)), 60), running.communicate()
         (step,) = folders["GAPBOOK_DATA"].glob(f"*/{warden.UNDO_FOLDER}/*.json")
-        database = json.loads(step.read_text())["command"][-1]
+        database = json.loads(step.read_text(encoding="utf-8"))["command"][-1]
         assert step.stat().st_mode & 0o077 == 0
         assert reader.has(database)
         for pid in (*(_wardens(running.pid) if victim == "run and warden" else ()), running.pid):
@@ -185,4 +186,5 @@ def _remove(reader: _Reader, name: str, token: str) -> subprocess.CompletedProce
         capture_output=True,
         text=True,
         check=False,
+        encoding="utf-8",
     )

@@ -26,6 +26,7 @@ def run(command: list[str | Path], folder: Path, **environment: str) -> None:
         text=True,
         timeout=TIMEOUT_S,
         check=False,
+        encoding="utf-8",
     )
     assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
 

@@ -126,7 +126,9 @@ def test_knobs_that_are_none_are_refused(database: str, words: str) -> None:
 
 def test_every_level_has_its_tier_its_client_and_its_truth() -> None:
     levels = list(_MODULE.facts["access"])
-    facts = tomllib.loads((CHECKOUT / "clients" / "rust" / "gap-plant" / "client.toml").read_text())
+    facts = tomllib.loads(
+        (CHECKOUT / "clients" / "rust" / "gap-plant" / "client.toml").read_text(encoding="utf-8")
+    )
     assert facts["access"] == {_MODULE.protocol("direct", "postgres"): levels}
     for level in levels:
         knobs = Knobs.parse(_MODULE.client_endpoint(level, "direct", {})["database"])
@@ -385,7 +387,7 @@ def test_seed_leaves_nothing_of_the_trial_before(plant: Stack, libpq: pq.abc.PGc
 
 def test_a_plant_is_only_ever_ours(tmp_path: Path) -> None:
     other = tmp_path / "other"
-    other.write_text("#!/bin/sh\necho other 1.0\n")
+    other.write_text("#!/bin/sh\necho other 1.0\n", encoding="utf-8")
     other.chmod(0o755)
     with pytest.raises(SetupError, match="is no gap-plant"):
         stack_class("plant").locate(ServerChoice(binary=other))

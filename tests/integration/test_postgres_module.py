@@ -411,6 +411,7 @@ def test_configuration_that_cannot_work_ends_the_server(
         cwd=_MODULE.folder,
         timeout=20,
         check=False,
+        encoding="utf-8",
     )
     assert ended.returncode == code
     assert ended.stdout == ""

@@ -42,11 +42,13 @@ def _disk(deployment: Deployment) -> Iterator[PowerCutDisk]:
 
 
 def _mounts() -> list[str]:
-    return [line.split(" ")[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()]
+    return [
+        line.split(" ")[4] for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines()
+    ]
 
 
 def _written(path: Path, text: str, *, sync: bool) -> None:
-    with path.open("w") as file:
+    with path.open("w", encoding="utf-8") as file:
         file.write(text)
         file.flush()
         if sync:
@@ -65,13 +67,13 @@ def test_a_cut_takes_what_was_not_synced_and_power_comes_back(disk: PowerCutDisk
         _written(disk.folder / "late", "", sync=False)
     disk.restore()
     assert [path.name for path in disk.folder.iterdir()] == ["synced"]
-    assert (disk.folder / "synced").read_text() == "kept"
+    assert (disk.folder / "synced").read_text(encoding="utf-8") == "kept"
 
 
 def test_an_orderly_restart_loses_nothing(disk: PowerCutDisk) -> None:
     _written(disk.folder / "unsynced", "kept", sync=False)
     disk.restore()
-    assert (disk.folder / "unsynced").read_text() == "kept"
+    assert (disk.folder / "unsynced").read_text(encoding="utf-8") == "kept"
 
 
 def test_faults_of_the_disk_reach_who_writes(disk: PowerCutDisk) -> None:
@@ -100,7 +102,7 @@ def test_a_layer_that_was_killed_can_be_mounted_again_with_what_was_durable(disk
     disk.process.popen.kill()
     disk.process.popen.wait()
     disk.restore()
-    assert (disk.folder / "synced").read_text() == "kept"
+    assert (disk.folder / "synced").read_text(encoding="utf-8") == "kept"
     _written(disk.folder / "later", "kept", sync=True)
     assert sorted(path.name for path in disk.durable.iterdir()) == ["later", "synced"]
 
@@ -141,6 +143,7 @@ def test_the_mount_goes_when_its_owner_is_killed(data_folder: Path, also: str) -
         stdout=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONPATH": str(CHECKOUT), "GAPBOOK_DATA": str(data_folder)},
+        encoding="utf-8",
     )
     assert owner.stdout is not None
     folder = owner.stdout.readline().strip()
@@ -160,7 +163,7 @@ def test_the_mount_goes_when_its_owner_is_killed(data_folder: Path, also: str) -
 
 
 def _children(pid: int) -> list[str]:
-    return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="utf-8").split()
 
 
 def _transfer(stack: Stack) -> None:

@@ -42,6 +42,7 @@ def _run(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        encoding="utf-8",
     )
     assert client.stdin is not None
     with contextlib.suppress(BrokenPipeError):

@@ -20,7 +20,7 @@ from gapbook.paths import CHECKOUT
 
 _GOLDEN = CHECKOUT / "workloads"
 _CLIENT = CHECKOUT / "clients" / "python"
-_SCHEMA = json.loads((CHECKOUT / "clients" / "contract.schema.json").read_text())
+_SCHEMA = json.loads((CHECKOUT / "clients" / "contract.schema.json").read_text(encoding="utf-8"))
 _VECTORS = sorted(_GOLDEN.glob("*/golden/*.json"))
 _SUCCESS = {"json": {"ok": True}}
 _TRANSFER = {
@@ -45,7 +45,7 @@ _COUNTERS = {"name": "counter-and-messages", "seed": 42, "parameters": {}, "file
 
 def _vector(path: Path) -> dict[str, Any]:
     """A golden vector, its files where they are."""
-    vector: dict[str, Any] = json.loads(path.read_text())
+    vector: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     files = {
         name: {**file, "path": str(path.parent / file["path"])} for name, file in vector["files"].items()
     }
@@ -91,6 +91,7 @@ def _run(configuration: Any, *options: str) -> tuple[int, str, list[dict[str, An
         text=True,
         timeout=60,
         check=False,
+        encoding="utf-8",
     )
     return done.returncode, done.stdout, [json.loads(line) for line in done.stderr.splitlines()]
 

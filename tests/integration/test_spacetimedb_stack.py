@@ -269,7 +269,7 @@ def test_missing_server_names_the_command_that_installs_it(
 
 def test_program_that_is_no_server_is_refused(tmp_path: Path) -> None:
     program = tmp_path / "server"
-    program.write_text("#!/bin/sh\necho something else\n")
+    program.write_text("#!/bin/sh\necho something else\n", encoding="utf-8")
     program.chmod(0o755)
     with pytest.raises(SetupError, match="names no version"):
         stack_class("spacetimedb").locate(ServerChoice(binary=program))

@@ -245,6 +245,7 @@ def test_server_without_a_file_says_which(tmp_path: Path) -> None:
         text=True,
         timeout=30,
         check=False,
+        encoding="utf-8",
     )
     assert ended.returncode == 3
     assert "absent.sqlite cannot be opened" in ended.stderr

@@ -144,7 +144,7 @@ def test_a_newer_server_that_is_missing_is_one_row(
 
 
 def _program(path: Path, script: str) -> Path:
-    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
     path.chmod(0o755)
     return path
 

@@ -29,9 +29,9 @@ def _staged_pages(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
 
     def pages(chapter: str) -> tuple[list[dict[str, str]], Path]:
         executed = tmp_path / f"{chapter}.ipynb"
-        executed.write_text(json.dumps(_NOTEBOOK))
+        executed.write_text(json.dumps(_NOTEBOOK), encoding="utf-8")
         page = build.build_with(chapter, executed, tmp_path / "yours")
-        contents = yaml.safe_load((tmp_path / "yours" / "source" / "_toc.yml").read_text())
+        contents = yaml.safe_load((tmp_path / "yours" / "source" / "_toc.yml").read_text(encoding="utf-8"))
         return contents["chapters"], page
 
     monkeypatch.setattr(build, "chapters", lambda: ["fair", "original", "unlisted"])
@@ -50,13 +50,15 @@ def test_chapter_that_the_contents_do_not_list_has_the_last_page(staged_pages: A
 
 def test_chapter_of_the_contents_keeps_its_place_and_title(staged_pages: Any) -> None:
     pages, _ = staged_pages("fair")
-    listed = yaml.safe_load((CHECKOUT / "_toc.yml").read_text())["chapters"]
+    listed = yaml.safe_load((CHECKOUT / "_toc.yml").read_text(encoding="utf-8"))["chapters"]
     assert pages == [one for one in listed if one["file"] != "notebooks/original"]
 
 
 def test_front_page_says_what_each_page_of_the_contents_is_about_in_their_order() -> None:
-    listed = yaml.safe_load((CHECKOUT / "_toc.yml").read_text())["chapters"]
-    described = re.findall(r"^(.+)\n: ", (CHECKOUT / "notebooks" / "front.md").read_text(), re.MULTILINE)
+    listed = yaml.safe_load((CHECKOUT / "_toc.yml").read_text(encoding="utf-8"))["chapters"]
+    described = re.findall(
+        r"^(.+)\n: ", (CHECKOUT / "notebooks" / "front.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
     assert described[: len(listed) - 1] == [one["title"] for one in listed if "title" in one]
 
 

@@ -205,7 +205,7 @@ def test_a_chosen_chapter_alone_leaves_the_others_of_a_campaign_open(
     with pytest.raises(KeyboardInterrupt):
         started(measured).run()
     assert Campaign([measured.plans["short"]], list[str]().append).run() == []
-    assert "long" in json.loads((runs_folder / "campaign.json").read_text())["took_s"]
+    assert "long" in json.loads((runs_folder / "campaign.json").read_text(encoding="utf-8"))["took_s"]
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ def test_a_chosen_chapter_alone_leaves_the_others_of_a_campaign_open(
     ],
 )
 def test_what_is_no_campaign_is_refused_in_one_line(measured: Chapters, runs_folder: Path, kept: str) -> None:
-    (runs_folder / "campaign.json").write_text(kept)
+    (runs_folder / "campaign.json").write_text(kept, encoding="utf-8")
     with pytest.raises(RecordError, match="remove it to begin a new campaign") as caught:
         started(measured)
     assert "\n" not in str(caught.value)
@@ -298,7 +298,7 @@ def test_a_plan_that_its_notebook_does_not_take_is_refused_by_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, words: str
 ) -> None:
     path = tmp_path / "fair.plan.toml"
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     monkeypatch.setattr(plans, "plan_path", lambda chapter: path)
     with pytest.raises(ParameterError) as caught:
         published_plans(["fair"])

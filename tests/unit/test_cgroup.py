@@ -14,12 +14,12 @@ from gapbook.deploy.cgroup import ControlGroup, control_group
 
 
 def test_both_versions_are_told_in_seconds_and_bytes(tmp_path: Path) -> None:
-    (tmp_path / "cpu.stat").write_text("usage_usec 1500000\nuser_usec 1\n")
-    (tmp_path / "cpuacct.usage").write_text("1500000000\n")
+    (tmp_path / "cpu.stat").write_text("usage_usec 1500000\nuser_usec 1\n", encoding="utf-8")
+    (tmp_path / "cpuacct.usage").write_text("1500000000\n", encoding="utf-8")
     unified = "anon 4096\nfile 999999\nfile_mapped 1024\n"
     older = "cache 999999\nrss 1\ntotal_rss 4096\ntotal_mapped_file 1024\n"
     for is_unified, memory in ((True, unified), (False, older)):
-        (tmp_path / "memory.stat").write_text(memory)
+        (tmp_path / "memory.stat").write_text(memory, encoding="utf-8")
         group = ControlGroup(tmp_path, tmp_path, is_unified)
         assert group.cpu_s() == pytest.approx(1.5)
         assert group.memory_bytes() == 4096 + 1024
@@ -36,6 +36,7 @@ def test_only_a_label_of_ours_is_removed() -> None:
         capture_output=True,
         text=True,
         check=False,
+        encoding="utf-8",
     )
     assert ended.returncode == 1
     assert ended.stderr.strip() == "'x; rm' is no label of ours"

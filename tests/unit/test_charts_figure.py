@@ -43,7 +43,7 @@ def test_light_colours_are_unique() -> None:
 
 
 def test_style_sheet_has_every_token_in_both_themes() -> None:
-    light, dark = STYLE_SHEET.read_text().split('html[data-theme="dark"] {', 1)
+    light, dark = STYLE_SHEET.read_text(encoding="utf-8").split('html[data-theme="dark"] {', 1)
     for token, (light_hex, dark_hex) in TOKENS.items():
         assert f"--gb-{token}: {light_hex};" in light
         assert f"--gb-{token}: {dark_hex};" in dark.split("}", 1)[0]

@@ -103,7 +103,7 @@ def test_a_system_that_is_not_noted_is_refused() -> None:
 
 
 def test_noted_times_name_files_of_the_repository() -> None:
-    text = (Path(__file__).parents[2] / "book" / "trailbase-times.toml").read_text()
+    text = (Path(__file__).parents[2] / "book" / "trailbase-times.toml").read_text(encoding="utf-8")
     assert text.count("[[time]]") == text.count('file = "benchmarks/')
 
 

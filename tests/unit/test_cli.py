@@ -46,6 +46,7 @@ def _speaking(wait_s: float, mark: Path, shell: str) -> subprocess.CompletedProc
         env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
         timeout=120,
         check=False,
+        encoding="utf-8",
     )
 
 
@@ -53,7 +54,7 @@ def _speaking(wait_s: float, mark: Path, shell: str) -> subprocess.CompletedProc
 def test_command_that_nobody_listens_to_goes_on(shell: str, tmp_path: Path) -> None:
     ended = _speaking(0.2, tmp_path / "mark", shell)
     assert (ended.returncode, ended.stderr) == (0, "")
-    assert (tmp_path / "mark").read_text() == "done"
+    assert (tmp_path / "mark").read_text(encoding="utf-8") == "done"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -65,6 +66,7 @@ def test_signal_ends_a_command_in_one_line(number: int, tmp_path: Path) -> None:
         text=True,
         cwd=CHECKOUT,
         env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
+        encoding="utf-8",
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "first\n"
@@ -97,7 +99,7 @@ def test_command_line_leaves_the_callers_signal_handlers(monkeypatch: pytest.Mon
 def test_tool_that_does_not_run_is_said_in_one_line(
     script: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "cargo").write_text(f"#!/bin/sh\n{script}\n")
+    (tmp_path / "cargo").write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
     (tmp_path / "cargo").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(SetupError, match=rf"\A{says}\Z"):

@@ -102,7 +102,9 @@ def test_supabase_starts_what_a_call_passes_with_the_environment_of_its_makers(n
 
 def _known_to(system: str) -> set[str]:
     """Names of variables that the makers' own files use, kept beside the test."""
-    return set((Path(__file__).parent / "known_variables" / f"{system}.txt").read_text().split())
+    return set(
+        (Path(__file__).parent / "known_variables" / f"{system}.txt").read_text(encoding="utf-8").split()
+    )
 
 
 def test_the_gateway_lets_the_anonymous_key_through_to_the_api_alone() -> None:
@@ -129,7 +131,7 @@ def test_the_api_of_supabase_is_called_with_its_key() -> None:
     request = told["requests"]["transfer"]
     assert request["headers"]["apikey"] == "KEY"
     assert request["headers"]["authorization"] == "Bearer KEY"
-    schema = (CHECKOUT / "modules" / "postgres" / "transfer" / "transfer.sql").read_text()
+    schema = (CHECKOUT / "modules" / "postgres" / "transfer" / "transfer.sql").read_text(encoding="utf-8")
     (parameters,) = re.findall(r"FUNCTION transfer\(([^)]*)\)", schema)
     assert set(re.findall(r'"(\w+)":', request["body"])) == {
         word.split()[0] for word in parameters.split(", ")
@@ -151,7 +153,7 @@ def test_every_function_that_is_asked_for_is_exported(workload: str) -> None:
     exported = {
         f"{path.stem}:{name}"
         for path in module.path("convex").glob("*.ts")
-        for name in re.findall(r"^export const (\w+) =", path.read_text(), re.MULTILINE)
+        for name in re.findall(r"^export const (\w+) =", path.read_text(encoding="utf-8"), re.MULTILINE)
     }
     asked = {
         found
@@ -160,7 +162,7 @@ def test_every_function_that_is_asked_for_is_exported(workload: str) -> None:
     }
     assert asked
     assert asked | {"state:fill", "state:page"} <= exported
-    routes = "".join(path.read_text() for path in module.path("convex").glob("http.ts"))
+    routes = "".join(path.read_text(encoding="utf-8") for path in module.path("convex").glob("http.ts"))
     routed = re.findall(r'"(\w+)"', "".join(re.findall(r"of \[(.*)\]\) \{", routes)))
     own = module.facts["access"].get("actions", {}).get("requests", {})
     assert {request["path"] for request in own.values()} == {f"/{name}" for name in routed}

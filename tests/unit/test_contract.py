@@ -68,7 +68,7 @@ def _configure(tmp_path: Path) -> Callable[..., dict[str, Any]]:
 
 
 def test_the_schema_is_one() -> None:
-    schema = json.loads((CHECKOUT / "clients" / "contract.schema.json").read_text())
+    schema = json.loads((CHECKOUT / "clients" / "contract.schema.json").read_text(encoding="utf-8"))
     Draft202012Validator.check_schema(schema)
     for definition in ("configuration", "report", "description"):
         assert definition in schema["$defs"]

@@ -71,6 +71,7 @@ class _Owner:
             text=True,
             cwd=CHECKOUT,
             env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
+            encoding="utf-8",
         )
         assert self.popen.stdout is not None
         self.token, directory = self.popen.stdout.readline().split()
@@ -276,7 +277,7 @@ def test_logs_of_processes_with_one_name_are_kept_apart() -> None:
             process.popen.wait()
             deployment.stop(process)
             logs.append(process.log_path)
-        assert [log.read_text() for log in logs] == ["one\n", "two\n"]
+        assert [log.read_text(encoding="utf-8") for log in logs] == ["one\n", "two\n"]
 
 
 def test_folder_that_cannot_be_written_names_the_variable(
@@ -325,6 +326,6 @@ def test_process_that_ended_and_port_that_never_opens_are_explained() -> None:
 )
 def test_log_tail_is_one_line(tmp_path: Path, text: str, tail: str) -> None:
     log = tmp_path / "log"
-    log.write_text(text)
+    log.write_text(text, encoding="utf-8")
     assert log_tail(log) == tail
     assert log_tail(tmp_path / "absent") == "(no log)"

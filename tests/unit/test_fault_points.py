@@ -44,7 +44,7 @@ def _points(tmp_path: Path) -> FaultPoints:
         _line(4),
         '{"point": 5, "ru',
     ]
-    path.write_text("\n".join(lines))
+    path.write_text("\n".join(lines), encoding="utf-8")
     return FaultPoints(path)
 
 
@@ -86,7 +86,7 @@ def test_a_file_that_cannot_be_read_is_refused_in_one_line(tmp_path: Path) -> No
 
 
 def test_every_published_line_can_be_read() -> None:
-    lines = PUBLISHED.read_text().splitlines()
+    lines = PUBLISHED.read_text(encoding="utf-8").splitlines()
     assert {point.point for point in read_fault_points(PUBLISHED)} == {
         json.loads(line)["point"] for line in lines
     }

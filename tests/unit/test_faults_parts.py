@@ -213,7 +213,7 @@ def test_what_lies_beside_the_finished_run_is_seen(tmp_path: Path) -> None:
 class _Ended(Leg):
     def __init__(self, folder: Path, code: int | None, errors: str) -> None:
         super().__init__(Folders(folder), "leg")
-        self.errors.write_text(errors)
+        self.errors.write_text(errors, encoding="utf-8")
         self._code = code
 
     def poll(self) -> int | None:
@@ -270,7 +270,7 @@ def test_what_comes_within_kills_and_cuts_is_theirs_and_what_comes_after_is_told
         marker._marking(lambda: marker.mark("setup"), phase)()
         marker.mark(following)
     os.close(writing)
-    with os.fdopen(reading) as lines:
+    with os.fdopen(reading, encoding="utf-8") as lines:
         phases = [Mark.read(line).phase for line in lines]
     assert phases == ["kills", "leave", "cuts", "finish"]
 
@@ -314,7 +314,7 @@ def test_the_ledger_counts_what_struck_and_names_what_failed(tmp_path: Path) -> 
     ledger.add(_outcome(3, leaks=["process 7"]))
     ledger.add(_outcome(1))
     ledger.add(_outcome(2, struck=None, counts=False))
-    with ledger.path.open("a") as file:
+    with ledger.path.open("a", encoding="utf-8") as file:
         file.write('{"point": 4, "ru')
     assert [one.point for one in ledger.points()] == [1, 2, 3]
     ledger.add(_outcome(5, struck=None, counts=False))

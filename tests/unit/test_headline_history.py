@@ -69,9 +69,9 @@ def test_the_picture_tells_both_ends_and_keeps_its_words_apart() -> None:
 def test_a_file_that_says_something_else_is_refused_in_one_line(
     tmp_path: Path, old: str, new: str, says: str
 ) -> None:
-    text = (Path(__file__).parents[2] / "book" / "headline-history.toml").read_text()
+    text = (Path(__file__).parents[2] / "book" / "headline-history.toml").read_text(encoding="utf-8")
     path = tmp_path / "headline-history.toml"
-    path.write_text(text.replace(old, new))
+    path.write_text(text.replace(old, new), encoding="utf-8")
     with pytest.raises(ParameterError) as refused:
         headline_history(path)
     assert says in str(refused.value)

@@ -255,7 +255,7 @@ def _render(folder: Path, chapter: str) -> list[str]:
 def _cases() -> Iterator[tuple[str, str, Harm]]:
     for chapter, share in zip(_BASES, (2 / 3, 1 / 3), strict=True):
         run = latest_published(chapter)
-        manifest = json.loads((run.folder / "manifest.json").read_text())
+        manifest = json.loads((run.folder / "manifest.json").read_text(encoding="utf-8"))
         table = pl.read_parquet(run.folder / "trials.parquet")
         made = chain(
             _hostile_manifests(manifest, int(_MANIFESTS * share)),
@@ -271,7 +271,7 @@ def test_a_hostile_run_ends_in_one_line_or_in_an_escaped_page(
 ) -> None:
     published = latest_published(chapter).folder
     folder = shutil.copytree(published, tmp_path / "runs" / published.name)
-    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     harm(folder, manifest)
     sealed = _seal(folder, manifest)
     try:
@@ -288,7 +288,7 @@ def test_a_hostile_run_ends_in_one_line_or_in_an_escaped_page(
 def test_a_name_that_is_markup_is_text_on_page_and_chart(tmp_path: Path) -> None:
     published = latest_published(_BASES[0]).folder
     folder = shutil.copytree(published, tmp_path / published.name)
-    text = (folder / "manifest.json").read_text()
+    text = (folder / "manifest.json").read_text(encoding="utf-8")
     manifest = json.loads(text)
     name = manifest["scenario"]["contestants"][0]["name"]
     manifest = json.loads(text.replace(json.dumps(name), json.dumps(_MARKUP)))

@@ -24,6 +24,7 @@ def _loaded(statement: str) -> set[str]:
         cwd=CHECKOUT,
         timeout=120,
         check=True,
+        encoding="utf-8",
     )
     modules: list[str] = json.loads(ended.stderr.splitlines()[-1])
     return set(modules) & _HEAVY

@@ -93,7 +93,7 @@ def test_a_second_process_is_refused_until_the_first_has_ended(tmp_path: Path) -
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("in the way")
+    (tmp_path / "file").write_text("in the way", encoding="utf-8")
     journal = _journal(tmp_path / "file")
     with pytest.raises(RecordError, match=r"file/incomplete-key cannot be written \(Not a directory\)"):
         journal.locked(resume=False).__enter__()
@@ -115,14 +115,14 @@ def _path(journal: Journal, number: int) -> Path:
 
 
 def _edit(path: Path, **changed: Any) -> None:
-    sealed = json.loads(path.read_text())
+    sealed = json.loads(path.read_text(encoding="utf-8"))
     sealed["content"] |= changed
-    path.write_text(json.dumps(sealed))
+    path.write_text(json.dumps(sealed), encoding="utf-8")
 
 
 def _seal_again(journal: Journal, number: int, **changed: Any) -> None:
     """What somebody can do who knows how a trial is kept."""
-    journal.add({**json.loads(_path(journal, number).read_text())["content"], **changed})
+    journal.add({**json.loads(_path(journal, number).read_text(encoding="utf-8"))["content"], **changed})
 
 
 def _replace_by_folder(path: Path) -> None:
@@ -145,9 +145,12 @@ def _replace_by_link(path: Path) -> None:
         (lambda path: _edit(path, goodput_per_s=1e6), "was changed since it was written"),
         (lambda path: path.write_bytes(b""), "was cut or changed: it holds no hash"),
         (lambda path: path.write_bytes(path.read_bytes()[:-9]), "was cut or changed"),
-        (lambda path: path.write_text("null"), "was cut or changed: it holds no hash"),
-        (lambda path: path.write_text("[" * 100_000), "was cut or changed"),
-        (lambda path: path.write_text(json.dumps(_ROW)), "was cut or changed: it holds no hash"),
+        (lambda path: path.write_text("null", encoding="utf-8"), "was cut or changed: it holds no hash"),
+        (lambda path: path.write_text("[" * 100_000, encoding="utf-8"), "was cut or changed"),
+        (
+            lambda path: path.write_text(json.dumps(_ROW), encoding="utf-8"),
+            "was cut or changed: it holds no hash",
+        ),
         (lambda path: path.write_bytes(b"\xff\xfe"), "was cut or changed"),
         (_replace_by_folder, "is no regular file"),
         (_replace_by_pipe, "is no regular file"),
@@ -189,8 +192,8 @@ def test_a_second_attempt_counts_only_after_a_refused_first(kept: Journal) -> No
 
 
 def test_a_stray_file_is_named_and_kept(kept: Journal) -> None:
-    (kept.directory / "trial-of-mine.json").write_text("{}")
-    (kept.directory / "notes.txt").write_text("mine")
+    (kept.directory / "trial-of-mine.json").write_text("{}", encoding="utf-8")
+    (kept.directory / "notes.txt").write_text("mine", encoding="utf-8")
     assert "trial-of-mine.json" in kept.left_out()[0]
     kept.remove()
     assert [path.name for path in kept.directory.iterdir()] == ["notes.txt"]
@@ -201,7 +204,7 @@ def test_a_stray_file_is_named_and_kept(kept: Journal) -> None:
     ["", "null", "{}", '{"sha256": "0", "content": {"facts": {"started_unix_s": 2.0}}}', "[" * 100_000],
 )
 def test_a_plan_that_was_changed_cannot_be_resumed(kept: Journal, text: str) -> None:
-    (kept.directory / "plan.json").write_text(text)
+    (kept.directory / "plan.json").write_text(text, encoding="utf-8")
     with pytest.raises(
         RecordError, match=r"plan\.json was .*the run cannot be resumed: remove that folder"
     ) as caught:

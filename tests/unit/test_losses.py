@@ -59,7 +59,9 @@ def test_one_estimate_within_the_bound_does_not_refute() -> None:
 
 def test_published_kills_of_one_timed_flush_refute_their_class() -> None:
     """Acknowledgements ran more than a second ahead of a log that is fsynced each 500 ms."""
-    manifest = json.loads((CHECKOUT / "results/both-optimized/119a6b887f3d/manifest.json").read_text())
+    manifest = json.loads(
+        (CHECKOUT / "results/both-optimized/119a6b887f3d/manifest.json").read_text(encoding="utf-8")
+    )
     deep = observed_loss(manifest["kill_checks"], "spacetimedb-rust-deep")
     assert deep.refutes_declared
     assert deep.worst_lost_transfers == 63490

@@ -149,7 +149,7 @@ def test_transactions_of_the_server_are_told_for_each_acknowledged_operation(tmp
 def _with_metrics(folder: Path, table: pl.DataFrame) -> Run:
     """The run with another table of metrics, named and hashed as if it had always been so."""
     table.write_parquet(folder / "metrics.parquet")
-    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     del manifest["run_id"]
     written = (folder / "metrics.parquet").read_bytes()
     manifest["files"]["metrics.parquet"] = hashlib.sha256(written).hexdigest()

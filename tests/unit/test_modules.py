@@ -25,7 +25,9 @@ def _modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A checkout with one system of its own."""
     folder = tmp_path / "modules" / "shelf"
     folder.mkdir(parents=True)
-    (folder / "module.toml").write_text('system = "shelf"\n[tier.direct]\nprotocol = "http"\n')
+    (folder / "module.toml").write_text(
+        'system = "shelf"\n[tier.direct]\nprotocol = "http"\n', encoding="utf-8"
+    )
     monkeypatch.setattr(module, "CHECKOUT", tmp_path)
     for cached in (load_module, module._declared):
         cached.cache_clear()
@@ -36,7 +38,7 @@ def _modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def _write(folder: Path, name: str, text: str) -> None:
     (folder / name).parent.mkdir(exist_ok=True)
-    (folder / name).write_text(text)
+    (folder / name).write_text(text, encoding="utf-8")
 
 
 @pytest.mark.parametrize(("system", "workload"), _ALL)
@@ -93,7 +95,7 @@ def test_an_unknown_workload_lists_those_there_are() -> None:
 
 def test_a_workload_is_a_folder_or_a_table_of_the_module(modules: Path) -> None:
     _write(modules, "letters/procedure.toml", 'scripts = ["a.sql"]\n')
-    with (modules / "module.toml").open("a") as file:
+    with (modules / "module.toml").open("a", encoding="utf-8") as file:
         file.write('[procedure.parcels]\nscripts = ["b.sql"]\n')
     assert module_workloads("shelf") == ("parcels", "letters")
     assert load_module("shelf", "letters").facts["scripts"] == ["a.sql"]
@@ -106,10 +108,15 @@ def test_a_workload_is_a_folder_or_a_table_of_the_module(modules: Path) -> None:
     ("change", "says"),
     [
         (
-            lambda folder: (folder / "module.toml").write_text('system = "shelf"\n[procedure.letters]\n'),
+            lambda folder: (folder / "module.toml").write_text(
+                'system = "shelf"\n[procedure.letters]\n', encoding="utf-8"
+            ),
             "letters is declared twice, in module.toml or in folders; keep one",
         ),
-        (lambda folder: (folder / "module.toml").write_text("system ="), "modules/shelf/module.toml: "),
+        (
+            lambda folder: (folder / "module.toml").write_text("system =", encoding="utf-8"),
+            "modules/shelf/module.toml: ",
+        ),
         (lambda folder: (folder / "letters/procedure.toml").write_bytes(b"\xff"), "letters/procedure.toml: "),
     ],
 )
@@ -184,7 +191,7 @@ def test_the_sources_are_those_of_the_workload_and_what_all_share(modules: Path)
     beside.mkdir()
     _write(beside, "http.ts", "serve")
     _write(modules, "node_modules/dependency.js", "1")
-    (modules / "module.toml").write_text('system = "shelf"\nsources = ["../shared"]\n')
+    (modules / "module.toml").write_text('system = "shelf"\nsources = ["../shared"]\n', encoding="utf-8")
 
     def hashes() -> tuple[str, str]:
         return load_module("shelf", "letters").source_hash(), load_module("shelf", "parcels").source_hash()
@@ -205,7 +212,7 @@ def test_modules_may_have_what_a_workload_has_in_common(modules: Path) -> None:
     common = modules.parent / "common"
     common.mkdir()
     _write(common, "letters/procedure.toml", 'scripts = ["a.sql"]\n')
-    (modules / "module.toml").write_text('system = "shelf"\nprocedures = ["../common"]\n')
+    (modules / "module.toml").write_text('system = "shelf"\nprocedures = ["../common"]\n', encoding="utf-8")
     assert module_workloads("shelf") == ("letters",)
     letters = load_module("shelf", "letters")
     assert letters.facts["scripts"] == ["a.sql"]

@@ -62,7 +62,7 @@ def test_a_mount_that_is_refused_is_a_row_with_the_reason(
     tmp_path: Path, data_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     layer = tmp_path / "layer"
-    layer.write_text(_LAYER)
+    layer.write_text(_LAYER, encoding="utf-8")
     layer.chmod(0o755)
     monkeypatch.setattr(power_cut, "require_power_cuts", lambda: None)
     monkeypatch.setattr(power_cut, "rust_binary", lambda program, kind: layer)

@@ -29,7 +29,7 @@ kernelspec:
 
 def _notebook(folder: Path, prose: str) -> Path:
     path = folder / "chapter.md"
-    path.write_text(_HEAD + prose + "\n")
+    path.write_text(_HEAD + prose + "\n", encoding="utf-8")
     return path
 
 

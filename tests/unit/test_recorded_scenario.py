@@ -31,7 +31,7 @@ _PUBLISHED = "both-optimized"
 def _without_its_system(run: Run, system: str, parent: Path) -> Run:
     """A copy of a run that was measured of a system which is nowhere under that name."""
     folder = shutil.copytree(run.folder, parent / "copied")
-    manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_text())
+    manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     del manifest["run_id"]
     for contestant in manifest["scenario"]["contestants"]:
         for named in (contestant, contestant.get("settings", {})):
@@ -89,7 +89,7 @@ def _oldest_published() -> Run:
     """The first run of a chapter, stored in the first format."""
     of_chapter = (run for run in stored_runs() if run.scenario.chapter == _PUBLISHED)
     run = min(of_chapter, key=lambda run: float(run.manifest["started_unix_s"]))
-    assert json.loads((run.folder / "manifest.json").read_text())["format"] == 1
+    assert json.loads((run.folder / "manifest.json").read_text(encoding="utf-8"))["format"] == 1
     return run
 
 
@@ -183,7 +183,7 @@ def test_every_published_run_has_a_word_for_each_of_its_contestants(manifest: Pa
 
     A run that was stored with its labels needs no other word: walsync's makers write its name as its folder's.
     """
-    stored = json.loads(manifest.read_text())["scenario"]["contestants"]
+    stored = json.loads(manifest.read_text(encoding="utf-8"))["scenario"]["contestants"]
     labelled = {one["name"] for one in stored if one.get("system_label")}
     run = load_run(manifest.parent)
     for contestant in run.scenario.contestants:
@@ -196,13 +196,13 @@ def test_every_published_run_has_a_word_for_each_of_its_contestants(manifest: Pa
 # --- the schema -------------------------------------------------------------------------------
 def test_the_schema_of_a_manifest_is_current() -> None:
     """To write it anew: ``python -c "from gapbook.record.schema import manifest_schema; print(manifest_schema(), end='')" > gapbook/record/manifest.schema.json``."""
-    committed = (CHECKOUT / "gapbook" / "record" / "manifest.schema.json").read_text()
+    committed = (CHECKOUT / "gapbook" / "record" / "manifest.schema.json").read_text(encoding="utf-8")
     assert committed == manifest_schema()
 
 
 def test_a_run_that_is_stored_today_keeps_the_schema(tmp_path: Path) -> None:
     run = runs.store(tmp_path / runs.CHAPTER, runs.whole(1))
-    written = json.loads((run.folder / "manifest.json").read_text())
+    written = json.loads((run.folder / "manifest.json").read_text(encoding="utf-8"))
     jsonschema.validate(written, json.loads(manifest_schema()))
     written["scenario"]["contestants"][0]["levels"] = None
     with pytest.raises(jsonschema.ValidationError, match="None is not of type"):

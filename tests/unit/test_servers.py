@@ -31,7 +31,8 @@ def binaries(tmp_path: Path) -> dict[str, Path]:
     for version in ("1.2.0", "2.0.1", NEW, "2.9.0", "1.1.0"):
         path = tmp_path / f"server-{version}"
         path.write_text(
-            f"#!/bin/sh\necho 'spacetimedb tool version {version}; spacetimedb-lib version {version};'\n"
+            f"#!/bin/sh\necho 'spacetimedb tool version {version}; spacetimedb-lib version {version};'\n",
+            encoding="utf-8",
         )
         path.chmod(0o755)
         made[version] = path
@@ -119,7 +120,7 @@ def test_a_binary_that_is_no_server_is_refused_in_one_line(
     program: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "server"
-    path.write_text(program)
+    path.write_text(program, encoding="utf-8")
     path.chmod(0o755)
     monkeypatch.setattr("gapbook.deploy.server._ANSWER_TIMEOUT_S", 2.0)
     with pytest.raises(SetupError) as caught:
@@ -145,7 +146,7 @@ def test_a_version_in_the_cache_is_found_and_one_that_was_named_is_never_absent(
     place = empty_cache / "build" / f"spacetimedb-{NEW}" / "bin" / "spacetimedb-standalone"
     place.parent.mkdir(parents=True)
     place.symlink_to(binaries[NEW])
-    place.with_name(f"{place.name}.built").write_text("built by hand\nand more\n")
+    place.with_name(f"{place.name}.built").write_text("built by hand\nand more\n", encoding="utf-8")
     newer = spacetimedb(version=NEW)
     assert absent_versions({}, [newer]) == {}
     found = newer.stack.located(choice_of({}, newer))
@@ -229,6 +230,6 @@ def test_who_is_behind_a_program_that_is_missing_is_left_out(
     assert absent_tiers([behind, postgres("node")]) == {
         "bun": "postgres behind bun: bun is not installed; install it: npm install --global bun"
     }
-    (tmp_path / "bun").write_text("#!/bin/sh")
+    (tmp_path / "bun").write_text("#!/bin/sh", encoding="utf-8")
     (tmp_path / "bun").chmod(0o755)
     assert absent_tiers([behind]) == {}

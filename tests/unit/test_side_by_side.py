@@ -36,13 +36,15 @@ def test_two_are_at_work_at_a_time_and_each_gets_its_parameters(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def execute(name: str, parameters: Mapping[str, Any], *, folder: Path) -> None:
-        (folder / name).write_text(parameters["source"])
+        (folder / name).write_text(parameters["source"], encoding="utf-8")
         _wait_for(folder / {"first": "second", "second": "first"}.get(name, name))
 
     monkeypatch.setattr(side_by_side, "execute_chapter", execute)
     wanted = {name: {"source": f"of {name}"} for name in ("first", "second", "third")}
     assert set(execute_chapters(wanted, tmp_path)) == set(wanted)
-    assert {name: (tmp_path / name).read_text() for name in wanted} == {name: f"of {name}" for name in wanted}
+    assert {name: (tmp_path / name).read_text(encoding="utf-8") for name in wanted} == {
+        name: f"of {name}" for name in wanted
+    }
     assert multiprocessing.active_children() == []
 
 

@@ -111,7 +111,9 @@ def test_intervals_lie_apart_when_they_share_no_value(then: Interval, now: Inter
 
 def test_a_run_is_marked_exactly_where_its_commit_cannot_be_checked_out() -> None:
     def git(*words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(["git", *words], cwd=CHECKOUT, capture_output=True, text=True, check=False)
+        return subprocess.run(
+            ["git", *words], cwd=CHECKOUT, capture_output=True, text=True, check=False, encoding="utf-8"
+        )
 
     if git("rev-parse", "--is-shallow-repository").stdout.strip() != "false":
         pytest.skip("no whole history here to look commits up in")

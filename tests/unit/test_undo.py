@@ -22,16 +22,16 @@ def test_a_step_is_run_with_what_is_here_now_and_is_gone_then(tmp_path: Path) ->
     program = "import pathlib, sys; pathlib.Path(sys.argv[1]).write_text(sys.argv[2])"
     seen, step = tmp_path / "seen", tmp_path / "000000.json"
     command = warden.portable([sys.executable, "-I", "-c", program, seen, CHECKOUT / "README.md"])
-    step.write_text(json.dumps({"what": "a file", "command": command, "environment": {}}))
+    step.write_text(json.dumps({"what": "a file", "command": command, "environment": {}}), encoding="utf-8")
     assert warden.undo(step) is None
-    assert seen.read_text() == str(CHECKOUT / "README.md")
+    assert seen.read_text(encoding="utf-8") == str(CHECKOUT / "README.md")
     assert not step.exists()
 
 
 def test_a_step_whose_program_is_gone_stays_and_says_so_in_one_line(tmp_path: Path) -> None:
     step = tmp_path / "000000.json"
     written = {"what": "a file", "command": [str(tmp_path / "gone")], "environment": {}}
-    step.write_text(json.dumps(written))
+    step.write_text(json.dumps(written), encoding="utf-8")
     said = warden.undo(step)
     assert said is not None
     assert said.startswith("a file is still there (")
@@ -61,7 +61,9 @@ def test_a_step_that_fails_is_tried_again_by_the_warden_of_a_killed_owner(tmp_pa
     parent, tried = tmp_path / "data", tmp_path / "tried"
     parent.mkdir()
     owner = [sys.executable, "-c", _OWNER, str(parent), _FAILS_ONCE, str(tried)]
-    killed = subprocess.run(owner, check=False, capture_output=True, text=True, cwd=CHECKOUT, timeout=120)
+    killed = subprocess.run(
+        owner, check=False, capture_output=True, text=True, cwd=CHECKOUT, timeout=120, encoding="utf-8"
+    )
     # The warden has the pipe of its words open as long as it is at work.
     assert (killed.returncode, killed.stderr) == (-9, "")
     assert tried.exists()

@@ -33,13 +33,13 @@ _OVER, _UNDER = "procedure-rpc", "drizzle-rpc"
 _DOCUMENTS = sorted(
     {
         row["id"].partition("-")[0]
-        for row in tomllib.loads((CHECKOUT / "book" / "claims.toml").read_text())["claim"]
+        for row in tomllib.loads((CHECKOUT / "book" / "claims.toml").read_text(encoding="utf-8"))["claim"]
     }
 )
 _RULES: list[dict[str, Any]] = [
     rule
     for path in (CHECKOUT / "book").glob("verdicts*.toml")
-    for rule in tomllib.loads(path.read_text())["verdict"]
+    for rule in tomllib.loads(path.read_text(encoding="utf-8"))["verdict"]
 ]
 _BY_CLAIM = {rule["claim"]: rule for rule in _RULES}
 _TWO = dataclasses.replace(claim("keynote-factor-orm"), printed=2.0)
@@ -89,7 +89,7 @@ def test_measured_contestants_are_those_of_the_chapters() -> None:
     for rule, test in _measured_tests():
         notebook = CHECKOUT / "notebooks" / f"{test['chapter']}.md"
         if notebook.exists():
-            words = set(re.findall(r"[a-z0-9.]+", notebook.read_text()))
+            words = set(re.findall(r"[a-z0-9.]+", notebook.read_text(encoding="utf-8")))
             for name in _contestants(test):
                 parts = {re.sub(r"^[\d.]+(?=ms$)", "", part) for part in name.split("-")}
                 assert parts <= words | {"ms"}, f"{rule['claim']}: {name} in {notebook.name}"
@@ -97,14 +97,17 @@ def test_measured_contestants_are_those_of_the_chapters() -> None:
 
 @pytest.mark.parametrize("chapter", chapters())
 def test_a_chapter_is_about_claims_of_the_register(chapter: str) -> None:
-    source = (CHECKOUT / "notebooks" / f"{chapter}.md").read_text()
+    source = (CHECKOUT / "notebooks" / f"{chapter}.md").read_text(encoding="utf-8")
     for named in re.findall(r"claim_lines?\(([^)]*)\)", source):
         for identifier in re.findall(r'"([^"]+)"', named):
             assert claim(identifier).says
 
 
 def test_multipliers_across_sessions_are_those_of_the_register() -> None:
-    rows = {row["id"]: row for row in tomllib.loads((CHECKOUT / "book" / "claims.toml").read_text())["claim"]}
+    rows = {
+        row["id"]: row
+        for row in tomllib.loads((CHECKOUT / "book" / "claims.toml").read_text(encoding="utf-8"))["claim"]
+    }
     sessions = {
         name: tuple(rows[row[end]]["conditions"]["session"] for end in ("of", "over"))
         for name, row in rows.items()
@@ -280,7 +283,7 @@ def test_a_run_that_was_changed_is_said(monkeypatch: pytest.MonkeyPatch, tmp_pat
     monkeypatch.setattr("gapbook.record.run.CHECKOUT", tmp_path)
     broken = tmp_path / "results" / "original" / "0123456789ab"
     broken.mkdir(parents=True)
-    (broken / "manifest.json").write_text("{")
+    (broken / "manifest.json").write_text("{", encoding="utf-8")
     judged = {one.claim.identifier: one for one in judge_all("keynote")}
     assert judged["keynote-headline-14x"].verdict == "unresolved"
     assert "manifest.json was changed" in judged["keynote-headline-14x"].summary
@@ -431,7 +434,7 @@ def test_facts_in_the_prose_are_plain(monkeypatch: pytest.MonkeyPatch) -> None:
     Register("keynote").glue()
     assert glued["claims"] == str(len(claims("keynote")))
     assert glued["band"] == "±10 %"
-    words = (CHECKOUT / "notebooks" / "claims.md").read_text()
+    words = (CHECKOUT / "notebooks" / "claims.md").read_text(encoding="utf-8")
     assert set(re.findall(r"\{glue:text\}`(\w+)`", words)) == glued.keys()
 
 

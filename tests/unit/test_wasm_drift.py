@@ -62,14 +62,14 @@ def test_one_changed_byte_is_named(drift: Callable[[], str | None], copy: Path, 
 
 def test_a_program_that_shares_a_source_drifts_with_it(copy: Path) -> None:
     assert _CHECK["drift"](copy / "transfer" / "hash", copy) is None
-    with (copy / "transfer" / "src" / "bank.rs").open("a") as shared:
+    with (copy / "transfer" / "src" / "bank.rs").open("a", encoding="utf-8") as shared:
         shared.write("\n")
     message = _CHECK["drift"](copy / "transfer" / "hash", copy)
     assert message.startswith("transfer/src/bank.rs: sha256 is ")
 
 
 def test_new_source_file_is_named(drift: Callable[[], str | None], copy: Path) -> None:
-    (copy / "transfer" / "src" / "fees.rs").write_text("pub const FEE: u32 = 1;\n")
+    (copy / "transfer" / "src" / "fees.rs").write_text("pub const FEE: u32 = 1;\n", encoding="utf-8")
     message = drift()
     assert message is not None
     assert "transfer/src/fees.rs" in message
@@ -83,14 +83,14 @@ def test_missing_file_is_named(drift: Callable[[], str | None], copy: Path) -> N
 
 
 def test_checksum_file_must_agree(drift: Callable[[], str | None], copy: Path) -> None:
-    (copy / "transfer" / "program.wasm.sha256").write_text(f"{'0' * 64}  program.wasm\n")
+    (copy / "transfer" / "program.wasm.sha256").write_text(f"{'0' * 64}  program.wasm\n", encoding="utf-8")
     message = drift()
     assert message is not None
     assert message.startswith("transfer/program.wasm.sha256: ")
 
 
 def test_broken_record_is_one_line(drift: Callable[[], str | None], copy: Path) -> None:
-    (copy / "transfer" / "program.wasm.toml").write_text("wasm_sha256 =\n")
+    (copy / "transfer" / "program.wasm.toml").write_text("wasm_sha256 =\n", encoding="utf-8")
     message = drift()
     assert message is not None
     assert "build record cannot be read" in message

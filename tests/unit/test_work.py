@@ -42,7 +42,7 @@ def test_philox_gives_the_published_known_answers(
 
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: f"{path.parts[-3]}/{path.stem}")
 def test_golden_vectors_are_drawn(path: Path, tmp_path: Path) -> None:
-    vector = json.loads(path.read_text())
+    vector = json.loads(path.read_text(encoding="utf-8"))
     workload = find_workload(vector["workload"], vector["parameters"])
     assert workload.name == path.parts[-3]
     files = workload.files(tmp_path)

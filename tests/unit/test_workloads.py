@@ -52,8 +52,8 @@ class Workload(workload.Workload):
 def _folder(tmp_path: Path) -> Path:
     folder = tmp_path / "letters"
     folder.mkdir()
-    (folder / "workload.toml").write_text(_TOML)
-    (folder / "workload.py").write_text(_PYTHON)
+    (folder / "workload.toml").write_text(_TOML, encoding="utf-8")
+    (folder / "workload.py").write_text(_PYTHON, encoding="utf-8")
     return folder
 
 
@@ -137,8 +137,8 @@ def test_what_is_left_out_has_its_default_and_what_is_given_is_kept() -> None:
 def _replaced(old: str, new: str) -> Callable[[Path], None]:
     def change(folder: Path) -> None:
         path = folder / "workload.toml"
-        assert old in path.read_text()
-        path.write_text(path.read_text().replace(old, new, 1))
+        assert old in path.read_text(encoding="utf-8")
+        path.write_text(path.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
 
     return change
 
@@ -200,7 +200,7 @@ def test_a_whole_folder_is_taken(folder: Path) -> None:
 )
 def test_a_broken_class_is_refused_in_one_line(folder: Path, source: str | None, says: str) -> None:
     path = folder / "workload.py"
-    path.unlink() if source is None else path.write_text(source)
+    path.unlink() if source is None else path.write_text(source, encoding="utf-8")
     with pytest.raises(GapbookError) as refused:
         load_workload_class(folder)
     message = str(refused.value)
@@ -210,8 +210,10 @@ def test_a_broken_class_is_refused_in_one_line(folder: Path, source: str | None,
 
 
 def test_modules_beside_the_class_can_be_imported(folder: Path) -> None:
-    (folder / "beside.py").write_text("ANSWER = 42\n")
-    (folder / "workload.py").write_text(f"from .beside import ANSWER\n{_PYTHON}    answer = ANSWER\n")
+    (folder / "beside.py").write_text("ANSWER = 42\n", encoding="utf-8")
+    (folder / "workload.py").write_text(
+        f"from .beside import ANSWER\n{_PYTHON}    answer = ANSWER\n", encoding="utf-8"
+    )
     found: type[Workload] = load_workload_class(folder)
     assert vars(found)["answer"] == 42
 

@@ -149,7 +149,7 @@ def _observed(run: _Run, configuration: Configuration, summary: Path, code: int,
         )
     tallies = [run.tallies[number] for number in numbers]
     issued = sum(tally["issued"] for tally in tallies)
-    counted = int(json.loads(summary.read_text())["http_reqs"])
+    counted = int(json.loads(summary.read_text(encoding="utf-8"))["http_reqs"])
     if counted != issued:
         raise ClientError(EXIT_INTEGRITY, f"k6 counts {counted:,} requests, its users {issued:,}")
     return Observed(

@@ -45,7 +45,13 @@ def k6_path() -> Path:
 def k6_version() -> str:
     """As the program says it: ``k6 v1.1.0 (...)``."""
     said = subprocess.run(
-        [k6_path(), "version"], capture_output=True, text=True, timeout=_VERSION_TIMEOUT_S, check=False
+        [k6_path(), "version"],
+        capture_output=True,
+        text=True,
+        timeout=_VERSION_TIMEOUT_S,
+        check=False,
+        encoding="utf-8",
+        errors="replace",
     )
     if said.returncode != 0 or not said.stdout.strip():
         raise ClientError(EXIT_INTEGRITY, f"k6 version: ended with code {said.returncode}")
@@ -57,10 +63,10 @@ def started(script: str, told: Mapping[str, Any], port: int) -> Iterator[subproc
     """k6 running a script that was told this; its log on standard error. It ends with us, whatever ends us."""
     with tempfile.TemporaryDirectory(prefix="gap-k6-") as folder:
         configuration = Path(folder) / "configuration.json"
-        configuration.write_text(json.dumps(told))
+        configuration.write_text(json.dumps(told), encoding="utf-8")
         # A reader's own settings of k6 must not change a load.
         settings = Path(folder) / "settings.json"
-        settings.write_text("{}")
+        settings.write_text("{}", encoding="utf-8")
         process = subprocess.Popen(
             [
                 *(str(k6_path()), "run", "--quiet", "--no-color", "--no-usage-report"),
@@ -74,6 +80,7 @@ def started(script: str, told: Mapping[str, Any], port: int) -> Iterator[subproc
             text=True,
             errors="replace",
             env=_environment(),
+            encoding="utf-8",
         )
         try:
             yield process
@@ -101,7 +108,9 @@ def free_port() -> int:
 def cpu_of(pid: int) -> Cpu | None:
     """What a process and its threads took so far; None where the system does not say."""
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        fields = (
+            Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        )
     except OSError:
         return None
     ticks_per_s = os.sysconf("SC_CLK_TCK")

@@ -36,7 +36,7 @@ def read_workload(name: str) -> Workload:
     if name not in known_workloads():
         allowed = ", ".join(f'"{known}"' for known in known_workloads())
         raise refused("workload.name", f'"{name}" is refused; allowed: {allowed}')
-    declared = tomllib.loads((_DECLARED / name / "workload.toml").read_text())
+    declared = tomllib.loads((_DECLARED / name / "workload.toml").read_text(encoding="utf-8"))
     fields = {
         kind: tuple(field["name"] for field in facts["fields"]) for kind, facts in declared["kinds"].items()
     }

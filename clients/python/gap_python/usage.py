@@ -24,7 +24,7 @@ def peak_memory_bytes() -> int:
     """The peak of this program alone: Linux lets getrusage's begin at that of the process that started it."""
     status = Path("/proc/self/status")
     if status.exists():
-        for line in status.read_text().splitlines():
+        for line in status.read_text(encoding="utf-8").splitlines():
             if line.startswith("VmHWM:"):
                 return int(line.split()[1]) * 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
