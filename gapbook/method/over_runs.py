@@ -1,0 +1,172 @@
+"""One quantity over all published runs that hold it: how far apart they are, and what the next would find.
+
+An interval of one run speaks for one machine and one hour. What runs before it held of the same cells says how far the
+value moves between machines and hours, so the newest run never decides in silence.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+import scipy
+
+from gapbook.method.cells import Cells
+from gapbook.method.estimate import CONFIDENCE
+from gapbook.method.findings import Findings
+from gapbook.method.interval import Interval, format_factor
+from gapbook.method.random_effects import LEAST_TO_PREDICT, Pooled, pooled
+from gapbook.method.same import Cell, Setup, cells_of
+from gapbook.record.metric import GOODPUT
+from gapbook.record.published import machine_of, published_runs
+from gapbook.record.run import Run
+
+__all__ = ["OverRuns", "RunEstimate", "estimates_over_runs", "ratio_over_runs"]
+
+_LEAST_BLOCKS = 3
+"""A run in which fewer blocks tell a value says too little of it to stand beside others."""
+
+
+@dataclass(frozen=True)
+class RunEstimate:
+    """What one run holds of a quantity."""
+
+    run: Run
+    interval: Interval
+
+    @property
+    def began_unix_s(self) -> float:
+        return float(self.run.manifest["started_unix_s"])
+
+
+@dataclass(frozen=True)
+class OverRuns:
+    """A quantity in several runs, oldest first; ``log`` where it is compared on the log scale, as ratios are."""
+
+    each: Sequence[RunEstimate]
+    log: bool = True
+
+    @property
+    def runs(self) -> int:
+        return len(self.each)
+
+    @property
+    def machines(self) -> int:
+        """How many machines can be told apart by the records (:func:`gapbook.record.published.machine_of`)."""
+        return len({machine_of(one.run) for one in self.each})
+
+    @property
+    def least(self) -> float:
+        return min(one.interval.estimate for one in self.each)
+
+    @property
+    def greatest(self) -> float:
+        return max(one.interval.estimate for one in self.each)
+
+    @property
+    def newest(self) -> RunEstimate:
+        return self.each[-1]
+
+    @cached_property
+    def pooled(self) -> Pooled | None:
+        """The mean over runs on the scale of comparison; None for a single run."""
+        if self.runs < 2:
+            return None
+        told = [self._with_error(one.interval) for one in self.each]
+        return pooled([value for value, _ in told], [error for _, error in told])
+
+    @property
+    def mean(self) -> Interval:
+        """The mean over runs with its 95 % interval; of a single run, what that holds. ``n`` is the number of runs."""
+        return self._interval(self.pooled.half) if self.pooled else self.newest.interval
+
+    @property
+    def expected(self) -> Interval:
+        """What another run should be expected to find: the 95 % prediction interval from three runs on; of two, all
+        that their intervals hold; of one, its own interval. ``estimate`` is the mean over runs, ``n`` their number."""
+        if self.pooled is None:
+            return self.newest.interval
+        if self.runs >= LEAST_TO_PREDICT:
+            return self._interval(self.pooled.prediction_half)
+        lows, highs = zip(*((one.interval.low, one.interval.high) for one in self.each), strict=True)
+        return Interval(self.mean.estimate, min(lows), max(highs), self.runs)
+
+    def as_range(self) -> str:
+        """``×4.84 to ×8.53``: from the least to the greatest of what the runs hold."""
+        ends = (f"×{format_factor(end)}" for end in (self.least, self.greatest))
+        return " to ".join(dict.fromkeys(ends))
+
+    def where(self) -> str:
+        """``over 4 runs on 3 machines``"""
+        return f"over {_counted(self.runs, 'run')} on {_counted(self.machines, 'machine')}"
+
+    def _with_error(self, interval: Interval) -> tuple[float, float]:
+        """An estimate and its standard error on the scale of comparison."""
+        quantile = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, interval.n - 1))
+        low, middle, high = map(self._scaled, (interval.low, interval.estimate, interval.high))
+        return middle, (high - low) / 2 / quantile
+
+    def _interval(self, half: float) -> Interval:
+        middle = self.pooled.mean if self.pooled else math.nan
+        low, estimate, high = map(self._unscaled, (middle - half, middle, middle + half))
+        return Interval(estimate, low, high, self.runs)
+
+    def _scaled(self, value: float) -> float:
+        return math.log(value) if self.log else value
+
+    def _unscaled(self, value: float) -> float:
+        return math.exp(value) if self.log else value
+
+
+def ratio_over_runs(
+    found: Cells, over: str, under: str, treatment: float, metric: str = GOODPUT.name
+) -> OverRuns | None:
+    """A ratio of the run at hand in every published run that holds the same two cells, oldest first, and in the run
+    at hand itself, which need not be published. None where that does not hold it with an interval.
+
+    Cells are the same by what they are (:mod:`gapbook.method.same`), in whatever chapter they were measured.
+    """
+
+    def ratio(of: Findings, named: Mapping[Cell, Cell]) -> Interval | None:
+        top, below = (named[Cell(name, treatment)] for name in (over, under))
+        return of.ratio(top.contestant, below.contestant, top.treatment, metric)
+
+    return estimates_over_runs(found, [Cell(over, treatment), Cell(under, treatment)], ratio)
+
+
+def estimates_over_runs(
+    found: Cells,
+    cells: Sequence[Cell],
+    estimate: Callable[[Findings, Mapping[Cell, Cell]], Interval | None],
+    *,
+    log: bool = True,
+) -> OverRuns | None:
+    """A quantity of some cells of the run at hand, in every run that holds the same cells.
+
+    ``estimate`` computes it of one run, given what that run calls each of the cells; None where the run cannot tell
+    it. The result is None where the run at hand cannot.
+    """
+    own = {cell: setup for setup, cell in cells_of(found.run).items() if cell in cells}
+    if own.keys() != set(cells):
+        return None
+    each: dict[str, RunEstimate] = {}
+    for other, known in [*_published(), (Findings(found.run, found.scenario.chapter), cells_of(found.run))]:
+        if not all(setup in known for setup in own.values()):
+            continue
+        held = estimate(other, {cell: known[setup] for cell, setup in own.items()})
+        if held is not None and held.bounded and held.n >= _LEAST_BLOCKS:
+            each[other.run.run_id] = RunEstimate(other.run, held)
+    if found.run.run_id not in each:
+        return None
+    return OverRuns(sorted(each.values(), key=lambda one: one.began_unix_s), log)
+
+
+@cache
+def _published() -> Sequence[tuple[Findings, Mapping[Setup, Cell]]]:
+    return tuple((Findings(run, run.manifest["chapter"]), cells_of(run)) for run in published_runs())
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,80 @@
+"""Which cells of different runs are the same: matched by what they are, never by a name that a chapter gave them.
+
+A cell is a contestant under a load. Two are the same where system, version, access, tier, client, requests in flight,
+kind of promise, every other recorded level, the parameters of the workload, the treatment and the number of
+connections are equal. How long the scenario's windows and warm-up are is no part of it, for a rate is of a second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple, TypeAlias
+
+from gapbook.record.durability import Durability
+from gapbook.record.run import Run
+from gapbook.record.scenario import CONNECTIONS, RecordedContestant
+
+__all__ = ["Cell", "Setup", "cells_of", "setup_of"]
+
+Setup: TypeAlias = frozenset[tuple[str, str]]
+_RESOLVED_LEVELS = {"system", "durability", "workload", "backend"}
+"""Levels whose words depend on what else is in their scenario: what stands behind them is compared instead."""
+
+
+class Cell(NamedTuple):
+    """A cell as one run names it."""
+
+    contestant: str
+    treatment: float
+
+
+def setup_of(run: Run, contestant: RecordedContestant) -> Setup:
+    """What a contestant is, in words that mean the same in every run."""
+    settings = contestant.settings
+    levels: dict[str, object] = {
+        name: level for name, level in contestant.levels.items() if name not in _RESOLVED_LEVELS
+    }
+    resolved: dict[str, object] = {
+        "system": contestant.system,
+        "version": _version(run, contestant),
+        "access key": settings.access,
+        "promise": Durability.parse(contestant.durability).kind,
+        "backend": settings.backend,
+        "retries": settings.max_retries,
+        "watched": settings.watched,
+        "probed": settings.probed,
+        "planted": contestant.planted,
+    }
+    return _words(levels | resolved)
+
+
+def cells_of(run: Run) -> Mapping[Setup, Cell]:
+    """Every cell that the run's scenario can have, by what it is: its contestant and its load."""
+    scenario = run.scenario
+    found: dict[Setup, Cell] = {}
+    for contestant in scenario.contestants:
+        setup = setup_of(run, contestant)
+        for treatment in scenario.treatment.values:
+            load = {
+                "workload": scenario.workload.name,
+                CONNECTIONS: scenario.connections,
+                **scenario.workload.parameters,
+                **contestant.settings.parameters,
+                scenario.treatment.name: treatment,
+            }
+            found.setdefault(setup | _words(load), Cell(contestant.name, treatment))
+    return found
+
+
+def _version(run: Run, contestant: RecordedContestant) -> str:
+    """Its own, else what its server was found to be. A run of one version need not name it."""
+    server = run.manifest["systems"].get(contestant.server, {})
+    return contestant.version or str(server.get("version", ""))
+
+
+def _words(facts: Mapping[str, object]) -> Setup:
+    """Numbers are compared as numbers: an account count of 100000 is one of 100000.0."""
+    return frozenset(
+        (name, f"{value:g}" if isinstance(value, int | float) else str(value))
+        for name, value in facts.items()
+    )

@@ -1,0 +1,106 @@
+"""One quantity over several runs: the same cells are found by what they are, and pooled as published software pools."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from gapbook.method.findings import Findings
+from gapbook.method.interval import Interval
+from gapbook.method.over_runs import OverRuns, RunEstimate, ratio_over_runs
+from gapbook.method.random_effects import pooled
+from gapbook.method.same import cells_of
+from gapbook.record.published import published_runs
+from gapbook.record.run import Run
+from tests.unit import stored_runs as runs
+from tests.unit.stored_runs import DRIZZLE, SPACETIMEDB
+
+# Thirteen trials of a vaccine (Colditz and others 1994, as `dat.bcg` of metafor): log risk ratio and its variance.
+_BCG = {
+    -0.8893: 0.3256, -1.5854: 0.1946, -1.3481: 0.4154, -1.4416: 0.0200, -0.2175: 0.0512, -0.7861: 0.0069,
+    -1.6209: 0.2230, 0.0120: 0.0040, -0.4694: 0.0564, -1.3713: 0.0730, -0.3394: 0.0124, 0.4459: 0.5325,
+    -0.0173: 0.0714,
+}  # fmt: skip
+
+
+def test_pooling_agrees_with_published_software() -> None:
+    """metafor: rma(yi, vi, data=dat.bcg, test="knha") prints -0.7145 [-1.1084, -0.3206], tau^2 0.3132."""
+    found = pooled(list(_BCG), [math.sqrt(variance) for variance in _BCG.values()])
+    assert found.mean == pytest.approx(-0.7145, abs=1e-4)
+    assert found.variance_between == pytest.approx(0.3132, abs=1e-4)
+    assert found.mean - found.half == pytest.approx(-1.1084, abs=1e-4)
+    assert found.mean + found.half == pytest.approx(-0.3206, abs=1e-4)
+
+
+def test_runs_that_agree_are_not_told_more_exactly_than_their_own_errors_allow() -> None:
+    found = pooled([1.0, 1.0, 1.0], [0.3, 0.3, 0.3])
+    assert found.variance_between == 0
+    assert found.half == pytest.approx(4.303 * 0.3 / math.sqrt(3), rel=1e-3)
+    with pytest.raises(ValueError, match="1 estimates with 1 standard errors"):
+        pooled([1.0], [0.1])
+
+
+@pytest.mark.parametrize(
+    ("chapter", "over", "under", "treatment", "expected"),
+    [
+        ("both-optimized", "spacetimedb-2-waits-deep", "postgres-waits-deep", 0.5, (5.95, 2.4, 15)),
+        ("both-optimized", "spacetimedb-2-rust-deep", "postgres-rust-deep", 0.5, (1.90, 0.81, 4.5)),
+    ],
+)
+def test_published_runs_are_pooled_as_an_independent_computation_did(
+    chapter: str, over: str, under: str, treatment: float, expected: tuple[float, float, float]
+) -> None:
+    newest = [run for run in published_runs() if run.scenario.chapter == chapter][-1]
+    found = ratio_over_runs(Findings(newest, chapter), over, under, treatment)
+    assert found is not None
+    assert found.runs == 4
+    assert (found.expected.estimate, found.expected.low, found.expected.high) == pytest.approx(
+        expected, rel=0.02
+    )
+
+
+@pytest.fixture(name="run", scope="module")
+def _run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    folder: Path = tmp_path_factory.mktemp("over-runs")
+    return runs.store(folder, runs.whole())
+
+
+def _renamed(run: Run, *, connections: int | None = None) -> Run:
+    """The same run under another id, whose contestants a later chapter calls otherwise; ``connections`` if others."""
+    scenario = run.scenario.as_dict()
+    for contestant in scenario["contestants"]:
+        contestant["name"] = contestant["settings"]["name"] = f"later-{contestant['name']}"
+        contestant["levels"]["durability"] = contestant["durability"]
+    scenario["chapter"] = "later"
+    scenario["connections"] = connections or scenario["connections"]
+    trials = run.trials.with_columns(pl.format("later-{}", "contestant").alias("contestant"))
+    manifest = {**run.manifest, "scenario": scenario, "chapter": "later", "started_unix_s": 2e9}
+    return replace(run, run_id="0123456789ab", manifest=manifest, trials=trials)
+
+
+@pytest.mark.parametrize(("connections", "count"), [(None, 2), (7, 1)])
+def test_cells_are_the_same_by_what_they_are_not_by_their_names(
+    run: Run, monkeypatch: pytest.MonkeyPatch, connections: int | None, count: int
+) -> None:
+    later = _renamed(run, connections=connections)
+    known = [(Findings(later, "later"), cells_of(later))]
+    monkeypatch.setattr("gapbook.method.over_runs._published", lambda: known)
+    found = ratio_over_runs(Findings(run, run.scenario.chapter), SPACETIMEDB.name, DRIZZLE.name, 0.0)
+    assert found is not None
+    assert found.runs == count
+    assert found.machines == 1
+    assert found.where() == f"over {count} run{'s' if count > 1 else ''} on 1 machine"
+
+
+def test_of_two_runs_all_that_their_intervals_hold_is_expected(run: Run) -> None:
+    told = [Interval(2.0, 1.8, 2.2, 5), Interval(3.0, 2.9, 3.1, 5)]
+    two = OverRuns([RunEstimate(run, one) for one in told])
+    assert (two.expected.low, two.expected.high) == (1.8, 3.1)
+    assert two.as_range() == "×2.00 to ×3.00"
+    one = OverRuns([RunEstimate(run, told[0])])
+    assert one.expected == one.mean == told[0]
+    assert one.as_range() == "×2.00"
