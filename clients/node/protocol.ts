@@ -1,3 +1,4 @@
+import { DONE } from "../../modules/shared/node/operation.ts";
 import type { Fields } from "./fields.ts";
 import { modulesIn } from "./folder.ts";
 import type { Operation, Operations, Workload } from "./workload.ts";
@@ -16,6 +17,9 @@ export const ERROR = "error";
 export const ACKNOWLEDGED: Outcome = { refusal: null, text: "", retries: 0 };
 export const errorOutcome = (text: string): Outcome => ({ refusal: ERROR, text, retries: 0 });
 export const refusedAs = (refusal: string): Outcome => ({ refusal, text: "", retries: 0 });
+
+/** What the operation of a module, made in this process, answered. */
+export const outcomeOf = (answer: string): Outcome => (answer === DONE ? ACKNOWLEDGED : refusedAs(answer));
 
 /** What a server's words mean: a refusal, if they are its name and nothing else. */
 export function refusalOutcome({ refusals }: Operations, words: string): Outcome {
@@ -38,6 +42,8 @@ export interface Driver {
 /** An endpoint that was found in order; `name` is for messages. */
 export interface Target {
   readonly name: string;
+  /** Folders of the project whose operations run in this process, as they do in a server that it stands in for. */
+  readonly borrowed?: readonly string[];
   /** An engine inside this process answers within the call: its connections take turns, one request out in all. */
   readonly inProcess?: boolean;
   /** What the engine inside this process says of itself: its version and its settings, read back. */

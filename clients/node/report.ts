@@ -16,7 +16,7 @@ export function createReport(config: Config, load: Load): object {
   const cpu = process.cpuUsage();
   return {
     contract: CONTRACT_VERSION,
-    client: identity(),
+    client: identity(config.target.borrowed ?? []),
     started_unix_s: load.startedUnixS,
     warmup_s: config.warmupS,
     window_s: config.windowS,

@@ -1,15 +1,23 @@
 import pg from "pg";
-import { type Driver, errorOutcome, hostAndPort, namesByKind, type Outcome, type Protocol } from "../protocol.ts";
-import { Refused } from "../refused.ts";
+import { type Outcome as Answer, Refused } from "../../../modules/shared/node/operation.ts";
+import { levels } from "../../../modules/postgres/transfer/operations.ts";
+import {
+  type Driver,
+  errorOutcome,
+  hostAndPort,
+  namesByKind,
+  type Outcome,
+  outcomeOf,
+  type Protocol,
+} from "../protocol.ts";
 import type { Operation } from "../workload.ts";
 import { procedures } from "./postgres/procedure.ts";
-import { sqlTransfer } from "./postgres/sql.ts";
 
-/** Makes one operation; rejects on everything that is neither done nor a refusal by name. */
-export type PostgresCall = (operation: Operation) => Promise<Outcome>;
+/** Makes one operation; rejects on everything that is neither done nor refused by name. */
+export type PostgresCall = (operation: Operation) => Promise<Answer>;
 
-/** Finds out whether the connection can make the operations, and changes nothing. */
-export type PostgresMode = (client: pg.Client) => Promise<PostgresCall>;
+/** Loads what finds out whether a connection can make the operations, and changes nothing. */
+export type PostgresMode = () => Promise<(client: pg.Client) => Promise<PostgresCall>>;
 
 /** A request refused with one of these would have been served at another moment. */
 const RETRYABLE = ["40001", "40P01"];
@@ -29,8 +37,8 @@ export const protocol: Protocol = {
     const functions = namesByKind(endpoint, "function", "functions", workload);
     const modes: Record<typeof mode, PostgresMode> = {
       procedure: procedures(functions, workload),
-      sql: sqlTransfer,
-      drizzle: async (client) => (await import("./postgres/drizzle.ts")).drizzleTransfer(client),
+      sql: transaction("sql"),
+      drizzle: transaction("drizzle"),
     };
     const login = {
       host,
@@ -41,6 +49,7 @@ export const protocol: Protocol = {
     };
     return {
       name: `postgres at ${address}`,
+      borrowed: ["modules/postgres", "modules/shared/node"],
       createDriver: (onLost) => {
         const client = new pg.Client({ ...login, pipeline: inFlight > 1 });
         return new PostgresDriver(client, modes[mode], maxRetries, onLost);
@@ -48,6 +57,19 @@ export const protocol: Protocol = {
     };
   },
 };
+
+/** The transfer in several round trips that the module's Node.js server makes too, from the same file. */
+function transaction(level: string): PostgresMode {
+  return async () => {
+    const makeOperations = await levels[level]!();
+    return async (client) => {
+      // Says that the table is there, and prepares nothing: the first transfer does that, as behind a server.
+      await client.query("SELECT id, balance FROM accounts LIMIT 0");
+      const { transfer } = makeOperations(client);
+      return ({ fields }) => transfer!(fields as never);
+    };
+  };
+}
 
 class PostgresDriver implements Driver {
   readonly #client: pg.Client;
@@ -64,14 +86,15 @@ class PostgresDriver implements Driver {
   }
 
   async open(): Promise<void> {
+    const prepareCall = await this.#mode();
     await this.#client.connect();
-    this.#call = await this.#mode(this.#client);
+    this.#call = await prepareCall(this.#client);
   }
 
   async send(operation: Operation, onSentAgain: () => void): Promise<Outcome> {
     for (let retries = 0; ; retries++) {
       try {
-        return await this.#call(operation);
+        return outcomeOf(await this.#call(operation));
       } catch (error) {
         const { message, state } = refusalOf(error);
         if (!RETRYABLE.includes(state) || retries === this.#maxRetries) return errorOutcome(message);

@@ -1,28 +1,20 @@
 import Database from "better-sqlite3";
+import type { Operations, Outcome as Answer } from "../../../modules/shared/node/operation.ts";
+import { levels as chat } from "../../../modules/sqlite/chat/operations.ts";
+import { levels as countersAndMessages } from "../../../modules/sqlite/counter-and-messages/operations.ts";
+import { levels as transfers } from "../../../modules/sqlite/transfer/operations.ts";
 import { messageOf } from "../failure.ts";
-import { type Driver, errorOutcome, type Outcome, type Protocol } from "../protocol.ts";
+import { type Driver, errorOutcome, type Outcome, outcomeOf, type Protocol } from "../protocol.ts";
 import type { Operation } from "../workload.ts";
-import { drizzleChat, sqlChat } from "./sqlite/chat.ts";
-import { sqlCounterAndMessages } from "./sqlite/counter_and_messages.ts";
-import { sqlTransfer } from "./sqlite/sql.ts";
 
-/** Makes one operation before it returns; throws on everything that is neither done nor a refusal by name. */
-export type SqliteCall = (operation: Operation) => Outcome;
+/** Loads what makes the operations of a workload in one mode; throws on everything that is neither done nor refused by name. */
+type LoadMode = () => Promise<(database: Database.Database) => Operations<Answer>>;
 
-export type SqliteMode = (database: Database.Database) => SqliteCall;
-
-/** By workload and mode. */
-const MODES: Readonly<Record<string, Readonly<Record<string, () => Promise<SqliteMode>>>>> = {
-  transfer: {
-    sql: async () => sqlTransfer,
-    drizzle: async () => (await import("./sqlite/drizzle.ts")).drizzleTransfer,
-  },
-  chat: {
-    sql: async () => sqlChat,
-    drizzle: async () => drizzleChat(true),
-    "drizzle-unchecked": async () => drizzleChat(false),
-  },
-  "counter-and-messages": { sql: async () => sqlCounterAndMessages },
+/** By workload and mode: the operations of the module, from the files that its Node.js server runs too. */
+const MODES: Readonly<Record<string, Readonly<Record<string, LoadMode>>>> = {
+  transfer: { sql: transfers["sql"]!, drizzle: transfers["drizzle"]! },
+  chat,
+  "counter-and-messages": { sql: countersAndMessages["sql"]! },
 };
 
 const READ_BACK = ["journal_mode", "synchronous", "page_size", "cache_size", "wal_autocheckpoint"];
@@ -39,6 +31,7 @@ export const protocol: Protocol = {
     const engine = new SqliteEngine(path, synchronous, modes[mode]!);
     return {
       name: `sqlite at ${path}`,
+      borrowed: ["modules/sqlite", "modules/shared/node"],
       inProcess: true,
       engine: () => engine.settings,
       createDriver: () => engine,
@@ -50,14 +43,12 @@ export const protocol: Protocol = {
 class SqliteEngine implements Driver {
   readonly #path: string;
   readonly #synchronous: string;
-  readonly #loadMode: () => Promise<SqliteMode>;
+  readonly #loadMode: LoadMode;
   #opened: Promise<void> | undefined;
   #settings: Record<string, string> = {};
-  #call: SqliteCall = () => {
-    throw new Error("not open");
-  };
+  #operations: Operations<Answer> = {};
 
-  constructor(path: string, synchronous: string, loadMode: () => Promise<SqliteMode>) {
+  constructor(path: string, synchronous: string, loadMode: LoadMode) {
     this.#path = path;
     this.#synchronous = synchronous;
     this.#loadMode = loadMode;
@@ -73,7 +64,7 @@ class SqliteEngine implements Driver {
   }
 
   async #open(): Promise<void> {
-    const createCall = await this.#loadMode();
+    const makeOperations = await this.#loadMode();
     // A wrong path must not become an empty database.
     const database = new Database(this.#path, { fileMustExist: true });
     database.pragma(`synchronous = ${this.#synchronous}`);
@@ -82,12 +73,12 @@ class SqliteEngine implements Driver {
     };
     const readBack = READ_BACK.map((name) => [name, String(database.pragma(name, { simple: true }))]);
     this.#settings = { sqlite_version, ...Object.fromEntries(readBack) };
-    this.#call = createCall(database);
+    this.#operations = makeOperations(database);
   }
 
-  async send(operation: Operation): Promise<Outcome> {
+  async send({ kind, fields }: Operation): Promise<Outcome> {
     try {
-      return this.#call(operation);
+      return outcomeOf(this.#operations[kind]!(fields as never));
     } catch (error) {
       return errorOutcome(messageOf(error));
     }

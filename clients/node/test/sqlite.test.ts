@@ -4,11 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import Database from "better-sqlite3";
-import { ACKNOWLEDGED, refusedAs } from "../protocol.ts";
-import { sqlCounterAndMessages } from "../protocols/sqlite/counter_and_messages.ts";
-import { drizzleTransfer } from "../protocols/sqlite/drizzle.ts";
-import { sqlTransfer } from "../protocols/sqlite/sql.ts";
-import { configuration, load } from "./run.ts";
+import { parseConfig } from "../config.ts";
+import { ACKNOWLEDGED, errorOutcome, refusedAs } from "../protocol.ts";
+import { vector } from "./golden.ts";
+import { configuration, load, transfers } from "./run.ts";
 
 /** As many as the golden vector draws from. */
 const ACCOUNTS = 1000;
@@ -31,18 +30,28 @@ function createBank(context: TestContext, accounts: number, balance: number) {
   return { path, database, balances };
 }
 
-for (const [name, mode] of Object.entries({ sql: sqlTransfer, drizzle: drizzleTransfer })) {
-  test(`${name}: a transfer moves the amount or nothing`, (context) => {
-    const { database, balances } = createBank(context, 3, 100);
-    const call = mode(database);
-    const transfer = (fields: object) => call({ kind: "transfer", fields: { ...fields } });
-    assert.equal(transfer({ from: 0, to: 2, amount: 100 }), ACKNOWLEDGED);
+/** The one driver of a database in a mode, opened. */
+async function opened(path: string, mode: string, { workload } = transfers) {
+  const endpoint = { protocol: "sqlite", path, synchronous: "OFF", mode };
+  const { target } = await parseConfig(JSON.stringify(configuration(endpoint, { workload })));
+  const driver = target.createDriver(() => {});
+  await driver.open();
+  return (kind: string, fields: Record<string, number | string>) => driver.send({ kind, fields }, () => {});
+}
+
+for (const name of ["sql", "drizzle"]) {
+  test(`${name}: a transfer moves the amount or nothing`, async (context) => {
+    const { path, database, balances } = createBank(context, 3, 100);
+    const send = await opened(path, name);
+    const transfer = (from: number, to: number, amount: number) => send("transfer", { from, to, amount });
+    assert.equal(await transfer(0, 2, 100), ACKNOWLEDGED);
     assert.deepEqual(balances(), [0, 100, 200]);
-    assert.deepEqual(transfer({ from: 0, to: 1, amount: 1 }), refusedAs("insufficient"));
-    assert.throws(() => transfer({ from: 1, to: 3, amount: 1 }), /account 3 does not exist/);
-    assert.throws(() => transfer({ from: 3, to: 1, amount: 1 }), /account 3 does not exist/);
+    assert.deepEqual(await transfer(0, 1, 1), refusedAs("insufficient"));
+    assert.deepEqual(await transfer(1, 3, 1), errorOutcome("account 3 does not exist"));
+    assert.deepEqual(await transfer(3, 1, 1), errorOutcome("account 3 does not exist"));
     assert.deepEqual(balances(), [0, 100, 200]);
-    assert.equal(database.inTransaction, false);
+    // Nobody holds the write lock: no transaction was left open.
+    database.exec("BEGIN IMMEDIATE; ROLLBACK");
   });
 
   test(`${name}: connections take turns, and what is acknowledged is in the file`, async (context) => {
@@ -63,19 +72,19 @@ for (const [name, mode] of Object.entries({ sql: sqlTransfer, drizzle: drizzleTr
   });
 }
 
-test("an increment and a message are rows, once each", (context) => {
-  const { database } = createBank(context, 0, 0);
+test("an increment and a message are rows, once each", async (context) => {
+  const { path, database } = createBank(context, 0, 0);
   database.exec(
     "CREATE TABLE counters (id INTEGER PRIMARY KEY, value INTEGER NOT NULL);" +
       'CREATE TABLE messages (connection INTEGER, "index" INTEGER, body TEXT, PRIMARY KEY (connection, "index"));' +
       "INSERT INTO counters VALUES (0, 0), (1, 0)",
   );
-  const call = sqlCounterAndMessages(database);
-  const increment = (counter: number) => call({ kind: "increment", fields: { counter, amount: 1 } });
-  const message = { kind: "message", fields: { connection: 7, index: 2 ** 53 - 1, body: "abc" } };
-  assert.deepEqual([increment(1), increment(1), call(message)], [ACKNOWLEDGED, ACKNOWLEDGED, ACKNOWLEDGED]);
-  assert.throws(() => increment(2), /counter 2 does not exist/);
-  assert.throws(() => call(message), /UNIQUE constraint failed/);
+  const send = await opened(path, "sql", vector("counter-and-messages", "default"));
+  const increment = (counter: number) => send("increment", { counter, amount: 1 });
+  const message = () => send("message", { connection: 7, index: 2 ** 53 - 1, body: "abc" });
+  assert.deepEqual([await increment(1), await increment(1), await message()], [ACKNOWLEDGED, ACKNOWLEDGED, ACKNOWLEDGED]);
+  assert.deepEqual(await increment(2), errorOutcome("counter 2 does not exist"));
+  assert.match((await message()).text, /UNIQUE constraint failed/);
   assert.deepEqual(database.prepare("SELECT value FROM counters ORDER BY id").pluck().all(), [0, 2]);
   assert.deepEqual(database.prepare("SELECT * FROM messages").raw().all(), [[7, 2 ** 53 - 1, "abc"]]);
 });

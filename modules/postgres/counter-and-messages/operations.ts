@@ -1,26 +1,17 @@
-import type { Pool } from "pg";
-import {
-  type Increment,
-  type Message,
-  parseIncrement,
-  parseMessage,
-} from "../../shared/node/counter_and_messages.ts";
-import { type AccessLevels, DONE, request } from "../../shared/node/operation.ts";
+import type { Increment, Message } from "../../shared/node/counter_and_messages.ts";
+import type { Levels, Outcome } from "../../shared/node/operation.ts";
+import type { Connections } from "../connections.ts";
+import { Procedure } from "../procedure.ts";
+
+export { parsers } from "../../shared/node/counter_and_messages.ts";
+
+const INCREMENT = new Procedure("increment_counter", ["int4", "int4"], undefined);
+const MESSAGE = new Procedure("send_message", ["int4", "int8", "text"], undefined);
 
 /** The operations of each access level that procedure.toml declares for this tier. */
-export const access: AccessLevels<Pool> = {
-  procedure: (pool) => ({
-    increment: request(parseIncrement, ({ counter, amount }: Increment) =>
-      call(pool, "increment_counter($1, $2)", [counter, amount]),
-    ),
-    message: request(parseMessage, ({ connection, index, body }: Message) =>
-      call(pool, "send_message($1, $2, $3)", [connection, index, body]),
-    ),
+export const levels: Levels<Connections, Promise<Outcome>> = {
+  procedure: async () => (connections) => ({
+    increment: ({ counter, amount }: Increment) => INCREMENT.call(connections, [counter, amount]),
+    message: ({ connection, index, body }: Message) => MESSAGE.call(connections, [connection, index, body]),
   }),
 };
-
-/** One round trip, one prepared statement for each pooled connection. */
-async function call(pool: Pool, procedure: string, values: unknown[]): Promise<string> {
-  await pool.query({ name: procedure, text: `SELECT ${procedure}`, values, rowMode: "array" });
-  return DONE;
-}

@@ -1,18 +1,20 @@
-import type { Pool } from "pg";
-import { type AccessLevels, request } from "../../shared/node/operation.ts";
-import { parseTransfer, type Transfer } from "../../shared/node/transfer.ts";
-import { drizzleTransfer } from "./operations/drizzle.ts";
-import { procedureTransfer } from "./operations/procedure.ts";
-import { sqlTransfer } from "./operations/sql.ts";
+import type { Levels, Outcome } from "../../shared/node/operation.ts";
+import type { Transfer } from "../../shared/node/transfer.ts";
+import type { Connections } from "../connections.ts";
+
+export { parsers } from "../../shared/node/transfer.ts";
 
 /** Makes the operation of an access level; it rejects on everything that is neither done nor insufficient. */
-export type TransferOn = (pool: Pool) => (transfer: Transfer) => Promise<string>;
+export type TransferOn = (connections: Connections) => (transfer: Transfer) => Promise<Outcome>;
 
-const level = (transferOn: TransferOn) => (pool: Pool) => ({ transfer: request(parseTransfer, transferOn(pool)) });
+const level = (load: () => Promise<TransferOn>) => async () => {
+  const transferOn = await load();
+  return (connections: Connections) => ({ transfer: transferOn(connections) });
+};
 
 /** The operation of each access level that procedure.toml declares for this tier. */
-export const access: AccessLevels<Pool> = {
-  drizzle: level(drizzleTransfer),
-  sql: level(sqlTransfer),
-  procedure: level(procedureTransfer),
+export const levels: Levels<Connections, Promise<Outcome>> = {
+  drizzle: level(async () => (await import("./operations/drizzle.ts")).drizzleTransfer),
+  sql: level(async () => (await import("./operations/sql.ts")).sqlTransfer),
+  procedure: level(async () => (await import("./operations/procedure.ts")).procedureTransfer),
 };

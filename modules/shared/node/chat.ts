@@ -30,3 +30,6 @@ export function parsePost(body: string): Post {
 export function parseRead(body: string): Read {
   return parseFields(body, READ, '{"id":1}');
 }
+
+/** How a request for each kind is read. */
+export const parsers = { post: parsePost, read: parseRead };

@@ -26,3 +26,6 @@ export function parseIncrement(body: string): Increment {
 export function parseMessage(body: string): Message {
   return parseFields(body, MESSAGE, '{"connection":0,"index":1,"body":"letters"}');
 }
+
+/** How a request for each kind is read. */
+export const parsers = { increment: parseIncrement, message: parseMessage };

@@ -12,6 +12,9 @@ export function parseCompute(body: string): Compute {
   return parseFields(body, COMPUTE, '{"n":10,"value":55}');
 }
 
+/** How a request for each kind is read. */
+export const parsers = { compute: parseCompute };
+
 /** By both numbers before, each computed the same way: the work is the number itself. */
 export function fibonacci(n: number): number {
   return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2);

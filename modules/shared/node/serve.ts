@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import { type Configuration, ConfigurationError, oneOf, parseConfiguration } from "./configuration.ts";
 import { listenOnBun } from "./bun.ts";
 import { createRequestServer, routes, type Run } from "./http.ts";
-import type { AccessLevels, Requests } from "./operation.ts";
+import { type Levels, type Outcome, type Parsers, type Requests, requestsOf } from "./operation.ts";
 
 const EXIT_CONFIGURATION = 2;
 const EXIT_UNUSABLE = 3;
@@ -16,7 +16,7 @@ const CLOSE_TIMEOUT_MS = 5_000;
 export interface System<Address, Database> {
   /** The key of the configuration that holds the database's address. */
   readonly name: string;
-  /** The folder that has one folder a workload, each with an operations.ts that exports `access`. */
+  /** The folder that has one folder a workload, each with an operations.ts that exports `levels` and `parsers`. */
   readonly folder: string;
   parseAddress(address: unknown): Address;
   open(configuration: Configuration<Address>): Promise<Opened<Database>> | Opened<Database>;
@@ -52,12 +52,12 @@ async function serveUntil<Address, Database>(
   line: string,
 ): Promise<void> {
   const configuration = parseConfiguration(line, system.name, (address) => system.parseAddress(address));
-  const levels = await accessLevels<Database>(system.folder, configuration.workload);
-  const level = oneOf(configuration.access, "access", Object.keys(levels));
+  const { levels, parsers } = await operationsOf<Database>(system.folder, configuration.workload);
+  const loadLevel = levels[oneOf(configuration.access, "access", Object.keys(levels))]!;
+  const makeOperations = await loadLevel();
   const { database, settings, run, close } = await system.open(configuration);
-  const makeRequests = levels[level];
-  if (makeRequests === undefined) throw new ConfigurationError(`access: ${level} is not served`);
-  const { port, stop } = await listening(makeRequests(database), run, configuration.listen);
+  const requests = requestsOf(parsers, makeOperations(database));
+  const { port, stop } = await listening(requests, run, configuration.listen);
   process.stdout.write(`${JSON.stringify({ event: "ready", port, settings })}\n`);
 
   await end;
@@ -94,9 +94,14 @@ export function runtimeVersion(): Record<string, string> {
   return bun === undefined ? { node } : { bun };
 }
 
-async function accessLevels<Database>(folder: string, workload: string): Promise<AccessLevels<Database>> {
+/** What an operations.ts exports. */
+interface Exported<Database> {
+  readonly levels: Levels<Database, Outcome | Promise<Outcome>>;
+  readonly parsers: Parsers;
+}
+
+async function operationsOf<Database>(folder: string, workload: string): Promise<Exported<Database>> {
   const path = `${folder}/${workload}/operations.ts`;
   if (!existsSync(path)) throw new ConfigurationError(`workload: ${workload} is not served here; there is no ${path}`);
-  const { access } = (await import(pathToFileURL(path).href)) as { access: AccessLevels<Database> };
-  return access;
+  return (await import(pathToFileURL(path).href)) as Exported<Database>;
 }

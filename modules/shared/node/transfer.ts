@@ -1,4 +1,5 @@
 import { type Checks, INT4_MAX, integer, parseFields, RequestError } from "./fields.ts";
+import { Refused } from "./operation.ts";
 
 export interface Transfer {
   readonly from: number;
@@ -24,7 +25,10 @@ export function parseTransfer(body: string): Transfer {
   return transfer;
 }
 
-/** Source and destination among the rows that were read; throws where one does not exist. */
+/** How a request for each kind is read. */
+export const parsers = { transfer: parseTransfer };
+
+/** Source and destination among the rows that were read; throws a Refused where one does not exist. */
 export function sourceAndDestination<Row>(
   rows: readonly Row[],
   idOf: (row: Row) => number,
@@ -32,7 +36,7 @@ export function sourceAndDestination<Row>(
 ): [source: Row, destination: Row] {
   const source = rows.find((row) => idOf(row) === from);
   const destination = rows.find((row) => idOf(row) === to);
-  if (source === undefined) throw new Error(`account ${from} does not exist`);
-  if (destination === undefined) throw new Error(`account ${to} does not exist`);
+  if (source === undefined) throw new Refused(`account ${from} does not exist`);
+  if (destination === undefined) throw new Refused(`account ${to} does not exist`);
   return [source, destination];
 }

@@ -1,21 +1,30 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import SQLite from "better-sqlite3";
-import { access as chat } from "../chat/operations.ts";
-import { access as countersAndMessages } from "../counter-and-messages/operations.ts";
-import { access as transfers } from "../transfer/operations.ts";
+import { requestsOf } from "../../shared/node/operation.ts";
+import * as chat from "../chat/operations.ts";
+import * as countersAndMessages from "../counter-and-messages/operations.ts";
+import * as transfers from "../transfer/operations.ts";
 
 const INITIAL = 100;
+type Workload = typeof chat | typeof countersAndMessages | typeof transfers;
+
+/** What a server answers at an access level. */
+async function served({ levels, parsers }: Workload, level: string, database: SQLite.Database) {
+  const load = levels[level];
+  assert.ok(load, `there is no level ${level}`);
+  return requestsOf(parsers, (await load())(database));
+}
 
 /** A bank of two accounts after a transfer of 30: what it answered, what the accounts hold, what was changed. */
-function transferred(level: string): { outcome: unknown; balances: unknown[]; changes: unknown } {
+async function transferred(level: string): Promise<{ outcome: unknown; balances: unknown[]; changes: unknown }> {
   const database = new SQLite(":memory:");
   try {
     database.exec("CREATE TABLE accounts (id INTEGER PRIMARY KEY, balance INTEGER NOT NULL)");
     database.prepare("INSERT INTO accounts VALUES (0, ?), (1, ?)").run(INITIAL, INITIAL);
     const counter = database.prepare("SELECT total_changes()").pluck();
     const before = Number(counter.get());
-    const transfer = transfers[level]?.(database)["transfer"];
+    const { transfer } = await served(transfers, level, database);
     assert.ok(transfer);
     const outcome = transfer('{"from":0,"to":1,"amount":30}')();
     assert.equal(database.inTransaction, false);
@@ -30,16 +39,16 @@ function transferred(level: string): { outcome: unknown; balances: unknown[]; ch
 }
 
 for (const level of ["drizzle", "sql"]) {
-  test(`${level} moves the amount with two updates`, () => {
-    assert.deepEqual(transferred(level), { outcome: "done", balances: [70, 130], changes: 2 });
+  test(`${level} moves the amount with two updates`, async () => {
+    assert.deepEqual(await transferred(level), { outcome: "done", balances: [70, 130], changes: 2 });
   });
 }
 
-test("drizzle-unexecuted says done and changes nothing", () => {
-  assert.deepEqual(transferred("drizzle-unexecuted"), { outcome: "done", balances: [INITIAL, INITIAL], changes: 0 });
+test("drizzle-unexecuted says done and changes nothing", async () => {
+  assert.deepEqual(await transferred("drizzle-unexecuted"), { outcome: "done", balances: [INITIAL, INITIAL], changes: 0 });
 });
 
-test("an increment and a message are written, and a message twice is not", (context) => {
+test("an increment and a message are written, and a message twice is not", async (context) => {
   const database = new SQLite(":memory:");
   context.after(() => database.close());
   database.exec(
@@ -47,9 +56,7 @@ test("an increment and a message are written, and a message twice is not", (cont
       'CREATE TABLE messages (connection INTEGER, "index" INTEGER, body TEXT, PRIMARY KEY (connection, "index"));' +
       "INSERT INTO counters VALUES (0, 0)",
   );
-  const requests = countersAndMessages["sql"]?.(database);
-  const increment = requests?.["increment"];
-  const message = requests?.["message"];
+  const { increment, message } = await served(countersAndMessages, "sql", database);
   assert.ok(increment && message);
   assert.equal(increment('{"counter":0,"amount":1}')(), "done");
   assert.throws(increment('{"counter":1,"amount":1}'), /counter 1 does not exist/);
@@ -61,7 +68,7 @@ test("an increment and a message are written, and a message twice is not", (cont
 });
 
 for (const level of ["sql", "drizzle"]) {
-  test(`${level} stores the messages of members, and finds a message by its id`, (context) => {
+  test(`${level} stores the messages of members, and finds a message by its id`, async (context) => {
     const database = new SQLite(":memory:");
     context.after(() => database.close());
     database.exec(
@@ -69,9 +76,7 @@ for (const level of ["sql", "drizzle"]) {
         'CREATE TABLE messages (id INTEGER PRIMARY KEY, room INTEGER, connection INTEGER, "index" INTEGER, body TEXT);' +
         "INSERT INTO members VALUES (7, 1), (8, 2)",
     );
-    const requests = chat[level]?.(database);
-    const post = requests?.["post"];
-    const read = requests?.["read"];
+    const { post, read } = await served(chat, level, database);
     assert.ok(post && read);
     assert.equal(post('{"room":7,"connection":3,"index":9007199254740991,"body":"abc"}')(), "done");
     assert.equal(post('{"room":8,"connection":3,"index":1,"body":"abc"}')(), "forbidden");

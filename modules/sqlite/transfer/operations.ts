@@ -1,22 +1,26 @@
 import type { Database } from "better-sqlite3";
-import { type AccessLevels, request } from "../../shared/node/operation.ts";
-import { parseTransfer, type Transfer } from "../../shared/node/transfer.ts";
-import { drizzleTransfer } from "./operations/drizzle.ts";
-import { drizzleUnexecutedTransfer } from "./operations/drizzle_unexecuted.ts";
-import { sqlTransfer } from "./operations/sql.ts";
+import type { Levels, Outcome } from "../../shared/node/operation.ts";
+import type { Transfer } from "../../shared/node/transfer.ts";
+
+export { parsers } from "../../shared/node/transfer.ts";
 
 /** Makes the operation of an access level; it throws on everything that is neither done nor insufficient. */
-export type TransferOn = (database: Database) => (transfer: Transfer) => string;
+export type TransferOn = (database: Database) => (transfer: Transfer) => Outcome;
 
-const level = (transferOn: TransferOn) => (database: Database) => ({
-  transfer: request(parseTransfer, transferOn(database)),
-});
+const level = (load: () => Promise<TransferOn>) => async () => {
+  const transferOn = await load();
+  return (database: Database) => ({ transfer: transferOn(database) });
+};
 
-/** The operation of each access level that procedure.toml declares. */
-export const access: AccessLevels<Database> = {
-  drizzle: level(drizzleTransfer),
-  "drizzle-rollback": level(drizzleTransfer),
-  "drizzle-unexecuted": level(drizzleUnexecutedTransfer),
-  sql: level(sqlTransfer),
-  "sql-rollback": level(sqlTransfer),
+const drizzle = level(async () => (await import("./operations/drizzle.ts")).drizzleTransfer);
+const unexecuted = level(async () => (await import("./operations/drizzle_unexecuted.ts")).drizzleUnexecutedTransfer);
+const sql = level(async () => (await import("./operations/sql.ts")).sqlTransfer);
+
+/** The operation of each access level that procedure.toml declares; the journal is the file's. */
+export const levels: Levels<Database, Outcome> = {
+  drizzle,
+  "drizzle-rollback": drizzle,
+  "drizzle-unexecuted": unexecuted,
+  sql,
+  "sql-rollback": sql,
 };

@@ -1,8 +1,6 @@
-import { eq, inArray } from "drizzle-orm";
-import { drizzle } from "drizzle-orm/node-postgres";
-import { bigint, integer, pgTable } from "drizzle-orm/pg-core";
 import { DONE } from "../../../shared/node/operation.ts";
 import { INSUFFICIENT, sourceAndDestination } from "../../../shared/node/transfer.ts";
+import { bigint, drizzle, eq, inArray, integer, pgTable } from "../../orm.ts";
 import type { TransferOn } from "../operations.ts";
 
 const accounts = pgTable("accounts", {
@@ -15,8 +13,8 @@ const accounts = pgTable("accounts", {
  * Both rows are locked, in id order, before either balance is looked at: crossing transfers then wait for
  * each other instead of deadlocking, and what was read is still true when it is written.
  */
-export const drizzleTransfer: TransferOn = (pool) => {
-  const database = drizzle({ client: pool });
+export const drizzleTransfer: TransferOn = (connections) => {
+  const database = drizzle({ client: connections });
 
   return (transfer) =>
     database.transaction(async (tx) => {

@@ -1,6 +1,6 @@
-import type { PoolClient } from "pg";
-import { DONE } from "../../../shared/node/operation.ts";
+import { DONE, type Outcome, Refused } from "../../../shared/node/operation.ts";
 import { INSUFFICIENT, sourceAndDestination, type Transfer } from "../../../shared/node/transfer.ts";
+import { type Lease, leased } from "../../connections.ts";
 import type { TransferOn } from "../operations.ts";
 
 type Row = [id: number, balance: string];
@@ -16,26 +16,25 @@ const LOCK = {
 const SET_BALANCE = { name: "set-balance", text: "UPDATE accounts SET balance = $1 WHERE id = $2" };
 
 /** The transaction of drizzle.ts written by hand: the same five round trips, every statement prepared once. */
-export const sqlTransfer: TransferOn = (pool) => {
+export const sqlTransfer: TransferOn = (connections) => {
   return async (transfer) => {
-    const client = await pool.connect();
+    const { client, release } = await leased(connections);
     try {
       await client.query(BEGIN);
       const outcome = await transferWithin(client, transfer);
-      await client.query(COMMIT);
-      client.release();
+      // A transaction that has failed is rolled back by its COMMIT, and the server calls that no error.
+      const { command } = await client.query(COMMIT);
+      if (command !== "COMMIT") throw new Refused(`COMMIT was answered by ${command}`);
+      release();
       return outcome;
     } catch (error) {
-      await client.query(ROLLBACK).then(
-        () => client.release(),
-        (broken: Error) => client.release(broken),
-      );
+      await client.query(ROLLBACK).then(() => release(), release);
       throw error;
     }
   };
 };
 
-async function transferWithin(client: PoolClient, transfer: Transfer): Promise<string> {
+async function transferWithin(client: Lease["client"], transfer: Transfer): Promise<Outcome> {
   const { from, to, amount } = transfer;
   const { rows } = await client.query<Row>({ ...LOCK, values: [from, to] });
   const [source, destination] = sourceAndDestination(rows, ([id]) => id, transfer);

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { listenOnBun } from "../bun.ts";
-import { parseIncrement } from "../counter_and_messages.ts";
+import { type Increment, parsers } from "../counter_and_messages.ts";
 import { once, routes } from "../http.ts";
-import { request } from "../operation.ts";
+import { requestsOf } from "../operation.ts";
 
 /** What a server of Bun was told; its `fetch` is called as Bun would. */
 interface Told {
@@ -17,7 +17,8 @@ function told(): Told {
   let options: Told | undefined;
   const Bun = { serve: (given: Told) => ((options = given), { port: 7, stop: () => undefined }) };
   Object.assign(globalThis, { Bun });
-  const requests = { increment: request(parseIncrement, async ({ counter }) => (counter === 0 ? "done" : "insufficient")) };
+  const increment = async ({ counter }: Increment) => (counter === 0 ? "done" : "insufficient");
+  const requests = requestsOf(parsers, { increment });
   assert.equal(listenOnBun(routes(requests), once, { host: "127.0.0.1", port: 0 }).port, 7);
   assert.ok(options);
   return options;

@@ -2,16 +2,16 @@ import assert from "node:assert/strict";
 import { once as event } from "node:events";
 import type { AddressInfo } from "node:net";
 import { after, before, test } from "node:test";
-import { parseIncrement } from "../counter_and_messages.ts";
+import { type Increment, parseIncrement } from "../counter_and_messages.ts";
 import { createRequestServer, once } from "../http.ts";
-import { request } from "../operation.ts";
+import { requestsOf } from "../operation.ts";
 
 /** Ends of an operation that each counter stands for. */
 const server = createRequestServer(
-  {
-    now: request(parseIncrement, ({ counter }) => ended(counter)),
-    later: request(parseIncrement, async ({ counter }) => ended(counter)),
-  },
+  requestsOf(
+    { now: parseIncrement, later: parseIncrement },
+    { now: ({ counter }: Increment) => ended(counter), later: async ({ counter }: Increment) => ended(counter) },
+  ),
   once,
 );
 let url = "";
@@ -47,6 +47,10 @@ for (const kind of ["now", "later"]) {
     assert.match(JSON.stringify(refusal), /counter: nothing/);
   });
 }
+
+test("an operation whose request nobody reads is not served", () => {
+  assert.throws(() => requestsOf({ now: parseIncrement }, { later: () => "done" }), /whose request nobody reads/);
+});
 
 test("a body without end is refused", async () => {
   const [status, refusal] = await post("/now", " ".repeat(10_000));

@@ -1,8 +1,6 @@
-import { eq, inArray } from "drizzle-orm";
-import { drizzle } from "drizzle-orm/better-sqlite3";
-import { integer, sqliteTable } from "drizzle-orm/sqlite-core";
 import { DONE } from "../../../shared/node/operation.ts";
 import { INSUFFICIENT, sourceAndDestination } from "../../../shared/node/transfer.ts";
+import { drizzle, eq, inArray, integer, sqliteTable } from "../../orm.ts";
 import type { TransferOn } from "../operations.ts";
 
 const accounts = sqliteTable("accounts", {

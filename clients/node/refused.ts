@@ -1,2 +1,0 @@
-/** A transfer that was found impossible before anything was committed. */
-export class Refused extends Error {}
