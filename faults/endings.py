@@ -10,7 +10,7 @@ __all__ = ["MAKERS", "wrong_end", "wrong_end_of_struck"]
 MAKERS = frozenset({"harness", "harness and warden", "command"})
 """Whoever makes the run; the signal that strikes it says how it ends."""
 _CODES = {"kill": -9, "interrupt": 130, "terminate": 143, "hang up": 129}
-_DEAD_KERNEL = "its kernel was ended from outside; trials finished so far are kept"
+_DEAD_KERNEL = "its kernel was ended from outside by signal 9 (SIGKILL, as where memory is short); trials finished so far are kept"
 _DONE, _REFUSED = 0, 2
 _STILL_THERE = " is still there ("
 """What a run could not take back elsewhere has a line of its own, beside that of its error."""

@@ -17,6 +17,7 @@ from gapbook.book.chapters import notebook_path, require_executable
 from gapbook.book.kernel import kernel_config, read_text_notebook
 from gapbook.book.prose import require_no_typed_numbers
 from gapbook.errors import GapbookError
+from gapbook.parameters import MEASURING
 from gapbook.paths import CHECKOUT
 
 __all__ = ["BUILD", "execute_chapter"]
@@ -42,34 +43,39 @@ def execute_chapter(chapter: str, parameters: Mapping[str, Any], *, folder: Path
     unexecuted.write_text(read_text_notebook(text), encoding="utf-8")
     logging.getLogger("papermill").addFilter(_says_more)
     try:
-        with kernel_config() as config:
-            papermill.execute_notebook(
-                unexecuted,
-                output,
-                parameters=dict(parameters),
-                kernel_name="python3",
-                cwd=str(CHECKOUT),
-                progress_bar=False,
-                log_output=True,
-                stdout_file=sys.stdout,
-                stderr_file=sys.stderr,
-                config=config,
-                start_timeout=_KERNEL_STARTS_WITHIN_S,
-            )
+        with kernel_config() as (config, process):
+            try:
+                papermill.execute_notebook(
+                    unexecuted,
+                    output,
+                    parameters=dict(parameters),
+                    kernel_name="python3",
+                    cwd=str(CHECKOUT),
+                    progress_bar=False,
+                    log_output=True,
+                    stdout_file=sys.stdout,
+                    stderr_file=sys.stderr,
+                    config=config,
+                    start_timeout=_KERNEL_STARTS_WITHIN_S,
+                )
+            except DeadKernelError:
+                raise _ended(chapter, process.ending(), parameters) from None
+            except RuntimeError as error:
+                # What is said of a kernel that ends before its first cell has no type of its own.
+                if "Kernel died" not in str(error):
+                    raise
+                raise GapbookError(
+                    f"chapter {chapter}: its kernel did not start: it {process.ending()}"
+                ) from None
     except PapermillExecutionError as error:
         kind = getattr(errors, error.ename, None)
         if isinstance(kind, type) and issubclass(kind, GapbookError):
             raise kind(error.evalue) from None
         if error.ename == "KeyboardInterrupt":
-            raise _ended_from_outside(chapter, "interrupted") from None
+            raise _ended(chapter, "was interrupted from outside", parameters) from None
+        if error.ename == "MemoryError":
+            raise _ended(chapter, "was refused more memory (MemoryError)", parameters) from None
         raise
-    except DeadKernelError:
-        raise _ended_from_outside(chapter, "ended") from None
-    except RuntimeError as error:
-        # What is said of a kernel that ends before its first cell has no type of its own.
-        if "Kernel died" not in str(error):
-            raise
-        raise _ended_from_outside(chapter, "ended") from None
     finally:
         unexecuted.unlink(missing_ok=True)
     return output
@@ -80,8 +86,7 @@ def _says_more(record: logging.LogRecord) -> bool:
     return not any(words in record.getMessage() for words in _RAISED_TOO)
 
 
-def _ended_from_outside(chapter: str, how: str) -> GapbookError:
-    return GapbookError(
-        f"chapter {chapter}: its kernel was {how} from outside; trials finished so far are kept, "
-        "use source=resume"
-    )
+def _ended(chapter: str, how: str, parameters: Mapping[str, Any]) -> GapbookError:
+    measures = parameters.get("source", "live") in MEASURING
+    kept = "; trials finished so far are kept, use source=resume" if measures else ""
+    return GapbookError(f"chapter {chapter}: its kernel {how}{kept}")

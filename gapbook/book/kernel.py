@@ -12,6 +12,7 @@ import jupytext
 import nbformat
 from traitlets.config import Config
 
+from gapbook.book.kernel_process import KernelProcess
 from gapbook.deploy import warden
 from gapbook.deploy.deployment import Deployment
 
@@ -27,8 +28,8 @@ def read_text_notebook(path: Path) -> str:
 
 
 @contextmanager
-def kernel_config() -> Iterator[Config]:
-    """A kernel behind sockets that only this user can open: no port, and no need of a network.
+def kernel_config() -> Iterator[tuple[Config, KernelProcess]]:
+    """A kernel behind sockets that only this user can open: no port, and no need of a network; and its process.
 
     Its folder is gone afterwards, whatever ends us, and holds its settings too: those of the reader's own
     notebooks do not change a chapter, nor does a home that is missing.
@@ -43,12 +44,17 @@ def kernel_config() -> Iterator[Config]:
         # By the token the kernel is a part of the deployment, and ended before its folder is gone: one that came up
         # without it would make another elsewhere.
         with _environment(IPYTHONDIR=str(settings), **{warden.TOKEN_VARIABLE: home.token}):
-            yield Config(
+            process = KernelProcess(home.directory / "kernel.log")
+            config = Config(
                 {
                     "KernelManager": {"transport": "ipc", "connection_file": str(sockets / "kernel.json")},
-                    "NotebookClient": {"shutdown_kernel": "immediate"},
+                    "NotebookClient": {
+                        "shutdown_kernel": "immediate",
+                        "kernel_manager_class": process.manager,
+                    },
                 }
             )
+            yield config, process
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import json
+import os
 import re
 import signal
 import socket
@@ -23,6 +24,15 @@ _SAID_WITHIN_S = 30.0
 _PR_SET_PDEATHSIG = 1  # see prctl(2)
 _LIBC = ctypes.CDLL(None)
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+_READ_AT_MOST_BYTES, _TOLD_AT_MOST = 2**16, 600
+_NAMES_AN_ERROR = re.compile(
+    r"^(Uncaught |\[?[\w.]+\]?: )?([\w.]*(Error|Exception)\b|Fatal |thread .* panicked)"
+)
+_SAYS_NOTHING = re.compile(
+    r"[\W_]+$|Node\.js v\d|Bun v\d|at \S.*[:)]|File \".*\", line \d|note: run with|Extension modules: "
+    r"|.*\(most recent call (first|last)\):$"
+)
+"""Lines that runtimes print around an error: braces and carets, versions, frames."""
 
 
 def end_with_parent(number: signal.Signals) -> None:
@@ -51,12 +61,20 @@ def require_port_free(port: int, what: str) -> None:
 
 
 def log_tail(path: Path, lines: int = 3) -> str:
-    """The last words of a log on one line, for an error message."""
-    with contextlib.suppress(OSError):
-        text = (
-            _COLOURS.sub("", path.read_text(errors="replace", encoding="utf-8")).strip().splitlines()[-lines:]
-        )
-        return " | ".join(line.strip() for line in text)[-600:] or "(empty log)"
+    """The last words of a log on one line, for an error message.
+
+    Where the last lines are what a runtime prints below an error (frames, fields, its version), the line that names
+    the error is told, with those that follow it.
+    """
+    with contextlib.suppress(OSError), path.open("rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - _READ_AT_MOST_BYTES))
+        text = _COLOURS.sub("", file.read().decode(errors="replace"))
+        said = [line.strip() for line in text.splitlines() if line.strip()]
+        words = [line for line in said if not _SAYS_NOTHING.match(line)] or said
+        telling = [at for at, line in enumerate(words) if _NAMES_AN_ERROR.search(line)]
+        if telling and telling[-1] < len(words) - lines and words != said:
+            words = words[telling[-1] :][:lines]
+        return " | ".join(words[-lines:])[-_TOLD_AT_MOST:] or "(empty log)"
     return "(no log)"
 
 

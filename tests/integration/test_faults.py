@@ -568,7 +568,9 @@ def test_run_ended_in_every_way_loses_no_trial_and_leaves_nothing(
     assert eventually(measured(running, len(kept)), 180)
     code, line = running.end(signal.SIGKILL, running.kernel())
     assert code == 2
-    assert line.startswith(f"gapbook: chapter {CHAPTER}: its kernel was ended from outside; trials finished")
+    assert line.startswith(
+        f"gapbook: chapter {CHAPTER}: its kernel was ended from outside by signal 9 (SIGKILL"
+    )
     assert running.errors.splitlines() == [line]
     assert kept.items() < running.trials().items()
     kept = running.trials()

@@ -247,7 +247,7 @@ def test_a_deployment_inside_another_cleans_up_by_itself(
 
 
 def test_what_a_kernel_is_started_for_is_ended_with_its_folder() -> None:
-    with kernel_config() as config:
+    with kernel_config() as (config, _):
         kernel = subprocess.Popen(_SLEEP)
         folder = Path(config["KernelManager"]["connection_file"]).parent
         assert folder.is_dir()

@@ -226,7 +226,7 @@ class _Ended(Leg):
         return []
 
 
-_OF_KERNEL = "gapbook: chapter x: its kernel was ended from outside; trials finished so far are kept\n"
+_OF_KERNEL = "gapbook: chapter x: its kernel was ended from outside by signal 9 (SIGKILL, as where memory is short); trials finished so far are kept\n"
 
 
 @pytest.mark.parametrize(
