@@ -57,9 +57,7 @@ class CitationResults(FindingsWithProvenance):
         versions = ", ".join(named_versions(self.run.manifest["systems"]))
         named = any(one.settings.durability for one in self.scenario.contestants)
         promise = f"{self.promise}{' where none is named' if named else ''}"
-        conditions = (
-            f"{versions}; {facts['load']}, {promise}, {facts['processor']}, {facts['processors']} cores"
-        )
+        conditions = f"{versions}; {facts['load']}, {promise}, {facts['processor']}, {facts['cores']}"
         numbers = sorted({one.n for one in cited})
         blocks = " to ".join(map(str, dict.fromkeys((numbers[0], numbers[-1]))))
         held = f" in {len(self.sessions)} sessions" if len(self.sessions) > 1 else ""

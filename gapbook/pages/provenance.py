@@ -14,6 +14,7 @@ from gapbook.method.findings import Findings, named_versions, versions_of
 from gapbook.pages import words
 from gapbook.record.gates import why_uncounted
 from gapbook.record.kept_code import code_is_kept
+from gapbook.record.machine import cores_number, cores_words
 
 __all__ = ["FindingsWithProvenance"]
 
@@ -37,7 +38,7 @@ class FindingsWithProvenance(Findings):
         return (
             f"{workload.label}, {self._load}, "
             f"{self.scenario.window_s:g} s windows. {design}. "
-            f"{machine['processor']}, {machine['processors']} cores shared by server and client."
+            f"{machine['processor']}, {cores_words(machine)} shared by server and client."
         )
 
     @property
@@ -96,7 +97,8 @@ class FindingsWithProvenance(Findings):
             "warmup": f"{self.scenario.warmup_s:g} s",
             "durability": self.scenario.durability,
             "processor": machine["processor"],
-            "processors": str(machine["processors"]),
+            "processors": cores_number(machine),
+            "cores": cores_words(machine),
             "memory": f"{machine['memory_bytes'] / 2**30:.0f} GiB",
             "kernel": machine["kernel"],
             "file_system": machine["file_system"],
@@ -152,7 +154,7 @@ class FindingsWithProvenance(Findings):
             f"{facts['blocks']} block{'' if self.blocks == 1 else 's'} in {self._held}",
             f"{facts['valid_trials']} of {facts['trials']} trials valid",
             facts["load"],
-            f"{facts['processor']}, {facts['processors']} cores, {facts['memory']}"
+            f"{facts['processor']}, {facts['cores']}, {facts['memory']}"
             + (", virtual machine" if self.run.manifest["machine"]["virtual"] else ""),
             *named_versions(self.run.manifest["systems"]),
             self.promise,

@@ -17,12 +17,12 @@ from gapbook.record.fields import (
     Amount,
     Count,
     Name,
-    Positive,
     Seconds,
     Sha256,
     TreatmentValue,
     UnixSeconds,
 )
+from gapbook.record.machine import Machine
 from gapbook.record.older import LAST_OLDER_FORMAT, upgraded_manifest
 from gapbook.record.scenario import RecordedScenario, require_durability
 
@@ -43,15 +43,6 @@ FORMAT_VERSION = 3
 TRIALS, HISTOGRAMS, METRICS = "trials.parquet", "histograms.parquet", "metrics.parquet"
 FILES = (TRIALS, HISTOGRAMS, METRICS)
 _MOST_CHARACTERS = 200
-
-
-class Machine(msgspec.Struct):
-    processor: str
-    processors: Positive
-    memory_bytes: Count
-    kernel: str
-    file_system: str
-    virtual: bool
 
 
 class System(msgspec.Struct):

@@ -4,6 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from gapbook.method.findings import versions_of
+from gapbook.method.interval import Interval
+from gapbook.pages.citation import CitationResults
 from gapbook.pages.provenance import FindingsWithProvenance
 from gapbook.trial.contestant import Contestant
 from tests.unit import stored_runs as runs
@@ -40,3 +42,17 @@ def test_a_trial_without_a_commit_count_says_whether_the_engine_or_a_rollback_is
 def test_a_run_in_which_every_commit_was_counted_says_so(tmp_path: Path) -> None:
     shown = FindingsWithProvenance(runs.store(tmp_path / runs.CHAPTER, runs.whole(2)), runs.CHAPTER)
     assert shown.uncounted().endswith("agreed in all 28 valid trials")
+
+
+def test_every_place_that_tells_cores_tells_those_that_the_run_could_use(tmp_path: Path) -> None:
+    usable = {"processors": [1], "quota_cores": 0.5, "memory_bytes": None}
+    run = runs.store(tmp_path / runs.CHAPTER, runs.whole(2), machine={**runs.MACHINE, "usable": usable})
+    shown = CitationResults(run, runs.CHAPTER)
+    told = [
+        shown.method,
+        *shown.provenance_parts(),
+        *shown.citation([shown.cited("x", None, Interval(2, 1, 3, 2))]).values(),
+    ]
+    assert shown.glue_values()["processors"] == "0.5 of 2"
+    assert sum("Zen 2, 0.5 of 2 cores" in text for text in told) == 5
+    assert not any("Zen 2, 2 cores" in text for text in told)

@@ -1,0 +1,78 @@
+"""The machine of a run as it is recorded, and what of it is said in words.
+
+A container, a quota or a set of allowed processors gives a run a part of its machine. Both are recorded: what the
+machine has, and what the run could use of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from gapbook.record.fields import Amount, Count, Positive, Sha256
+
+__all__ = ["Machine", "Usable", "cores_number", "cores_words", "processor_words", "usable_cores"]
+
+
+class Usable(msgspec.Struct, frozen=True):
+    """What a run could use of its machine."""
+
+    processors: tuple[Count, ...]
+    """The numbers of the processors on which it may run: its affinity, which a cpuset narrows."""
+    quota_cores: Amount | None
+    """Processor seconds that it may use in a second, by the smallest quota of its control group and of all groups
+    above; None where there is no quota."""
+    memory_bytes: Count | None
+    """The smallest limit of memory of the same groups; None where there is none."""
+
+    @property
+    def cores(self) -> float:
+        """How many processors the run can keep busy."""
+        allowed = float(len(self.processors))
+        return allowed if self.quota_cores is None else min(allowed, self.quota_cores)
+
+
+class Machine(msgspec.Struct, omit_defaults=True):
+    """Fields with None were not recorded by the version that measured."""
+
+    processor: str
+    processors: Positive
+    """How many processors the machine has, whoever may use them."""
+    memory_bytes: Count
+    kernel: str
+    file_system: str
+    """That of the folder in which servers keep their data."""
+    virtual: bool
+    python: str | None = None
+    usable: Usable | None = None
+    data_kept: bool | None = None
+    """Whether what was fsynced to that folder outlives the machine's stop."""
+    identity: dict[str, str] | None = None
+    """What tells processors apart that share a name: vendor, family, model, stepping and microcode."""
+    boot_sha256: Sha256 | None = None
+    """Tells whether two runs were made on one machine without a restart between them; names no machine."""
+
+
+def usable_cores(machine: Mapping[str, Any]) -> float:
+    """How many processors a recorded run could keep busy; all that the machine has, where that was not recorded."""
+    told = machine.get("usable")
+    return msgspec.convert(told, Usable).cores if told else float(machine["processors"])
+
+
+def cores_number(machine: Mapping[str, Any]) -> str:
+    """``2``; ``1 of 2`` or ``0.5 of 2`` where a run could use a part of its machine."""
+    has, used = int(machine["processors"]), usable_cores(machine)
+    return f"{has}" if used == has else f"{used:.3g} of {has}"
+
+
+def cores_words(machine: Mapping[str, Any]) -> str:
+    """``2 cores``, ``1 of 2 cores``"""
+    return f"{cores_number(machine)} core{'' if machine['processors'] == 1 else 's'}"
+
+
+def processor_words(machine: Mapping[str, Any]) -> str:
+    """``an AMD EPYC``: the processor by name alone, without marks of trade, family and model."""
+    name = str(machine["processor"]).partition(" (family ")[0].replace("(R)", "").replace("(TM)", "")
+    return f"{'an' if name[:1] in 'AEIOUaeiou' else 'a'} {' '.join(name.split())}"
