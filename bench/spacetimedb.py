@@ -81,7 +81,7 @@ def _newer_server() -> tuple[ServerChoice, str]:
     spacetimedb = stack_class("spacetimedb")
     named = os.environ.get(_SERVER_VARIABLE)
     if not named:
-        choice = ServerChoice(version=spacetimedb.facts["native"]["newer_version"])
+        choice = ServerChoice(version=spacetimedb.native().newer_version)
         return choice, spacetimedb.located(choice).version
     binary = Path(named).expanduser().resolve()
     if not binary.is_file():

@@ -1,6 +1,7 @@
 """What can go wrong, as one tree.
 
 GapbookError                a message for people: what, where, what is allowed, what to do
+├── DeclarationError        a declaration file says what is not allowed: file, line, key
 ├── ParameterError          a parameter is unknown, of the wrong type or out of range
 ├── SetupError              a toolchain, package or server binary is missing
 ├── StackError              a server did not start, answer or stop as declared
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 __all__ = [
     "ClientError",
+    "DeclarationError",
     "GapbookError",
     "ParameterError",
     "RecordError",
@@ -32,6 +34,10 @@ def cut(text: str) -> str:
 
 class GapbookError(Exception):
     """The root of all errors that this project explains to its reader in one line."""
+
+
+class DeclarationError(GapbookError):
+    """Names the file, the line and the key of a declaration, what is allowed there and the nearest key."""
 
 
 class ParameterError(GapbookError):

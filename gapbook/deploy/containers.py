@@ -12,6 +12,7 @@ from typing import Any
 
 import docker.types
 
+from gapbook.declared.stack import Limits
 from gapbook.deploy import remove_containers
 from gapbook.deploy.container import LOOPBACK, Container
 from gapbook.deploy.deployment import Deployment, Undo
@@ -22,6 +23,7 @@ from gapbook.record.placement import Placement
 
 __all__ = ["DATA", "Containers"]
 
+_NO_LIMITS = Limits()
 DATA = "/srv/data"
 """Where the data of a server lies in its container: no image declares a volume there, so that the layer can hold it."""
 
@@ -77,7 +79,7 @@ class Containers:
         name: str,
         command: Sequence[str],
         ports: Mapping[int, int],
-        limits: Mapping[str, Any],
+        limits: Limits = _NO_LIMITS,
         environment: Mapping[str, str] | None = None,
         entrypoint: Sequence[str] | None = None,
         files: Mapping[str, bytes] | None = None,
@@ -87,7 +89,7 @@ class Containers:
         """Start a container whose server listens on ``ports``: those inside, each with the one on loopback through
         which it is reached. On the host's network both are the same. The first is that of the server.
 
-        ``limits`` are those of stack.toml: ``memory_bytes`` and ``shared_memory_bytes``. Open files are limited as
+        ``limits`` are those of stack.toml. Open files are limited as
         those of a process that we start. A health check that an image brings is switched off, for it would run
         inside the window: whether a server is ready is asked by its stack, and only before a trial. ``data`` is
         the folder of its data, None where it keeps none.
@@ -108,8 +110,8 @@ class Containers:
                 healthcheck={"test": ["NONE"]},
                 ulimits=[docker.types.Ulimit(name="nofile", soft=number[0], hard=number[1])],
                 cpuset_cpus=",".join(map(str, self._processors)) if self._processors else None,
-                mem_limit=limits.get("memory_bytes"),
-                shm_size=limits.get("shared_memory_bytes"),
+                mem_limit=limits.memory_bytes,
+                shm_size=limits.shared_memory_bytes,
                 **self._connected_to_network(ports),
             )
         container = Container(handle, name, tuple(ports.values()))

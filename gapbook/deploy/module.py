@@ -11,13 +11,16 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
+from gapbook.declared.module import Access, ModuleDeclaration, ProcedureDeclaration, Tier
+from gapbook.declared.reading import read
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.process import Process, log_tail
 from gapbook.deploy.toolchain import node_path
@@ -42,7 +45,7 @@ class RunningTier:
 
 @dataclass(frozen=True)
 class Module:
-    """What one workload has on one system: ``facts`` are those of the system and, over them, of the workload.
+    """What one workload has on one system: ``facts`` are those of the system, ``procedure`` those of the workload.
 
     ``folder`` is the system's, in which the commands of tiers run.
     """
@@ -50,7 +53,17 @@ class Module:
     system: str
     workload: str
     folder: Path
-    facts: Mapping[str, Any]
+    facts: ModuleDeclaration
+    procedure: ProcedureDeclaration
+
+    @property
+    def tiers(self) -> Mapping[str, Tier]:
+        return self.facts.tier
+
+    @property
+    def levels(self) -> Mapping[str, Access]:
+        """The access levels."""
+        return self.procedure.access
 
     def path(self, name: str) -> Path:
         """A file or folder of the workload in this module."""
@@ -58,23 +71,29 @@ class Module:
 
     def require(self, access: str, tier: str) -> None:
         """Raise ParameterError unless the module has this access level behind this tier."""
-        for kind, level in (("access", access), ("tier", tier)):
-            if level not in self.facts[kind]:
+        for kind, level, known in (("access", access, self.levels), ("tier", tier, self.tiers)):
+            if level not in known:
                 raise ParameterError(
-                    f"{kind}: {level!r} is not one of {self.system}; allowed: {', '.join(self.facts[kind])}"
+                    f"{kind}: {level!r} is not one of {self.system}; allowed: {', '.join(known)}"
                 )
-        if access not in self.facts["tier"][tier].get("access", [access]):
+        if not self.reaches(tier, access):
             raise ParameterError(f"access: {access!r} of {self.system} cannot be reached by tier {tier!r}")
+
+    def reaches(self, tier: str, access: str) -> bool:
+        """Whether the access level is behind the tier."""
+        behind = self.tiers[tier].access
+        return behind is None or access in behind
 
     def require_pipelined(self, access: str, tier: str) -> None:
         """Raise ParameterError unless a connection can have several requests out at this access and tier.
 
         A tier that says so itself decides: what it runs side by side it runs on connections of its own.
         """
-        if self.facts["tier"][tier].get("pipelined", False):
+        if self.tiers[tier].pipelined:
             return
+        alone = {"access": self.levels[access].pipelined, "tier": self.tiers[tier].pipelined}
         for kind, level in (("access", access), ("tier", tier)):
-            if not self.facts[kind][level].get("pipelined", True):
+            if alone[kind] is False:
                 raise ParameterError(
                     f"in_flight: {kind} {level!r} of {self.system} has one request out at a time on each connection; "
                     "allowed: 1"
@@ -82,39 +101,38 @@ class Module:
 
     def is_process(self, tier: str) -> bool:
         """Whether the tier is a server of its own between client and system."""
-        return "command" in self.facts["tier"][tier]
+        return bool(self.tiers[tier].command)
 
     def tier_program(self, tier: str) -> Path | None:
         """The program that runs a tier's server; None where it has none. Raises SetupError where it is missing."""
-        declared = self.facts["tier"][tier]
-        if "command" not in declared:
+        declared = self.tiers[tier]
+        if not declared.command:
             return None
-        program = declared["command"][0]
+        program = declared.command[0]
         found = node_path() if program == "node" else tool_path(program)
         if found is None:
             raise SetupError(
-                f"{self.system} behind {tier}: {program} is not installed; install it: {declared['install_hint']}"
+                f"{self.system} behind {tier}: {program} is not installed; install it: {declared.install_hint}"
             )
         return found
 
     def protocol(self, tier: str, stack_protocol: str) -> str:
-        return str(self.facts["tier"][tier].get("protocol", stack_protocol))
+        return self.tiers[tier].protocol or stack_protocol
 
     def client_endpoint(self, access: str, tier: str, endpoint: Mapping[str, Any]) -> dict[str, Any]:
         """The stack's endpoint with what a client is told that calls the stack itself at this access level.
 
         A tier of a server that listens on several ports names in ``port`` the one of the endpoint that it means.
         """
-        declared = self.facts["tier"][tier]
-        if declared.get("protocol") == "http":
-            port = endpoint[declared.get("port", "port")]
-            address = {"protocol": "http", "host": endpoint["host"], "port": port}
+        declared = self.tiers[tier]
+        if declared.protocol == "http":
+            address = {"protocol": "http", "host": endpoint["host"], "port": endpoint[declared.port]}
             return {**address, "requests": self.requests(access, tier, endpoint)}
         return self._told(access, endpoint)
 
     def _told(self, access: str, endpoint: Mapping[str, Any]) -> dict[str, Any]:
-        own = self.facts["access"][access].get("endpoint", {})
-        return {**endpoint, **self.facts.get("endpoint", {}), **own}
+        shared, own = self.procedure.endpoint, self.levels[access].endpoint
+        return {**endpoint, **msgspec.to_builtins(shared), **msgspec.to_builtins(own)}
 
     def requests(self, access: str, tier: str, endpoint: Mapping[str, Any]) -> dict[str, Any]:
         """For each kind of operation what a client sends over HTTP and how it reads the answer
@@ -138,32 +156,30 @@ class Module:
             }
             return {**request, "headers": headers}
 
-        own = self.facts["access"][access].get("requests", {})
+        own = msgspec.to_builtins(self.levels[access].requests)
         return {
             kind: filled(sent({**request, **own.get(kind, {})}))
-            for kind, request in self.facts["requests"].items()
+            for kind, request in msgspec.to_builtins(self.procedure.requests).items()
         }
 
     def _withheld_headers(self, tier: str) -> set[str]:
-        return {name.lower() for name in self.facts["tier"][tier].get("without_headers", ())}
+        return {name.lower() for name in self.tiers[tier].without_headers}
 
     def client_level(self, access: str) -> str:
         """The access level that this one is to a load client, to which those that differ in the server are the same."""
-        return str(self.facts["access"][access].get("client_level", access))
+        return self.levels[access].client_level or access
 
     def program(self, access: str) -> str | None:
         """What the server must run for an access level, where that is not the module's own program."""
-        program = self.facts["access"][access].get("program")
-        return None if program is None else str(program)
+        return self.levels[access].program
 
     def settings(self, access: str) -> Mapping[str, str]:
         """The settings of the server in which an access level needs another value than the stack's own."""
-        settings: Mapping[str, str] = self.facts["access"][access].get("settings", {})
-        return settings
+        return self.levels[access].settings
 
     def require_version(self, access: str, version: str) -> None:
         """Raise ParameterError unless a server of this version can run the access level."""
-        oldest = str(self.facts["access"][access].get("from_version", "0"))
+        oldest = self.levels[access].from_version
         if version_numbers(version) < version_numbers(oldest):
             raise ParameterError(
                 f"access: {access!r} needs a server of {self.system} from {oldest} on, and this is {version}; "
@@ -173,7 +189,7 @@ class Module:
     def source_hash(self) -> str:
         """sha256 over all sources of the module (dependencies are pinned by its lock files)."""
         others = {path.parent for path in self.folder.glob(f"*/{_PROCEDURE}")} - {self.path("")}
-        beside = (*self.facts.get("sources", ()), *self.facts.get("procedures", ()))
+        beside = (*self.facts.sources, *self.facts.procedures)
         folders = [self.folder, *(self.folder / folder for folder in beside)]
         files = [
             path.resolve()
@@ -200,26 +216,32 @@ class Module:
         A tier that runs another system's server says so in ``address_of``, and in ``address`` what of the endpoint
         that server is told.
         """
-        program, declared = self.tier_program(tier), self.facts["tier"][tier]
+        program, declared = self.tier_program(tier), self.tiers[tier]
         if program is None:
             return None
         process = deployment.start(
-            [program, *declared["command"][1:]],
+            [program, *declared.command[1:]],
             name=f"{self.system}-{tier}",
             stdin=True,
             stdout=True,
             working_directory=self.folder,
         )
-        named = declared.get("address", [key for key in endpoint if key != "protocol"])
+        named = declared.address
+        if named is None:
+            named = tuple(key for key in endpoint if key != "protocol")
         stack_address = {key: endpoint[key] for key in named}
         configuration = {
             "workload": self.workload,
             "access": access,
             "listen": {"host": "127.0.0.1", "port": 0},
-            declared.get("address_of", self.system): stack_address,
+            declared.address_of or self.system: stack_address,
             "pool_size": pool_size,
             **({"max_retries": max_retries} if max_retries else {}),
-            **({"retry_wait_ms": declared["retry_wait_ms"]} if "retry_wait_ms" in declared else {}),
+            **(
+                {"retry_wait_ms": msgspec.to_builtins(declared.retry_wait_ms)}
+                if declared.retry_wait_ms
+                else {}
+            ),
         }
         title = f"{self.system} {tier} tier ({access})"
         try:
@@ -251,7 +273,7 @@ def load_module(system: str, workload: str) -> Module:
         raise ParameterError(
             f"workload: {workload!r} has no folder under modules/{system}/; there are: {there_are}"
         )
-    return Module(system, workload, CHECKOUT / "modules" / system, {**facts, **procedures[workload]})
+    return Module(system, workload, CHECKOUT / "modules" / system, facts, procedures[workload])
 
 
 def module_workloads(system: str) -> tuple[str, ...]:
@@ -260,25 +282,18 @@ def module_workloads(system: str) -> tuple[str, ...]:
 
 
 @cache
-def _declared(system: str) -> tuple[Mapping[str, Any], Mapping[str, Mapping[str, Any]]]:
+def _declared(system: str) -> tuple[ModuleDeclaration, Mapping[str, ProcedureDeclaration]]:
     """The facts of a system's module, and those of each of its workloads."""
     path = CHECKOUT / "modules" / system / "module.toml"
     if not path.is_file():
         raise ParameterError(f"system: {system!r} has no modules/{system}/module.toml")
-    facts = _toml(path)
-    procedures: dict[str, Mapping[str, Any]] = facts.pop("procedure", {})
-    folders = [path.parent, *(path.parent / beside for beside in facts.get("procedures", ()))]
+    facts = read(path, ModuleDeclaration)
+    procedures = dict(facts.procedure)
+    folders = [path.parent, *(path.parent / beside for beside in facts.procedures)]
     for own in sorted(found for folder in folders for found in folder.glob(f"*/{_PROCEDURE}")):
         if own.parent.name in procedures:
             raise SetupError(
                 f"modules/{system}: {own.parent.name} is declared twice, in module.toml or in folders; keep one"
             )
-        procedures[own.parent.name] = _toml(own)
+        procedures[own.parent.name] = read(own, ProcedureDeclaration)
     return facts, procedures
-
-
-def _toml(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise SetupError(f"{path.relative_to(CHECKOUT)}: {error}") from error

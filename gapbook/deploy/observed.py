@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from gapbook.declared.module import Replication
 from gapbook.deploy.stack import Ahead
 from gapbook.deploy.together import Together
 from gapbook.deploy.usage import Memory
@@ -30,7 +31,7 @@ def told(
 class Observed:
     """A trial of replicators as it goes: ``wanted`` is what the access level says of it."""
 
-    wanted: Mapping[str, Any]
+    wanted: Replication
     ahead: Ahead
     replicators: Together
     idle: Memory = field(default_factory=lambda: Memory(0, 0, 0))
@@ -45,8 +46,7 @@ class Observed:
 
     @property
     def strike(self) -> str | None:
-        found = self.wanted.get("strike")
-        return None if found is None else str(found)
+        return self.wanted.strike
 
     @property
     def strike_is_over(self) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Collection
 
+from gapbook.declared.reading import read
+from gapbook.declared.stack import StackDeclaration
 from gapbook.paths import CHECKOUT
 
 __all__ = ["systems_of", "systems_on_demand"]
@@ -25,6 +26,6 @@ def systems_of(named: Collection[str] | None) -> list[str]:
 def _systems() -> dict[str, bool]:
     """Every system, and whether it is installed on demand."""
     return {
-        path.parent.name: bool(tomllib.loads(path.read_text(encoding="utf-8")).get("on_demand"))
+        path.parent.name: read(path, StackDeclaration).on_demand
         for path in sorted((CHECKOUT / "stacks").glob("*/stack.toml"))
     }

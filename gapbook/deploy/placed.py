@@ -13,6 +13,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from gapbook.declared.reading import required
+from gapbook.declared.stack import Container as ContainerFacts
+from gapbook.declared.stack import DurabilityFacts, Native, StackDeclaration
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.process import free_port, require_port_free
 from gapbook.deploy.server import Server, ServerChoice, sha256_of
@@ -36,8 +39,8 @@ class Placed:
     name: ClassVar[str]
     """Name of the folder; set by discovery."""
     folder: ClassVar[Path]
-    facts: ClassVar[Mapping[str, Any]]
-    """The parsed stack.toml."""
+    facts: ClassVar[StackDeclaration]
+    """What stack.toml declares."""
 
     def __init__(
         self,
@@ -52,16 +55,31 @@ class Placed:
         """The container of the server itself, while there is one."""
         self._choice, self._processors, self._storage = choice, processors, storage
 
+    # --- what is declared ---------------------------------------------------------------------
+    @classmethod
+    def native(cls) -> Native:
+        """How the server runs without a container; raises DeclarationError where stack.toml does not say."""
+        return required(cls.facts.native, f"stacks/{cls.name}/stack.toml: native")
+
+    @classmethod
+    def container_facts(cls) -> ContainerFacts:
+        """How the server runs in a container; raises DeclarationError where stack.toml does not say."""
+        return required(cls.facts.container, f"stacks/{cls.name}/stack.toml: container")
+
+    @classmethod
+    def durability_facts(cls) -> DurabilityFacts:
+        """What is promised of a commit; raises DeclarationError where stack.toml does not say."""
+        return required(cls.facts.durability, f"stacks/{cls.name}/stack.toml: durability")
+
     # --- what is possible ---------------------------------------------------------------------
     @classmethod
     def runs_in_containers(cls) -> bool:
-        return "container" in cls.facts
+        return cls.facts.container is not None
 
     @classmethod
     def only_in_containers(cls) -> str | None:
         """Why the system runs in containers only; None for one that runs natively."""
-        reason = cls.facts.get("container", {}).get("only")
-        return None if reason is None else str(reason)
+        return cls.facts.container.only if cls.facts.container else None
 
     @classmethod
     def usual_placement(cls) -> Placement:
@@ -114,7 +132,7 @@ class Placed:
 
         with engine_here() as engine:
             image = cls.image(choice, engine)
-            for service in cls.facts["container"].get("services", {}):
+            for service in cls.container_facts().services:
                 cls.service_image(service, engine)
         version = cls.program(choice)[0].version if choice.placement.own_image else cls._asked_version(choice)
         return Server(f"image {image.reference}", version, image.id.removeprefix("sha256:"), image.built)
@@ -126,7 +144,7 @@ class Placed:
 
         if choice.placement.own_image:
             return built_image(engine, cls.name, cls.folder / _DOCKERFILE_FOLDER, cls.program(choice)[1])
-        pinned = str(cls.facts["container"]["image"]).replace("VERSION", cls._asked_version(choice))
+        pinned = cls.container_facts().image.replace("VERSION", cls._asked_version(choice))
         own = "use backend=docker+own-image for one that is built here, or " if cls.has_own_image() else ""
         return pulled_image(
             engine,
@@ -142,9 +160,9 @@ class Placed:
         from gapbook.deploy.engine import engine_here  # noqa: PLC0415 (as above)
         from gapbook.deploy.images import here  # noqa: PLC0415 (as above)
 
-        facts = cls.facts["container"]
-        pinned = [str(facts["image"]).replace("VERSION", cls._asked_version(ServerChoice()))]
-        pinned += [str(service["image"]) for service in facts.get("services", {}).values()]
+        facts = cls.container_facts()
+        pinned = [facts.image.replace("VERSION", cls._asked_version(ServerChoice()))]
+        pinned += [service.image for service in facts.services.values()]
         with engine_here() as engine:
             absent = [reference for reference in pinned if here(engine, reference) is None]
         if absent:
@@ -159,16 +177,15 @@ class Placed:
         """The image of one of the services that stand beside the server."""
         from gapbook.deploy.images import pulled_image  # noqa: PLC0415 (as above)
 
-        reference = str(cls.facts["container"]["services"][service]["image"])
+        reference = cls.container_facts().services[service].image
         return pulled_image(
             engine, reference, title=f"{cls.name} {service}", otherwise="bring it with docker load"
         )
 
     @classmethod
     def _asked_version(cls, choice: ServerChoice) -> str:
-        return choice.version or str(
-            cls.facts["container"].get("version", cls.facts.get("native", {}).get("version"))
-        )
+        native = cls.facts.native.version if cls.facts.native else None
+        return choice.version or str(cls.container_facts().version or native)
 
     # --- life ---------------------------------------------------------------------------------
     @property

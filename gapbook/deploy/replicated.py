@@ -28,6 +28,7 @@ from typing import Any
 
 import polars as pl
 
+from gapbook.declared.reading import required
 from gapbook.deploy import ballast, stack
 from gapbook.deploy.backend import Running
 from gapbook.deploy.bucket import Bucket, bucket_server, install_bucket_server
@@ -80,7 +81,7 @@ class ReplicatedStack(stack.Stack):
         binary = choice.binary or installed
         if not binary.is_file():
             wanted = cls.name if choice.version is None else f"{cls.name} {choice.version}"
-            raise SetupError(f"{wanted}: {binary} is missing; run: {cls.facts['native']['install_hint']}")
+            raise SetupError(f"{wanted}: {binary} is missing; run: {cls.native().install_hint}")
         return binary
 
     # --- life ---------------------------------------------------------------------------------
@@ -143,7 +144,7 @@ class ReplicatedStack(stack.Stack):
             self._replicate(ahead, workload)
 
     def _replicate(self, ahead: stack.Ahead, workload: Workload) -> None:
-        megabytes = ahead.access.get("replication", {}).get("ballast_mb", 0)
+        megabytes = ahead.access.replication.ballast_mb or 0
         with self._database_errors("fill them"):
             for database in self._databases:
                 ballast.fill(database, int(1e6 * megabytes))
@@ -178,7 +179,7 @@ class ReplicatedStack(stack.Stack):
         try:
             with self._database_errors("hold their copies against them"):
                 observed = replication.observe()
-                if replication.wanted.get("checkpoint"):
+                if replication.wanted.checkpoint:
                     synchronous = str(self._first.settings()["synchronous"])
                     checkpoint = ballast.checkpoint_metrics(self._databases[0], synchronous)
                     observed = replace(observed, metrics={**observed.metrics, **checkpoint})
@@ -243,11 +244,19 @@ class CrateReplicator(ReplicatedStack):
     @classmethod
     def install(cls) -> None:
         install_bucket_server()
-        native = cls.facts["native"]
-        cargo_install(native["crate"], native["version"], expected_s=native["expected_install_s"])
+        native = cls.native()
+        where = f"stacks/{cls.name}/stack.toml: native"
+        cargo_install(
+            required(native.crate, f"{where}.crate"),
+            required(native.version, f"{where}.version"),
+            expected_s=required(native.expected_install_s, f"{where}.expected_install_s"),
+        )
 
     @classmethod
     def _compiled(cls) -> Path:
         """Where its program is, or would be."""
-        native = cls.facts["native"]
-        return installed_binary(native["crate"], native["version"])
+        native = cls.native()
+        where = f"stacks/{cls.name}/stack.toml: native"
+        return installed_binary(
+            required(native.crate, f"{where}.crate"), required(native.version, f"{where}.version")
+        )

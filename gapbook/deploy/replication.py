@@ -21,13 +21,10 @@ __all__ = ["Command", "Commands", "Replication"]
 
 Command: TypeAlias = Sequence[str | Path]
 _FIRST_COPY_WITHIN_S = 60.0
-_PATIENCE_S = 60.0
 _SETTLED_AFTER_S = 10.0
 """When a replicator that says it has stored everything is believed to bring back no more."""
 _IDLE_S = 2.0
 _TIMED_RESTORES = 3
-_CHOICES = {"processes": ("one", "each"), "strike": ("restart", "outage")}
-_TESTED = {*_CHOICES, "ballast_mb", "round_trip_ms", "patience_s", "checkpoint"}
 
 
 @dataclass(frozen=True)
@@ -60,9 +57,9 @@ class Replication:
     ) -> None:
         self.databases = databases
         self.commands = commands
-        self.wanted = _checked(name, ahead.access.get("replication", {}))
+        self.wanted = ahead.access.replication
         self.replicators = Together(deployment, name)
-        self.bucket = Bucket(deployment, self.wanted.get("round_trip_ms"))
+        self.bucket = Bucket(deployment, self.wanted.round_trip_ms)
         self._observed = Observed(self.wanted, ahead, self.replicators)
         self._restorer = Restorer(
             deployment,
@@ -78,13 +75,13 @@ class Replication:
         first = self._restorer.until_whole(self.databases, _FIRST_COPY_WITHIN_S)
         self._require_sound()
         self._require_whole(first)
-        if "ballast_mb" in self.wanted:
+        if self.wanted.ballast_mb is not None:
             self._observed.restored_s = [self._timed_restore() for _ in range(_TIMED_RESTORES)]
         time.sleep(_IDLE_S)
         self._observed.idle = self.replicators.memory()
 
     def _start(self) -> None:
-        each = self.wanted.get("processes", "one") == "each"
+        each = self.wanted.processes == "each"
         groups = [[one] for one in self.databases] if each else [self.databases]
         for place, group in enumerate(groups):
             self.replicators.start(self.commands.watch(group, place, self.bucket), self.bucket.environment)
@@ -128,7 +125,7 @@ class Replication:
             )
         self._require_sound()
         log_bytes = max(_size(path.with_name(f"{path.name}-wal")) for path in self.databases)
-        patience_s = float(self.wanted.get("patience_s", _PATIENCE_S))
+        patience_s = self.wanted.patience_s
         found = self._restorer.until_whole(self.databases, patience_s, self._settled)
         self._require_sound()
         metrics = {
@@ -156,22 +153,6 @@ class Replication:
         """End what was started; what was stored is removed."""
         self.replicators.end()
         self.bucket.close()
-
-
-def _checked(name: str, wanted: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What an access level says of a trial; raises StackError for what no trial tests."""
-    if unknown := sorted(wanted.keys() - _TESTED):
-        raise StackError(
-            f"{name}: replication: {', '.join(unknown)} is unknown; allowed: {', '.join(sorted(_TESTED))}"
-        )
-    for key, allowed in _CHOICES.items():
-        if wanted.get(key, allowed[0]) not in allowed:
-            raise StackError(
-                f"{name}: replication.{key}: {wanted[key]!r} is unknown; allowed: {', '.join(allowed)}"
-            )
-    if wanted.get("strike") == "outage" and "round_trip_ms" in wanted:
-        raise StackError(f"{name}: replication: an outage would end the relay too; leave round_trip_ms out")
-    return wanted
 
 
 def _of_copies(found: Attempt, ended_s: float) -> dict[str, dict[str, Any]]:

@@ -95,8 +95,9 @@ def _stacks(named: Collection[str] | None) -> Mapping[str, type[Stack]]:
 
 def _say_costs(stack: type[Stack]) -> None:
     """What the installation of a system takes, where its stack says it and it is not here."""
-    if "costs" in stack.facts.get("native", {}) and not _is_here(stack):
-        print(f"{stack.facts['label']}: {stack.facts['native']['costs']}", flush=True)
+    native = stack.facts.native
+    if native and native.costs and not _is_here(stack):
+        print(f"{stack.facts.label}: {native.costs}", flush=True)
 
 
 def _is_here(stack: type[Stack]) -> bool:
@@ -223,9 +224,9 @@ def optional() -> list[tuple[str, Callable[[], object]]]:
         return rust_binary("gap-powercut", "disk")
 
     versions: list[tuple[str, Callable[[], object]]] = [
-        (f"server of {name} {native['newer_version']}", partial(server, stack, native["newer_version"]))
+        (f"server of {name} {native.newer_version}", partial(server, stack, native.newer_version))
         for name, stack in discover_stacks().items()
-        if "newer_version" in (native := stack.facts.get("native", {}))
+        if (native := stack.facts.native) and native.newer_version
     ]
     on_demand = [
         (f"server of {name}", partial(own, stack))
@@ -245,10 +246,10 @@ def _optional_programs() -> list[tuple[str, Callable[[], object]]]:
     """The programs of tiers that tell how they are installed: no setup does that."""
     modules = [load_module(system, module_workloads(system)[0]) for system in discover_stacks()]
     return [
-        (f"{tier['command'][0]}, for {tier['label']} of {module.system}", partial(module.tier_program, name))
+        (f"{tier.command[0]}, for {tier.label} of {module.system}", partial(module.tier_program, name))
         for module in modules
-        for name, tier in module.facts["tier"].items()
-        if "install_hint" in tier
+        for name, tier in module.tiers.items()
+        if tier.install_hint
     ]
 
 

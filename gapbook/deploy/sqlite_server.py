@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import httpx
+import msgspec
 import polars as pl
 
 from gapbook.deploy import stack
@@ -117,7 +118,7 @@ class SqliteServer(stack.Stack):
         )
         with self._session() as session:
             self._wait_until_ready(self._process, session)
-            if "email" not in self.module.facts.get("known", {}):
+            if self.module.procedure.known is None:
                 return
             try:
                 self._told = dict(self._log_in(session))
@@ -171,10 +172,11 @@ class SqliteServer(stack.Stack):
 
     def _known(self) -> dict[str, Any]:
         """What requests and the statements of tables may name: what the log-in told, over the module's own."""
-        return {**self.module.facts.get("known", {}), **self._told}
+        known = self.module.procedure.known
+        return {**(msgspec.to_builtins(known) if known else {}), **self._told}
 
     def _tables(self, known: Mapping[str, Any]) -> SqliteTables:
-        return SqliteTables(self.module.facts.get("tables", {}), known)
+        return SqliteTables(self.module.procedure.tables, known)
 
     @contextlib.contextmanager
     def _file(self, verb: str) -> Iterator[sqlite3.Connection]:

@@ -18,6 +18,7 @@ from typing import Any
 
 import polars as pl
 
+from gapbook.declared.module import StoredTable
 from gapbook.model.declaration import StateTable
 from gapbook.model.workload import State, frame_schema
 
@@ -28,19 +29,22 @@ class SqliteTables:
     """How the tables of a workload lie in a file: ``declared`` is what the module says of them, ``known`` what
     its statements may name besides the columns."""
 
-    def __init__(self, declared: Mapping[str, Mapping[str, str]], known: Mapping[str, Any]) -> None:
+    def __init__(self, declared: Mapping[str, StoredTable], known: Mapping[str, Any]) -> None:
         self._declared = declared
         self._known = known
+
+    def _said(self, name: str) -> StoredTable:
+        return self._declared.get(name, StoredTable())
 
     def fill(self, connection: sqlite3.Connection, state: State) -> None:
         """Store every row, in the caller's transaction."""
         for name, rows in state.items():
-            statement = self._declared.get(name, {}).get("insert") or _insert(name, rows.columns)
+            statement = self._said(name).insert or _insert(name, rows.columns)
             connection.executemany(statement, ({**self._known, **row} for row in rows.iter_rows(named=True)))
 
     def read(self, connection: sqlite3.Connection, name: str, table: StateTable) -> pl.DataFrame:
         """Every row, with the columns that the workload declares."""
-        statement = self._declared.get(name, {}).get("select") or _select(name, table)
+        statement = self._said(name).select or _select(name, table)
         rows = connection.execute(statement, self._known).fetchall()
         return pl.DataFrame(rows, schema=frame_schema(table), orient="row")
 

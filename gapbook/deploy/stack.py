@@ -10,7 +10,6 @@ from __future__ import annotations
 import importlib.util
 import re
 import sys
-import tomllib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +17,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from gapbook.declared.module import Access
+from gapbook.declared.reading import read
+from gapbook.declared.stack import StackDeclaration
 from gapbook.deploy.backend import Running
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.module import load_module
@@ -48,7 +50,7 @@ class Ahead:
     """What the next trial is: ``access`` is what its module says of the access level, ``databases`` over how many
     database files the load is spread."""
 
-    access: Mapping[str, Any]
+    access: Access
     databases: int
     warmup_s: float
     window_s: float
@@ -104,7 +106,8 @@ class Stack(Placed, ABC):
 
     def _require_settings(self) -> None:
         for name, value in self.context.settings.items():
-            others = self.facts.get("settings", {}).get(name, {}).get("others", {})
+            declared = self.facts.settings.get(name)
+            others = declared.others if declared else {}
             if value not in others:
                 raise StackError(
                     f"{self.name}: {name} = {value!r} is not offered; stacks/{self.name}/stack.toml offers "
@@ -126,8 +129,7 @@ class Stack(Placed, ABC):
     @classmethod
     def own_version(cls) -> str | None:
         """The version that runs when the reader names none; None for a stack that does not say."""
-        version = cls.facts.get("native", {}).get("version")
-        return None if version is None else str(version)
+        return cls.facts.native.version if cls.facts.native else None
 
     @classmethod
     def located(cls, choice: ServerChoice) -> Server:
@@ -228,7 +230,7 @@ class Stack(Placed, ABC):
         that is not ours."""
         if self.context.choice.endpoint:
             return {}
-        own = {name: str(entry["value"]) for name, entry in self.facts.get("settings", {}).items()}
+        own = {name: setting.value for name, setting in self.facts.settings.items()}
         return own | dict(self.context.settings)
 
     @abstractmethod
@@ -291,7 +293,7 @@ def discover_stacks() -> Mapping[str, type[Stack]]:
         spec.loader.exec_module(module)
         stack: type[Stack] = module.Stack
         stack.name, stack.folder = folder.name, folder
-        stack.facts = tomllib.loads(facts_path.read_text(encoding="utf-8"))
+        stack.facts = read(facts_path, StackDeclaration)
         found[folder.name] = stack
     return found
 

@@ -7,11 +7,12 @@ import shutil
 import stat
 import sys
 import zipfile
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
+from gapbook.declared.reading import required
+from gapbook.declared.stack import Native, Wheels, WheelTool
 from gapbook.deploy.toolchain import run_step
 from gapbook.errors import SetupError
 from gapbook.paths import cache_directory
@@ -33,24 +34,26 @@ class WheelProgram:
     program: str
 
     @classmethod
-    def of(cls, native: Mapping[str, Any], version: str) -> Self:
+    def of(cls, native: Native | WheelTool, version: str | None) -> Self:
         """The program of a version as a stack.toml declares it under ``native``; raises SetupError where there is
         none for this version or this processor."""
-        wheels = native["wheels"]
-        if version not in wheels:
-            raise SetupError(f"{native['package']}: no wheel of {version}; there are: {', '.join(wheels)}")
+        package = required(native.package, "stack.toml: native.package")
+        wheels: Wheels = native.wheels
+        if version is None or version not in wheels:
+            raise SetupError(f"{package}: no wheel of {version}; there are: {', '.join(wheels)}")
         machine = platform.machine()
-        if machine not in wheels[version]:
+        of_version = {str(processor): wheel for processor, wheel in wheels[version].items()}
+        if machine not in of_version:
             raise SetupError(
-                f"{native['package']} {version}: no wheel for {machine}; there are: {', '.join(wheels[version])}"
+                f"{package} {version}: no wheel for {machine}; there are: {', '.join(of_version)}"
             )
-        wheel = wheels[version][machine]
+        wheel = of_version[machine]
         return cls(
-            native["package"],
-            str(wheel.get("release", version)),
-            wheel["sha256"],
-            int(wheel["megabytes"]),
-            native["program"],
+            package,
+            wheel.release or version,
+            wheel.sha256,
+            wheel.megabytes,
+            required(native.program, "stack.toml: native.program"),
         )
 
     @property

@@ -13,13 +13,16 @@ import signal
 import sys
 import threading
 import time
-import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
+from gapbook.declared.client import ClientDeclaration
+from gapbook.declared.reading import read
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.rust import rust_binary
 from gapbook.deploy.toolchain import node_path
@@ -44,24 +47,10 @@ CLIENT_THREADS = 1
 _GRACE_S = 15.0
 
 
-@dataclass(frozen=True)
-class Client:
-    """One load generator: what it speaks and how it is started."""
+class Client(ClientDeclaration, frozen=True, kw_only=True):
+    """One load generator: what its client.toml declares, and the folder from which its command is found."""
 
     folder: Path
-    language: str
-    protocols: tuple[str, ...]
-    workloads: tuple[str, ...]
-    """The workloads that it can draw; ``*`` alone is any."""
-    command: tuple[str, ...]
-    access: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """By protocol, the access levels that it can express; any, where a protocol is not named."""
-    sequential: tuple[str, ...] = ()
-    """Protocols in which its library has one request out on each connection."""
-    reports: str = "indices"
-    """``indices`` of the operations that were not acknowledged, or ``counts`` alone."""
-    programs: tuple[str, ...] = ()
-    """What else must be installed for it to run."""
 
     def draws(self, workload: str) -> bool:
         return self.workloads == ("*",) or workload in self.workloads
@@ -89,25 +78,12 @@ class Client:
 
 @cache
 def discover_clients() -> tuple[Client, ...]:
-    found = []
-    for path in sorted((CHECKOUT / "clients").glob("*/client.toml")) + sorted(
-        (CHECKOUT / "clients").glob("*/*/client.toml")
-    ):
-        facts = tomllib.loads(path.read_text(encoding="utf-8"))
-        found.append(
-            Client(
-                path.parent,
-                facts["language"],
-                tuple(facts["protocols"]),
-                tuple(facts["workloads"]),
-                tuple(facts["command"]),
-                facts.get("access", {}),
-                tuple(facts.get("sequential", ())),
-                facts.get("reports", "indices"),
-                tuple(facts.get("programs", ())),
-            )
-        )
-    return tuple(found)
+    """Every load client of the checkout; raises DeclarationError for one whose client.toml is not as it must be."""
+    clients = CHECKOUT / "clients"
+    paths = [*sorted(clients.glob("*/client.toml")), *sorted(clients.glob("*/*/client.toml"))]
+    return tuple(
+        Client(folder=path.parent, **msgspec.structs.asdict(read(path, ClientDeclaration))) for path in paths
+    )
 
 
 def find_client(

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+import msgspec
+
+from gapbook.declared.client import NullEndpoint, NullServerDeclaration
+from gapbook.declared.reading import read
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.rust import rust_binary
 from gapbook.errors import ParameterError
@@ -20,22 +23,20 @@ __all__ = ["measure_ceiling", "null_server"]
 _WINDOW_S = 2.0
 
 
-def _speakers(protocol: str) -> list[dict[str, Any]]:
-    """The facts of the null servers that speak a protocol."""
+def _speakers(protocol: str) -> list[NullServerDeclaration]:
+    """The null servers that speak a protocol."""
     found = (
-        tomllib.loads(path.read_text(encoding="utf-8"))
-        for path in sorted((CHECKOUT / "clients").glob("*/*/null.toml"))
+        read(path, NullServerDeclaration) for path in sorted((CHECKOUT / "clients").glob("*/*/null.toml"))
     )
-    return [facts for facts in found if protocol in facts["protocols"]]
+    return [facts for facts in found if protocol in facts.protocols]
 
 
 def _command_and_endpoint(protocol: str) -> tuple[list[str], dict[str, Any]]:
     """The command of the null server of a protocol, and what its endpoint holds besides the address."""
     for facts in _speakers(protocol):
-        program, *arguments = (word.replace("{protocol}", protocol) for word in facts["command"])
-        return [str(rust_binary(program, "null server")), *arguments], dict(
-            facts.get("endpoint", {}).get(protocol, {})
-        )
+        program, *arguments = (word.replace("{protocol}", protocol) for word in facts.command)
+        endpoint = facts.endpoint.get(protocol, NullEndpoint())
+        return [str(rust_binary(program, "null server")), *arguments], msgspec.to_builtins(endpoint)
     raise ParameterError(f"no null server speaks {protocol!r}")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -105,14 +105,14 @@ class Contestant:
         if self.in_flight > 1:
             self.module.require_pipelined(self.access, self.tier)
             client.require_pipelined(self.protocol)
-        levels = self.stack.facts.get("isolation_levels", [self.stack.facts["isolation"]])
+        levels: Sequence[str] = self.stack.facts.isolation_levels or (self.stack.facts.isolation,)
         if self.isolation is not None and self.isolation not in levels:
             raise ParameterError(
                 f"isolation: {self.isolation!r} is not one of {self.system}; allowed: {', '.join(levels)}"
             )
         if self.durability is not None:
             Durability.parse(self.durability)
-        if self.stack.facts["in_process"]:
+        if self.stack.facts.in_process:
             self._require_no_server()
         self.stack.require_place(ServerChoice(placement=self.placement))
 
@@ -147,11 +147,11 @@ class Contestant:
     @property
     def protocol(self) -> str:
         """What the client speaks: the tier's protocol, else the stack's own."""
-        return self.module.protocol(self.tier, self.stack.facts["protocol"])
+        return self.module.protocol(self.tier, self.stack.facts.protocol)
 
     @property
     def load_client(self) -> Client:
-        known = {self.module.client_level(access) for access in self.module.facts["access"]}
+        known = {self.module.client_level(access) for access in self.module.levels}
         level = self.module.client_level(self.access)
         return find_client(self.client, self.protocol, level, workload=self.workload, among=known)
 
@@ -177,9 +177,8 @@ class Contestant:
     def isolation_in_effect(self) -> str:
         """What a transfer gets: a module can be stricter than the level that its server is set to."""
         facts = self.stack.facts
-        default = str(facts["isolation"])
-        if self.isolation in (None, default):
-            return str(facts.get("isolation_in_effect", default))
+        if self.isolation in (None, facts.isolation):
+            return facts.isolation_in_effect or facts.isolation
         return str(self.isolation)
 
     @property
@@ -198,23 +197,23 @@ class Contestant:
     @property
     def said(self) -> Said:
         """What its stack and its module say of themselves."""
-        stack, access = self.stack, self.module.facts["access"][self.access]
-        simulated = bool(stack.facts.get("simulated"))
+        stack, access = self.stack, self.module.levels[self.access]
+        planted = access.endpoint.database if stack.facts.simulated else None
         return Said(
-            system=str(stack.facts["label"]),
-            colour=str(stack.facts.get("colour", self.system)),
-            access=str(access.get("label", self.access)),
-            level=str(access.get("level", self.access)),
-            tier=str(self.module.facts["tier"][self.tier].get("label", "")),
+            system=stack.facts.label,
+            colour=stack.facts.colour or self.system,
+            access=access.label or self.access,
+            level=access.level or self.access,
+            tier=self.module.tiers[self.tier].label,
             protocol=self.protocol,
-            in_process=bool(stack.facts["in_process"]),
-            simulated=simulated,
+            in_process=stack.facts.in_process,
+            simulated=stack.facts.simulated,
             counts_commits=stack.counts_commits,
-            defect=bool(access.get("defect", False)),
+            defect=access.defect,
             program=self.module.program(self.access),
             parameters=declaration_of(self.workload).told(self.parameters),
             server_settings=dict(self.module.settings(self.access)),
-            planted=access.get("endpoint", {}).get("database") if simulated else None,
+            planted=planted or None,
         )
 
     def levels(self) -> dict[str, str]:

@@ -34,7 +34,7 @@ _REQUEST_TIMEOUT_S = 5.0
 def is_struck(contestant: Contestant) -> bool:
     """Whether a contestant's server is struck at all: what is simulated promises nothing, and of one that only runs
     for longer its twin is struck."""
-    return not contestant.stack.facts.get("simulated") and contestant.window_s is None
+    return not contestant.stack.facts.simulated and contestant.window_s is None
 
 
 def load_of_round_s(load_s: float, jitter_s: float, seed: int, number: int) -> float:

@@ -152,7 +152,7 @@ def _load(
 
 def _ahead(planned: PlannedTrial, scenario: Scenario, contestant: Contestant) -> Ahead:
     return Ahead(
-        contestant.module.facts["access"][contestant.access],
+        contestant.module.levels[contestant.access],
         scenario.databases_at(planned.treatment),
         scenario.warmup_s,
         scenario.window_of(contestant),

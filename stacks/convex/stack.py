@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from gapbook.declared.reading import required
 from gapbook.deploy import stack
 from gapbook.deploy.backend import Running
 from gapbook.deploy.placed import program_hash
@@ -71,8 +72,9 @@ class Stack(stack.Stack):
             raise
 
     def _start_server(self) -> None:
-        facts = self.facts["container"]
-        inside = (int(facts["ports"]["api"]), int(facts["ports"]["site"]))
+        facts = self.container_facts()
+        ports = required(facts.ports, "stacks/convex/stack.toml: container.ports")
+        inside = (ports.api, ports.site)
         self._ports = self.own_port(), free_port()
         api, site = (f"http://127.0.0.1:{port}" for port in self._ports)
         self.container = self.containers.start(
@@ -80,9 +82,9 @@ class Stack(stack.Stack):
             name="convex",
             command=[],
             ports=dict(zip(inside, self._ports, strict=True)),
-            limits=facts.get("limits", {}),
+            limits=facts.limits,
             environment={
-                **facts["environment"],
+                **facts.environment,
                 "INSTANCE_SECRET": secrets.token_hex(32),
                 "CONVEX_CLOUD_ORIGIN": api,
                 "CONVEX_SITE_ORIGIN": site,
@@ -131,14 +133,14 @@ class Stack(stack.Stack):
             "version": self._running.version(),
             "journal_mode": store.journal_mode(),
             "data_file_system": store.file_system(),
-            **{f"not readable: {name}": entry["value"] for name, entry in self.facts["fixed"].items()},
+            **{f"not readable: {name}": fixed.value for name, fixed in self.facts.fixed.items()},
         }
 
     def durability(self) -> Durability:
         """What the store's file shows, with what the server's source says of ``synchronous``."""
         if self._store.in_memory():
             return Durability("none")
-        if self._store.journal_mode() != self.facts["settings"]["journal_mode"]["value"]:
+        if self._store.journal_mode() != self.declared_settings()["journal_mode"]:
             raise StackError(
                 "convex: its store has another journal than stack.toml knows; its durability cannot be proven"
             )
@@ -174,7 +176,7 @@ class Stack(stack.Stack):
     def _store(self) -> Store:
         if self.container is None:
             raise StackError("convex: not started")
-        folder = Path(str(self.facts["container"]["environment"]["DATA_DIR"]))
+        folder = Path(self.container_facts().environment["DATA_DIR"])
         return Store(self.container.pid, folder / "db.sqlite3")
 
     def _last_words(self) -> str:

@@ -24,13 +24,13 @@ class Stack(replicated.ReplicatedStack):
     def install(cls) -> None:
         """Both versions: they are small, and the one that the published comparison meant is not said."""
         install_bucket_server()
-        for version in cls.facts["native"]["wheels"]:
-            WheelProgram.of(cls.facts["native"], version).install()
+        for version in cls.native().wheels:
+            WheelProgram.of(cls.native(), version).install()
 
     @classmethod
     def locate(cls, choice: ServerChoice) -> Server:
-        native = cls.facts["native"]
-        installed = WheelProgram.of(native, choice.version or native["version"]).path
+        native = cls.native()
+        installed = WheelProgram.of(native, choice.version or native.version).path
         binary = cls._chosen_binary(choice, installed)
         said = said_version("litestream", binary, r"\Av?(\d+\.\d+\.\d+\S*)\s*\Z", argument="version")
         return Server(str(binary), said, sha256_of(binary))

@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx
 
+from gapbook.declared.reading import required
 from gapbook.deploy.server import Server, ServerChoice, sha256_of
 from gapbook.deploy.sqlite_server import SqliteServer
 from gapbook.deploy.toolchain import node_path
@@ -41,7 +42,7 @@ class Stack(SqliteServer):
             )
         described = _MODULE / "node_modules" / "payload" / "package.json"
         if not described.is_file():
-            raise SetupError(f"payload: {described} is missing; run: {cls.facts['native']['install_hint']}")
+            raise SetupError(f"payload: {described} is missing; run: {cls.native().install_hint}")
         version = str(json.loads(described.read_text(encoding="utf-8"))["version"])
         # The lock file pins the content of every package.
         return Server(str(described.parent), version, sha256_of(_MODULE / "package-lock.json"))
@@ -53,14 +54,14 @@ class Stack(SqliteServer):
 
     def _synchronous(self) -> str:
         """The setting that keeps the class that was asked for; raises StackError where there is none."""
-        values = self.facts["durability"]["synchronous"][self._journal_mode]
+        values = self.durability_facts().synchronous_by_class(self._journal_mode)
         asked = self.context.durability
         if asked.kind not in values or asked.max_ms is not None:
             raise StackError(
                 f"payload: {asked} cannot be kept with journal_mode {self._journal_mode}; allowed: "
                 f"{', '.join(sorted(values))}"
             )
-        return str(values[asked.kind])
+        return values[asked.kind].value
 
     def _command(self, port: int) -> list[str | Path]:
         synchronous = self._synchronous()
@@ -85,14 +86,12 @@ class Stack(SqliteServer):
         return session.get("/api/users/me").status_code == httpx.codes.OK
 
     def _log_in(self, session: httpx.Client) -> Mapping[str, Any]:
-        known = self.module.facts["known"]
-        answer = session.post(
-            "/api/users/login", json={"email": known["email"], "password": known["password"]}
-        )
+        known = required(self.module.procedure.known, "procedure.toml: known")
+        answer = session.post("/api/users/login", json={"email": known.email, "password": known.password})
         return {"token": answer.raise_for_status().json()["token"]}
 
     def _promised(self, settings: Mapping[str, str]) -> Durability:
         """By the journal that the file has and the setting that the server was started with."""
-        values = self.facts["durability"]["synchronous"].get(settings["journal_mode"], {})
-        kept = [kind for kind, synchronous in values.items() if synchronous == self._synchronous()]
+        values = self.durability_facts().synchronous_by_class(settings["journal_mode"])
+        kept = [kind for kind, synchronous in values.items() if synchronous.value == self._synchronous()]
         return Durability(kept[0] if kept else "none")

@@ -10,13 +10,13 @@ from typing import Any
 
 import httpx
 
+from gapbook.declared.reading import required
 from gapbook.deploy.module import version_numbers
 from gapbook.deploy.server import Server, ServerChoice, built_note, said_version, sha256_of
 from gapbook.deploy.sqlite_server import UnsyncedServer
 from gapbook.deploy.wheels import WheelProgram
 from gapbook.errors import SetupError, StackError
 
-_FOLDERS = ("migrations", "hooks")
 _LINKED_TO_C = b"build\tCGO_ENABLED=1"
 """What Go writes into a program that it built with the C driver of SQLite."""
 
@@ -29,16 +29,16 @@ class Stack(UnsyncedServer):
     # --- before a run -------------------------------------------------------------------------
     @classmethod
     def install(cls) -> None:
-        for version in cls.facts["native"]["wheels"]:
-            WheelProgram.of(cls.facts["native"], version).install()
+        for version in cls.native().wheels:
+            WheelProgram.of(cls.native(), version).install()
 
     @classmethod
     def locate(cls, choice: ServerChoice) -> Server:
         cls._require_ours(choice.endpoint)
-        native = cls.facts["native"]
-        binary = choice.binary or WheelProgram.of(native, choice.version or native["version"]).path
+        native = cls.native()
+        binary = choice.binary or WheelProgram.of(native, choice.version or native.version).path
         if not binary.is_file():
-            raise SetupError(f"pocketbase: {binary} is missing; run: {native['install_hint']}")
+            raise SetupError(f"pocketbase: {binary} is missing; run: {native.install_hint}")
         return Server(str(binary), _version_of(binary), sha256_of(binary), built_note(binary))
 
     # --- what this system says ----------------------------------------------------------------
@@ -47,15 +47,15 @@ class Stack(UnsyncedServer):
         version = version_numbers(self.server().version)
         fitting = [
             facts
-            for facts in self.module.facts["interface"]
-            if version_numbers(facts["from_version"]) <= version
+            for facts in self.module.procedure.interface
+            if version_numbers(facts.from_version) <= version
         ]
         if not fitting:
             raise StackError(f"pocketbase: its module has nothing for version {self.server().version}")
-        latest = max(fitting, key=lambda facts: version_numbers(facts["from_version"]))
-        for kind in _FOLDERS:
-            if kind in latest:
-                shutil.copytree(self.module.path(latest[kind]), self._directory / kind)
+        latest = max(fitting, key=lambda facts: version_numbers(facts.from_version))
+        for kind, folder in (("migrations", latest.migrations), ("hooks", latest.hooks)):
+            if folder is not None:
+                shutil.copytree(self.module.path(folder), self._directory / kind)
 
     def _command(self, port: int) -> list[str | Path]:
         binary = self.located(self.context.choice).path
@@ -74,10 +74,10 @@ class Stack(UnsyncedServer):
         return session.get("/api/health").status_code == httpx.codes.OK
 
     def _log_in(self, session: httpx.Client) -> Mapping[str, Any]:
-        known = self.module.facts["known"]
+        known = required(self.module.procedure.known, "procedure.toml: known")
         answer = session.post(
             "/api/collections/users/auth-with-password",
-            json={"identity": known["email"], "password": known["password"]},
+            json={"identity": known.email, "password": known.password},
         )
         return {"token": answer.raise_for_status().json()["token"]}
 

@@ -25,7 +25,7 @@ def start_in_container(
         name="postgres",
         command=["postgres", *options],
         ports={port: port},
-        limits=stack.facts["container"].get("limits", {}),
+        limits=stack.container_facts().limits,
         environment={
             "POSTGRES_PASSWORD": password,
             "POSTGRES_INITDB_ARGS": "--auth=scram-sha-256 --encoding=UTF8 --no-locale --no-sync",

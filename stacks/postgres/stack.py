@@ -16,6 +16,8 @@ import polars as pl
 import psycopg
 from psycopg import sql
 
+from gapbook.declared.module import CommitQuery
+from gapbook.declared.reading import required
 from gapbook.deploy import stack
 from gapbook.deploy.backend import Running
 from gapbook.deploy.deployment import Undo
@@ -77,7 +79,7 @@ class Stack(stack.Stack):
                 return Server(without_password(choice.endpoint), show(connection, "server_version"), "")
         binary = choice.binary or wheel_prefix() / "bin" / "postgres"
         if not binary.is_file():
-            raise SetupError(f"postgres: {binary} is missing; run: {cls.facts['native']['install_hint']}")
+            raise SetupError(f"postgres: {binary} is missing; run: {cls.native().install_hint}")
         return Server(str(binary), version_of(binary), sha256_of(binary))
 
     @staticmethod
@@ -159,7 +161,7 @@ class Stack(stack.Stack):
         return {
             "port": str(port),
             "listen_addresses": "*" if bridged else "127.0.0.1",
-            **{name: entry["value"] for name, entry in self.facts["settings"].items()},
+            **{name: setting.value for name, setting in self.facts.settings.items()},
             **durability_settings(self.context.durability),
         }
 
@@ -183,7 +185,7 @@ class Stack(stack.Stack):
         """Load schema and procedures into the database, as the role that clients have."""
         with stack_errors("load module"):
             self._connection.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(self._address["user"])))
-            for script in self.module.facts["scripts"]:
+            for script in self.module.procedure.scripts:
                 self._connection.execute(self.module.path(script).read_bytes())
             self._connection.execute("RESET ROLE")
 
@@ -237,7 +239,7 @@ class Stack(stack.Stack):
 
     def settings(self) -> dict[str, str]:
         with stack_errors("read settings back"), as_client(self._address) as connection:
-            return {name: show(connection, name) for name in (*SETTINGS_READ_BACK, *self.facts["settings"])}
+            return {name: show(connection, name) for name in (*SETTINGS_READ_BACK, *self.facts.settings)}
 
     def durability(self) -> Durability:
         with stack_errors("read durability back"), as_client(self._address) as connection:
@@ -256,11 +258,14 @@ class Stack(stack.Stack):
         with stack_errors("count commits"):
             while foreign_sessions(self._connection) and time.monotonic() < deadline:
                 time.sleep(0.01)
-            rows_per_operation = int(self.module.facts["commits"]["rows_per_operation"])
-            return self._commits().operations_since(self._before_trial, rows_per_operation)
+            return self._commits().operations_since(self._before_trial, self._commit_query.rows_per_operation)
+
+    @property
+    def _commit_query(self) -> CommitQuery:
+        return required(self.module.procedure.commits, "procedure.toml: commits")
 
     def _commits(self) -> Commits:
-        query = self.module.path(self.module.facts["commits"]["query"]).read_bytes()
+        query = self.module.path(self._commit_query.query).read_bytes()
         return Commits.counted(self._connection, query)
 
     def metric_transactions(self) -> int:
@@ -295,7 +300,7 @@ class Stack(stack.Stack):
     # --- inside -------------------------------------------------------------------------------
     @property
     def _isolation(self) -> str:
-        return self.context.isolation or str(self.facts["isolation"])
+        return self.context.isolation or self.facts.isolation
 
     @property
     def _connection(self) -> psycopg.Connection[Any]:

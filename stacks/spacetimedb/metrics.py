@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
+from gapbook.declared.module import CountedReducer
 from gapbook.errors import StackError
 
 __all__ = ["counted_operations", "rows_written", "transactions"]
@@ -39,8 +39,8 @@ def _has(labels: str, wanted: Mapping[str, str]) -> bool:
     return wanted.items() <= dict(_LABEL.findall(labels)).items()
 
 
-def counted_operations(commits: Sequence[Mapping[str, Any]], read: Callable[[], str], database: str) -> int:
-    """The operations that the rows written by the reducers of ``commits`` make, counted to the end.
+def counted_operations(reducers: Sequence[CountedReducer], read: Callable[[], str], database: str) -> int:
+    """The operations that the rows written by the ``reducers`` make, counted to the end.
 
     Rows are counted at commit only, a little after the acknowledgement: 2.x does it every 5 ms
     (``TX_METRICS_RECORDING_INTERVAL``, crates/engine/src/lib.rs at v2.8.3). So two readings well apart must
@@ -51,7 +51,7 @@ def counted_operations(commits: Sequence[Mapping[str, Any]], read: Callable[[], 
     earlier: int | None = None
     while True:
         metrics = read()
-        counts = [_operations(facts, metrics, database) for facts in commits]
+        counts = [_operations(counted, metrics, database) for counted in reducers]
         whole = [count for count in counts if count is not None]
         if len(whole) == len(counts) and sum(whole) == earlier:
             return earlier
@@ -61,9 +61,9 @@ def counted_operations(commits: Sequence[Mapping[str, Any]], read: Callable[[], 
         time.sleep(_BETWEEN_READINGS_S)
 
 
-def _operations(facts: Mapping[str, Any], metrics: str, database: str) -> int | None:
+def _operations(counted: CountedReducer, metrics: str, database: str) -> int | None:
     """The operations that the rows written by a reducer make; None while the server still counts."""
-    rows = rows_written(metrics, database, facts["reducer"], facts["table"])
-    whole, left = divmod(rows["inserted"], int(facts["rows_per_operation"]))
-    settled = left == 0 and (not facts["replaced"] or rows["inserted"] == rows["deleted"])
+    rows = rows_written(metrics, database, counted.reducer, counted.table)
+    whole, left = divmod(rows["inserted"], counted.rows_per_operation)
+    settled = left == 0 and (not counted.replaced or rows["inserted"] == rows["deleted"])
     return whole if settled else None

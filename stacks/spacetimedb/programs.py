@@ -4,43 +4,50 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
+from gapbook.declared.reading import required
+from gapbook.declared.stack import Native
 from gapbook.deploy.installed import cargo_install
 from gapbook.deploy.server import said_version
 from gapbook.paths import cache_directory
 
 __all__ = ["how_to_get", "install", "own_binary", "program_files", "server_arguments", "version_of"]
 
+_WHERE = "stacks/spacetimedb/stack.toml: native"
 
-def install(native: Mapping[str, Any]) -> None:
+
+def install(native: Native) -> None:
     """Compile our own server, as stack.toml has it in ``native``, unless it is there."""
     cargo_install(
-        native["crate"],
-        native["version"],
-        expected_s=native["expected_install_s"],
+        required(native.crate, f"{_WHERE}.crate"),
+        required(native.version, f"{_WHERE}.version"),
+        expected_s=required(native.expected_install_s, f"{_WHERE}.expected_install_s"),
         binary=own_binary(native, None),
     )
 
 
-def own_binary(native: Mapping[str, Any], version: str | None) -> Path:
+def own_binary(native: Native, version: str | None) -> Path:
     """Where our own server of a version is, or would be; None is the version that we compile."""
-    root = cache_directory() / "build" / f"spacetimedb-{version or native['version']}"
-    return root / "bin" / str(native["binary"])
+    root = cache_directory() / "build" / f"spacetimedb-{version or native.version}"
+    return root / "bin" / _program(native)
 
 
-def how_to_get(native: Mapping[str, Any], binary: Path, version: str | None) -> str:
+def _program(native: Native) -> str:
+    return required(native.binary, f"{_WHERE}.binary")
+
+
+def how_to_get(native: Native, binary: Path, version: str | None) -> str:
     """One line for a reader who has no server of that version."""
-    if version in (None, native["version"]):
-        return f"spacetimedb: {binary} is missing; run: {native['install_hint']}"
-    return f"spacetimedb {version} is not on this machine; {native['other_versions_hint']}".replace(
+    if version in (None, native.version):
+        return f"spacetimedb: {binary} is missing; run: {native.install_hint}"
+    return f"spacetimedb {version} is not on this machine; {native.other_versions_hint}".replace(
         "VERSION", str(version)
     )
 
 
-def program_files(native: Mapping[str, Any], binary: Path) -> Mapping[str, Path]:
+def program_files(native: Native, binary: Path) -> Mapping[str, Path]:
     """What an image of ours must hold: the binary, by the name of our own, and the libraries that lie beside it."""
-    return {str(native["binary"]): binary, **{path.name: path for path in binary.parent.glob("*.so")}}
+    return {_program(native): binary, **{path.name: path for path in binary.parent.glob("*.so")}}
 
 
 def server_arguments(

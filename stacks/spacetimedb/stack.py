@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from gapbook.declared.reading import required
 from gapbook.deploy import backend, stack
 from gapbook.deploy.deployment import Undo
 from gapbook.deploy.file_system import MEMORY_FILE_SYSTEMS
@@ -31,7 +32,7 @@ from .metrics import counted_operations, transactions
 from .named import promise_deletion
 from .programs import how_to_get, install, own_binary, program_files, server_arguments, version_of
 from .running import Running, host_and_port
-from .versions import commit_log_timer, confirms_reads, require_durability
+from .versions import KnownTimer, commit_log_timer, confirms_reads, require_durability
 
 _PROGRAM = "program.wasm"
 _READY_TIMEOUT_S = 30.0
@@ -61,13 +62,13 @@ class Stack(stack.Stack):
     # --- before a run -------------------------------------------------------------------------
     @classmethod
     def install(cls) -> None:
-        install(cls.facts["native"])
+        install(cls.native())
 
     @classmethod
     def locate(cls, choice: ServerChoice) -> Server:
         if choice.endpoint:
             return Running.listening_at(*host_and_port(choice.endpoint)).server()
-        native = cls.facts["native"]
+        native = cls.native()
         binary = choice.binary or own_binary(native, choice.version)
         if not binary.is_file():
             raise SetupError(how_to_get(native, binary, choice.version))
@@ -76,29 +77,29 @@ class Stack(stack.Stack):
     @classmethod
     def program(cls, choice: ServerChoice) -> tuple[Server, Mapping[str, Path]]:
         server = cls.locate(choice)
-        return server, program_files(cls.facts["native"], Path(server.path))
+        return server, program_files(cls.native(), Path(server.path))
 
     @classmethod
-    def commit_log_timer(cls, version: str) -> Mapping[str, Any]:
+    def commit_log_timer(cls, version: str) -> KnownTimer:
         """What stack.toml knows of the fsync timer of this version; raises StackError when it knows nothing."""
-        return commit_log_timer(cls.facts["durability"], version)
+        return commit_log_timer(cls.durability_facts(), version)
 
     @classmethod
     def require_durability(cls, server: Server, durability: Durability) -> None:
-        require_durability(cls.facts["durability"], server.version, durability)
+        require_durability(cls.durability_facts(), server.version, durability)
 
     def spoken(self) -> dict[str, Any]:
         version = version_numbers(self.server().version)
-        known = [
-            entry for entry in self.facts["protocols"] if version_numbers(entry["from_version"]) <= version
-        ]
-        return {"newest": str(max(known, key=lambda entry: version_numbers(entry["from_version"]))["newest"])}
+        known = [entry for entry in self.facts.protocols if version_numbers(entry.from_version) <= version]
+        return {"newest": max(known, key=lambda entry: version_numbers(entry.from_version)).newest}
 
     # --- life ---------------------------------------------------------------------------------
     def start(self) -> None:
         if self._session is not None:
             return
-        check = self.module.folder / self.module.facts["check"]
+        check = self.module.folder / required(
+            self.module.facts.check, "modules/spacetimedb/module.toml: check"
+        )
         drift = runpy.run_path(str(check))["drift"](self._program)
         if drift:
             raise SetupError(f"spacetimedb: {drift}")
@@ -207,9 +208,9 @@ class Stack(stack.Stack):
         else:
             self.stop()
             self.start()
-        seeding = self.module.facts["seed"]
-        arguments = [workload.parameters[name] for name in seeding["arguments"]]
-        self._database.call("seed", seeding["reducer"], arguments)
+        seeding = required(self.module.procedure.seed, "procedure.toml: seed")
+        arguments = [workload.parameters[name] for name in seeding.arguments]
+        self._database.call("seed", seeding.reducer, arguments)
 
     def endpoint(self) -> dict[str, Any]:
         return dict(self._address)
@@ -224,8 +225,8 @@ class Stack(stack.Stack):
             "log_directives": ",".join(running.toml("config.toml").get("logs", {}).get("directives", [])),
             "data_file_system": running.file_system,
             "module_program": self._database.program(),
-            "commit_log_timer": f"not readable; {timer['says']}",
-            "commit_log_timer_verified": str(timer["verified"]).lower(),
+            "commit_log_timer": f"not readable; {timer.says}",
+            "commit_log_timer_verified": str(timer.verified).lower(),
         }
 
     def durability(self) -> Durability:
@@ -239,25 +240,26 @@ class Stack(stack.Stack):
         # Of an image only the running server says its version: an older one than was asked for confirms nothing.
         if self._address.get("confirmed") and confirms_reads(running.version):
             return Durability("fsync-per-commit")
-        max_ms = self.commit_log_timer(running.version).get("max_ms")
+        max_ms = self.commit_log_timer(running.version).max_ms
         return Durability("delayed", None if max_ms is None else float(max_ms))
 
     def committed_operations(self) -> int:
-        """What the rows that the module's ``commits`` names make, once the server has counted them.
+        """What the rows that the module's ``counted_reducers`` names make, once the server has counted them.
 
         Not ``spacetime_num_txns_total{committed="true"}``: 1.2.0 counts rolled back reducers there too
         (its pull request 3956 repaired that later).
         """
         database = self._database.identity()
         return counted_operations(
-            self.module.facts["commits"], lambda: self._database.metrics("count commits"), database
+            self.module.procedure.counted_reducers, lambda: self._database.metrics("count commits"), database
         )
 
     def metric_transactions(self) -> int:
         """``spacetime_num_txns_total{committed="true"}`` of the workload's reducers."""
         database, metrics = self._database.identity(), self._database.metrics("read metrics")
         return sum(
-            transactions(metrics, database, facts["reducer"]) for facts in self.module.facts["commits"]
+            transactions(metrics, database, counted.reducer)
+            for counted in self.module.procedure.counted_reducers
         )
 
     def _read_table(self, name: str, table: StateTable) -> pl.DataFrame:

@@ -54,7 +54,7 @@ class Stack(stack.Stack):
         folder = (context.storage or self.deployment.directory) / f"sqlite-{secrets.token_hex(4)}"
         self.path = folder / "bank.sqlite"
         """The database file, in a folder of its own; another name may be given before the stack starts."""
-        self._tables = SqliteTables(self.module.facts.get("tables", {}), {})
+        self._tables = SqliteTables(self.module.procedure.tables, {})
         self._journal_mode = ""
         self._synchronous = ""
         self._auditor: sqlite3.Connection | None = None
@@ -93,14 +93,14 @@ class Stack(stack.Stack):
 
     def _required_synchronous(self) -> str:
         """The setting that was asked for, or that keeps the class; raises StackError when there is none."""
-        values = self.facts["durability"]["synchronous"][self._journal_mode]
+        values = self.durability_facts().synchronous_by_class(self._journal_mode)
         asked = self.context.durability
         if asked.kind not in values or asked.max_ms is not None:
             raise StackError(
                 f"sqlite: {asked} cannot be kept with journal_mode {self._journal_mode}, for no setting flushes "
                 f"by a timer; allowed: {', '.join(sorted(values, reverse=True))}"
             )
-        return self.context.settings.get("synchronous", str(values[asked.kind]["value"]))
+        return self.context.settings.get("synchronous", values[asked.kind].value)
 
     def declared_settings(self) -> dict[str, str]:
         declared = super().declared_settings()
@@ -130,7 +130,7 @@ class Stack(stack.Stack):
             for suffix in ("", "-wal", "-shm", "-journal"):
                 self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
             connection = self._auditor = self._connect(create=True)
-            connection.execute(f"PRAGMA page_size = {self.facts['settings']['page_size']['value']}")
+            connection.execute(f"PRAGMA page_size = {self.declared_settings()['page_size']}")
             connection.execute(f"PRAGMA journal_mode = {self._journal_mode}")
             connection.executescript(self.module.path("schema.sql").read_text(encoding="utf-8"))
             connection.execute("BEGIN IMMEDIATE")

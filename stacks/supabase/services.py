@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from gapbook.declared.stack import Limits
 
 if TYPE_CHECKING:
     from gapbook.deploy.container import Container
@@ -23,7 +25,7 @@ def start_database(
     containers: Containers,
     image: Image,
     *,
-    limits: Mapping[str, Any],
+    limits: Limits,
     port: int,
     password: str,
     secret: str,
@@ -67,7 +69,6 @@ def start_rest(
         name="rest",
         command=["postgrest"],
         ports={port: port},
-        limits={},
         environment={
             "PGRST_DB_URI": f"postgres://authenticator:{password}@{database}",
             "PGRST_DB_SCHEMAS": "public",
@@ -92,7 +93,6 @@ def start_gateway(containers: Containers, image: Image, *, port: int, configurat
         name="kong",
         command=["kong", "docker-start"],
         ports={port: port},
-        limits={},
         environment={
             "KONG_DATABASE": "off",
             "KONG_DECLARATIVE_CONFIG": _CONFIGURATION,

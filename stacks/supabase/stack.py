@@ -11,6 +11,7 @@ import httpx
 import polars as pl
 import psycopg
 
+from gapbook.declared.reading import required
 from gapbook.deploy import stack
 from gapbook.deploy.backend import Running
 from gapbook.deploy.process import free_port
@@ -74,12 +75,12 @@ class Stack(stack.Stack):
     def _start(self) -> None:
         password, secret, port = secrets.token_hex(18), secrets.token_hex(32), self.own_port()
         postgres = stack.stack_class("postgres")
-        own = {name: str(entry["value"]) for name, entry in self.facts["settings"].items()}
+        own = {name: setting.value for name, setting in self.facts.settings.items()}
         kept: dict[str, str] = postgres.settings_for(self.context.durability)  # type: ignore[attr-defined]
         self.container = start_database(
             self.containers,
             self.image(self.context.choice, self.containers.engine),
-            limits=self.facts["container"]["limits"],
+            limits=self.container_facts().limits,
             port=port,
             password=password,
             secret=secret,
@@ -119,7 +120,9 @@ class Stack(stack.Stack):
         )
         self._postgres.start()
         self._address = dict(self._postgres.endpoint())
-        rights = self.module.path(self.module.facts["rights"]).read_bytes()
+        rights = self.module.path(
+            required(self.module.procedure.rights, "procedure.toml: rights")
+        ).read_bytes()
         try:
             with psycopg.connect(
                 _url(port, password, self._address["database"]), autocommit=True
@@ -208,7 +211,7 @@ class Stack(stack.Stack):
         found: dict[str, str] = self._database.settings()
         try:
             with psycopg.connect(self._as_client(), autocommit=True, connect_timeout=10) as connection:
-                for name in self.facts["settings"]:
+                for name in self.facts.settings:
                     row = connection.execute("SELECT current_setting(%s)", (name,)).fetchone()
                     found[name] = str(row[0]) if row else ""
         except psycopg.Error as error:

@@ -11,6 +11,7 @@ from typing import Any
 
 import httpx
 
+from gapbook.declared.reading import required
 from gapbook.deploy.server import Server, ServerChoice, built_note, said_version, sha256_of
 from gapbook.deploy.sqlite_server import UnsyncedServer
 from gapbook.deploy.toolchain import CARGO_HINT, COMPILER_HINT, require_tool, run_step
@@ -20,6 +21,7 @@ from gapbook.paths import cache_directory, hash_files
 
 _ANSWER_TIMEOUT_S = 30.0
 _HASH_CHARACTERS = 16
+_WHERE = "stacks/trailbase/stack.toml: native"
 
 
 class Stack(UnsyncedServer):
@@ -33,11 +35,11 @@ class Stack(UnsyncedServer):
         binary = cls._own_binary()
         if binary.is_file():
             return
-        native = cls.facts["native"]
+        native = cls.native()
         cargo = require_tool("cargo", CARGO_HINT)
         compiler = require_tool("cc", COMPILER_HINT)
         protoc, libclang = (
-            WheelProgram.of(native[tool], next(iter(native[tool]["wheels"])))
+            WheelProgram.of(native.tools[tool], next(iter(native.tools[tool].wheels)))
             for tool in ("protoc", "libclang")
         )
         for tool in (protoc, libclang):
@@ -48,7 +50,7 @@ class Stack(UnsyncedServer):
         # Kept until the build is through, so that an interrupted one goes on where it stopped.
         target = binary.parent.parent.with_name(f"{binary.parent.parent.name}-target")
         run_step(
-            f"TrailBase {native['version']}",
+            f"TrailBase {native.version}",
             [
                 cargo,
                 "build",
@@ -57,7 +59,7 @@ class Stack(UnsyncedServer):
                 "--manifest-path",
                 cls.folder / "server" / "Cargo.toml",
             ],
-            expected_s=native["expected_install_s"],
+            expected_s=required(native.expected_install_s, f"{_WHERE}.expected_install_s"),
             environment={
                 "CARGO_TARGET_DIR": str(target),
                 "PATH": f"{cls.folder / 'tools'}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
@@ -70,7 +72,7 @@ class Stack(UnsyncedServer):
         binary.parent.mkdir(parents=True, exist_ok=True)
         # In one step, so that a copy that was cut off is never taken for the program.
         partial = binary.with_suffix(".partial")
-        shutil.copy2(target / "release" / native["binary"], partial)
+        shutil.copy2(target / "release" / required(native.binary, f"{_WHERE}.binary"), partial)
         partial.rename(binary)
         shutil.rmtree(target, ignore_errors=True)
 
@@ -82,16 +84,16 @@ class Stack(UnsyncedServer):
             for path in (cls.folder / part).rglob("*")
             if path.is_file() and "target" not in path.parts
         ]
-        native = cls.facts["native"]
-        name = f"trailbase-{native['version']}-{hash_files(sources, cls.folder)[:_HASH_CHARACTERS]}"
-        return cache_directory() / "build" / name / "bin" / str(native["binary"])
+        native = cls.native()
+        name = f"trailbase-{native.version}-{hash_files(sources, cls.folder)[:_HASH_CHARACTERS]}"
+        return cache_directory() / "build" / name / "bin" / required(native.binary, f"{_WHERE}.binary")
 
     @classmethod
     def locate(cls, choice: ServerChoice) -> Server:
         cls._require_ours(choice.endpoint)
         binary = choice.binary or cls._own_binary()
         if not binary.is_file():
-            raise SetupError(f"trailbase: {binary} is missing; run: {cls.facts['native']['install_hint']}")
+            raise SetupError(f"trailbase: {binary} is missing; run: {cls.native().install_hint}")
         return Server(str(binary), _version_of(binary), sha256_of(binary), built_note(binary))
 
     # --- what this system says ----------------------------------------------------------------
@@ -105,10 +107,8 @@ class Stack(UnsyncedServer):
         return session.get("/api/healthcheck").status_code == httpx.codes.OK
 
     def _log_in(self, session: httpx.Client) -> Mapping[str, Any]:
-        known = self.module.facts["known"]
-        answer = session.post(
-            "/api/auth/v1/login", json={"email": known["email"], "password": known["password"]}
-        )
+        known = required(self.module.procedure.known, "procedure.toml: known")
+        answer = session.post("/api/auth/v1/login", json={"email": known.email, "password": known.password})
         return {"token": answer.raise_for_status().json()["auth_token"]}
 
 

@@ -19,9 +19,7 @@ class Stack(replicated.CrateReplicator):
     def locate(cls, choice: ServerChoice) -> Server:
         """Its binary says no version: that of our own is the one that was installed."""
         binary = cls._chosen_binary(choice, cls._compiled())
-        version = (
-            "of a version that it does not say" if choice.binary else str(cls.facts["native"]["version"])
-        )
+        version = "of a version that it does not say" if choice.binary else str(cls.native().version)
         return Server(str(binary), version, sha256_of(binary))
 
     def watch_command(self, databases: Sequence[Path], bucket: Bucket, folder: Path) -> list[str | Path]:

@@ -111,5 +111,5 @@ CALLERS = {"http": http_caller, "postgres": postgres_caller}
 
 def spoken_by_hand(way: Way) -> bool:
     """Whether an operation is one call; a transaction of several statements is a load client's to speak."""
-    mode = way.module.facts["access"][way.access].get("endpoint", {}).get("mode", "procedure")
+    mode = way.module.levels[way.access].endpoint.mode or "procedure"
     return way.protocol == "http" or (way.protocol in CALLERS and mode in {"procedure", "batch"})

@@ -157,8 +157,7 @@ def test_a_defect_is_refused_by_the_audit(
 _KILLABLE = [
     (way, client)
     for way, client in _SOUND
-    if not way.stack.facts.get("simulated")
-    and (not way.stack.facts["in_process"] or way.module.is_process(way.tier))
+    if not way.stack.facts.simulated and (not way.stack.facts.in_process or way.module.is_process(way.tier))
 ]
 
 
@@ -185,7 +184,7 @@ def test_a_killed_engine_leaves_doubt_and_comes_back_with_what_it_kept(
     # A tier that outlives its database answers for it: then it is refused as an error, not in doubt.
     # And one that dies between its last answer and the next request leaves lost connections only.
     assert report["in_doubt"] + report["failed"]["error"] + report["lost_connections"] > 0
-    depth = int(way.module.facts["access"][way.access].get("endpoint", {}).get("batch_size", 1))
+    depth = way.module.levels[way.access].endpoint.batch_size or 1
     assert max(listed) <= depth
     work = [issued_work(row, depth) for row in report["connections"]]
     survived = workload.survived(_SEED, work, stack.state())

@@ -38,20 +38,21 @@ class Way:
 
     @property
     def protocol(self) -> str:
-        return self.module.protocol(self.tier, self.stack.facts["protocol"])
+        return self.module.protocol(self.tier, self.stack.facts.protocol)
 
     @property
     def is_sound(self) -> bool:
         """Whether the level is meant to be right."""
-        return not self.module.facts["access"][self.access].get("defect", False)
+        return not self.module.levels[self.access].defect
 
     @property
     def server(self) -> Server:
         """What must run: system, workload, version (None: the stack's own), program (None: the module's own) and
         settings that are not the stack's own."""
-        oldest = str(self.module.facts["access"][self.access].get("from_version", "0"))
+        oldest = self.module.levels[self.access].from_version
         own = self.stack.own_version()
-        newer = str(self.stack.facts.get("native", {}).get("newer_version", own))
+        native = self.stack.facts.native
+        newer = str((native.newer_version if native else None) or own)
         enough = own is None or version_numbers(own) >= version_numbers(oldest)
         version = None if enough else newer
         settings = tuple(sorted(self.module.settings(self.access).items()))
@@ -69,10 +70,10 @@ def discovered_ways() -> list[Way]:
 def _ways() -> Iterator[Way]:
     for system in discover_stacks():
         for workload in module_workloads(system):
-            facts = load_module(system, workload).facts
-            for tier, declared in facts["tier"].items():
-                for access in facts["access"]:
-                    if access in declared.get("access", [access]):
+            module = load_module(system, workload)
+            for tier in module.tiers:
+                for access in module.levels:
+                    if module.reaches(tier, access):
                         yield Way(system, workload, access, tier)
 
 

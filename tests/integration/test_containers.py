@@ -282,7 +282,6 @@ def test_a_server_that_ends_at_once_says_its_last_words(engine: Engine, counted:
                 entrypoint=["/bin/sh", "-c"],
                 command=["echo good bye; exit 3"],
                 ports={1: 1},
-                limits={},
             ).wait_until_listening(10)
     assert counted()
 
@@ -299,7 +298,7 @@ def test_what_could_not_be_removed_is_not_found_by_the_next_start(
     def start(containers: Containers, command: str) -> None:
         with pytest.raises(StackError, match=r"ended with code 3"):
             containers.start(
-                image, name="shell", entrypoint=["/bin/sh", "-c"], command=[command], ports={1: 1}, limits={}
+                image, name="shell", entrypoint=["/bin/sh", "-c"], command=[command], ports={1: 1}
             ).wait_until_listening(10)
 
     with Deployment() as deployment:

@@ -387,7 +387,13 @@ class _Faulty(Contestant):
 
     @property
     def load_client(self) -> Client:
-        return Client(Path(self.program).parent, "rust", ("postgres",), ("*",), (self.program,))
+        return Client(
+            folder=Path(self.program).parent,
+            language="rust",
+            protocols=("postgres",),
+            workloads=("*",),
+            command=(self.program,),
+        )
 
 
 @pytest.mark.parametrize(

@@ -62,4 +62,4 @@ def test_node_package(folder: Path, script: str) -> None:
 
 def _is_on_demand(folder: Path) -> bool:
     stack = discover_stacks().get(folder.name)
-    return stack is not None and bool(stack.facts.get("on_demand"))
+    return stack is not None and stack.facts.on_demand

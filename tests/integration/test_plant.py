@@ -125,7 +125,7 @@ def test_knobs_that_are_none_are_refused(database: str, words: str) -> None:
 
 
 def test_every_level_has_its_tier_its_client_and_its_truth() -> None:
-    levels = list(_MODULE.facts["access"])
+    levels = list(_MODULE.levels)
     facts = tomllib.loads(
         (CHECKOUT / "clients" / "rust" / "gap-plant" / "client.toml").read_text(encoding="utf-8")
     )
@@ -368,7 +368,7 @@ def test_other_statements_are_refused_and_the_connection_lives(plant: Stack, lib
 
 # --- the stack --------------------------------------------------------------------------------
 def test_a_plant_says_that_it_is_simulated(plant: Stack) -> None:
-    assert plant.facts["simulated"] is True
+    assert plant.facts.simulated
     assert plant.settings() == plant.declared_settings() == {"simulated": "true"}
     assert plant.server().version.startswith("gap-plant ")
     assert plant.durability() == _DURABILITY

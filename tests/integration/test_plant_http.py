@@ -33,7 +33,7 @@ def _plant(deployment: Deployment) -> Iterator[Stack]:
 
 
 def _truth_per_s(access: str, users: int) -> float:
-    return true_goodput_per_s(Knobs.parse(_MODULE.facts["access"][access]["endpoint"]["database"]), users, 1)
+    return true_goodput_per_s(Knobs.parse(str(_MODULE.levels[access].endpoint.database)), users, 1)
 
 
 def _measured(deployment: Deployment, plant: Stack, access: str, users: int) -> dict[str, Any]:

@@ -39,7 +39,7 @@ def _bank(postgres_stack: Stack) -> Stack:
     return postgres_stack
 
 
-_RPC_ACCESS = _MODULE.facts["tier"]["rpc"]["access"]
+_RPC_ACCESS = _MODULE.tiers["rpc"].access or ()
 _CALLS = {
     "transfer": "SELECT transfer(%s::int4, %s::int4, %s::int4)",
     "transfer_descending": "SELECT transfer_descending(%s::int4, %s::int4, %s::int4)",
@@ -470,4 +470,4 @@ def test_access_level_needs_the_declared_round_trips(
         counted = proxy.round_trips - before
     deployment.stop(tier.process)
     proxy.close()
-    assert counted == 10 * _MODULE.facts["access"][access]["round_trips"]
+    assert counted == 10 * _MODULE.levels[access].round_trips

@@ -13,6 +13,7 @@ from typing import Any
 import psutil
 import pytest
 
+from gapbook.declared.module import Access, Replication
 from gapbook.deploy import replication
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.replicated import ReplicatedStack
@@ -37,7 +38,7 @@ _REPLICATORS = [
     if issubclass(stack, ReplicatedStack)
     for version in (
         stack.own_version(),
-        *([stack.facts["native"]["newer_version"]] if "newer_version" in stack.facts["native"] else []),
+        *filter(None, [stack.native().newer_version]),
     )
 ]
 _KEEPS_ALL = [one for one in _REPLICATORS if one[0] != "walsync"]
@@ -55,8 +56,8 @@ def _own() -> Iterator[Deployment]:
 
 
 @pytest.fixture(name="started")
-def _started(own: Deployment) -> Callable[[tuple[str, str]], ReplicatedStack]:
-    def start(replicator: tuple[str, str]) -> ReplicatedStack:
+def _started(own: Deployment) -> Callable[[tuple[str, str | None]], ReplicatedStack]:
+    def start(replicator: tuple[str, str | None]) -> ReplicatedStack:
         name, version = replicator
         choice = ServerChoice(version=version)
         try:
@@ -72,8 +73,9 @@ def _started(own: Deployment) -> Callable[[tuple[str, str]], ReplicatedStack]:
 
 
 def _begin(stack: ReplicatedStack, databases: int = 1, **replication: Any) -> None:
-    told = {"processes": "one", "patience_s": 5, **replication}
-    stack.prepare(Ahead({"replication": told}, databases, 0.0, _WINDOW_S))
+    tested = Replication(**{"patience_s": 5, **replication})
+    access = Access(summary="statements", round_trips=0, reason="none", replication=tested)
+    stack.prepare(Ahead(access, databases, 0.0, _WINDOW_S))
     stack.seed(find_workload(_WORKLOAD, _PARAMETERS))
 
 
@@ -105,7 +107,7 @@ def _values(metrics: Mapping[str, dict[str, Any]]) -> dict[str, float]:
 @pytest.mark.parametrize("replicator", _KEEPS_ALL, ids=" ".join)
 @pytest.mark.parametrize("processes", ["one", "each"])
 def test_every_row_of_every_database_comes_back(
-    started: Callable[[tuple[str, str]], ReplicatedStack], replicator: tuple[str, str], processes: str
+    started: Callable[[tuple[str, str | None]], ReplicatedStack], replicator: tuple[str, str], processes: str
 ) -> None:
     stack = started(replicator)
     _begin(stack, databases=3, processes=processes, patience_s=40)
@@ -121,7 +123,7 @@ def test_every_row_of_every_database_comes_back(
 
 
 def test_the_released_walsync_stores_the_log_and_gives_back_the_snapshot(
-    started: Callable[[tuple[str, str]], ReplicatedStack],
+    started: Callable[[tuple[str, str | None]], ReplicatedStack],
 ) -> None:
     stack = started(("walsync", "0.1.1"))
     _begin(stack, ballast_mb=1.2)
@@ -135,7 +137,7 @@ def test_the_released_walsync_stores_the_log_and_gives_back_the_snapshot(
 @pytest.mark.parametrize("replicator", _KEEPS_ALL, ids=" ".join)
 @pytest.mark.parametrize("strike", ["restart", "outage"])
 def test_writes_during_a_strike_come_back(
-    started: Callable[[tuple[str, str]], ReplicatedStack], replicator: tuple[str, str], strike: str
+    started: Callable[[tuple[str, str | None]], ReplicatedStack], replicator: tuple[str, str], strike: str
 ) -> None:
     stack = started(replicator)
     _begin(stack, strike=strike, patience_s=40)
@@ -146,7 +148,7 @@ def test_writes_during_a_strike_come_back(
 
 @pytest.mark.parametrize("elapsed_s", [[], [_WINDOW_S / 2]], ids=["not struck", "not relented"])
 def test_a_load_that_ends_before_its_strike_is_over_is_refused(
-    started: Callable[[tuple[str, str]], ReplicatedStack], elapsed_s: list[float]
+    started: Callable[[tuple[str, str | None]], ReplicatedStack], elapsed_s: list[float]
 ) -> None:
     stack = started(_KEEPS_ALL[0])
     _begin(stack, strike="restart")
@@ -228,7 +230,7 @@ _WHEN = ["window_start", "progress", "window_end", "afterwards"]
 @pytest.mark.parametrize("replicator", _REPLICATORS, ids=" ".join)
 def test_a_fault_refuses_the_trial_in_one_line_and_leaves_nothing(
     own: Deployment,
-    started: Callable[[tuple[str, str]], ReplicatedStack],
+    started: Callable[[tuple[str, str | None]], ReplicatedStack],
     replicator: tuple[str, str],
     fault: Callable[[Deployment], None],
     says: str,
@@ -263,7 +265,7 @@ def _folders(own: Deployment) -> set[str]:
 
 @pytest.mark.parametrize("replicator", _KEEPS_ALL, ids=" ".join)
 def test_a_trial_is_a_row_of_the_record_with_metrics_of_its_own(
-    own: Deployment, started: Callable[[tuple[str, str]], ReplicatedStack], replicator: tuple[str, str]
+    own: Deployment, started: Callable[[tuple[str, str | None]], ReplicatedStack], replicator: tuple[str, str]
 ) -> None:
     stack, (name, version) = started(replicator), replicator
     contestant = Contestant(

@@ -11,7 +11,14 @@ from gapbook.load.client import Client, discover_clients
 
 
 def test_a_program_that_is_missing_is_one_line() -> None:
-    client = Client(Path(), "some", ("http",), ("*",), ("python", "main.py"), programs=("no-such-program",))
+    client = Client(
+        folder=Path(),
+        language="some",
+        protocols=("http",),
+        workloads=("*",),
+        command=("python", "main.py"),
+        programs=("no-such-program",),
+    )
     with pytest.raises(SetupError, match="some client: no-such-program is not installed; run: make setup"):
         client.resolved_command()
 

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from gapbook.declared.stack import Limits
 from gapbook.deploy.containers import Containers
 from gapbook.deploy.images import Image
 from gapbook.deploy.module import load_module, module_workloads
@@ -73,8 +74,8 @@ def test_natively_they_are_refused_in_one_line(system: str) -> None:
 @pytest.mark.parametrize("system", _ONLY)
 def test_a_contestant_of_them_runs_in_a_container_by_itself(system: str) -> None:
     module = load_module(system, module_workloads(system)[0])
-    access = next(iter(module.facts["access"]))
-    tier = next(name for name, tier in module.facts["tier"].items() if access in tier["access"])
+    access = next(iter(module.levels))
+    tier = next(name for name in module.tiers if module.reaches(name, access))
     contestant = Contestant("c", system, access, tier, "rust", 1, workload=module.workload)
     assert contestant.settings.backend == "docker"
     assert contestant.levels()["backend"] == "docker"
@@ -84,7 +85,7 @@ def test_supabase_starts_what_a_call_passes_with_the_environment_of_its_makers(n
     services = _beside("supabase", "services")
     image = Image("i:1", "sha256:0")
     services.start_database(
-        noted, image, limits={}, port=5001, password="p", secret="s", settings={"fsync": "on"}
+        noted, image, limits=Limits(), port=5001, password="p", secret="s", settings={"fsync": "on"}
     )
     services.start_rest(noted, image, port=5002, database="db:5001/bank", password="p", secret="s")
     services.start_gateway(noted, image, port=5003, configuration=b"{}")
@@ -157,22 +158,22 @@ def test_every_function_that_is_asked_for_is_exported(workload: str) -> None:
     }
     asked = {
         found
-        for request in module.facts["requests"].values()
-        for found in re.findall(r'"path":"([\w:]+)"', request["body"])
+        for request in module.procedure.requests.values()
+        for found in re.findall(r'"path":"([\w:]+)"', str(request.body))
     }
     assert asked
     assert asked | {"state:fill", "state:page"} <= exported
     routes = "".join(path.read_text(encoding="utf-8") for path in module.path("convex").glob("http.ts"))
     routed = re.findall(r'"(\w+)"', "".join(re.findall(r"of \[(.*)\]\) \{", routes)))
-    own = module.facts["access"].get("actions", {}).get("requests", {})
-    assert {request["path"] for request in own.values()} == {f"/{name}" for name in routed}
+    own = module.levels["actions"].requests if "actions" in module.levels else {}
+    assert {request.path for request in own.values()} == {f"/{name}" for name in routed}
 
 
 def test_convex_is_told_what_its_start_script_reads() -> None:
-    facts = stack_class("convex").facts["container"]
-    assert set(facts["environment"]) <= _known_to("convex")
-    assert facts["environment"]["DATA_DIR"].startswith("/srv/data/")
-    assert len(facts["image"].rpartition(":")[2]) == 40
+    facts = stack_class("convex").container_facts()
+    assert set(facts.environment) <= _known_to("convex")
+    assert facts.environment["DATA_DIR"].startswith("/srv/data/")
+    assert len(facts.image.rpartition(":")[2]) == 40
 
 
 def test_the_store_of_convex_is_read_from_its_head(tmp_path: Path) -> None:
@@ -191,7 +192,7 @@ def test_the_store_of_convex_is_read_from_its_head(tmp_path: Path) -> None:
 def test_on_the_network_of_the_host_nobody_else_can_call_them(noted: _Noted) -> None:
     services, image = _beside("supabase", "services"), Image("i:1", "sha256:0")
     noted.on_host_network = True
-    services.start_database(noted, image, limits={}, port=5001, password="p", secret="s", settings={})
+    services.start_database(noted, image, limits=Limits(), port=5001, password="p", secret="s", settings={})
     services.start_rest(noted, image, port=5002, database="db:5001/bank", password="p", secret="s")
     services.start_gateway(noted, image, port=5003, configuration=b"{}")
     database, rest, kong = noted.started

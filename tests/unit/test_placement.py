@@ -128,9 +128,9 @@ def test_who_runs_in_containers_only_is_absent_where_there_is_no_engine(
 
 def test_every_image_is_pinned_by_a_tag_that_is_not_latest() -> None:
     for name, stack in discover_stacks().items():
-        facts = stack.facts.get("container")
-        for table in (facts, *facts.get("services", {}).values()) if facts else ():
-            _, colon, tag = table["image"].rpartition("/")[2].partition(":")
+        facts = stack.facts.container
+        for image in (facts.image, *(one.image for one in facts.services.values())) if facts else ():
+            _, colon, tag = image.rpartition("/")[2].partition(":")
             assert colon, name
             assert tag, name
             assert tag != "latest", name

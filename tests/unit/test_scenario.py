@@ -289,7 +289,10 @@ def test_more_than_one_in_flight_is_refused_where_the_module_has_one(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     level = {"access": "procedure", "tier": "direct"}[kind]
-    monkeypatch.setitem(postgres().module.facts[kind][level], "pipelined", False)
+    module = postgres().module
+    declared: Any = module.procedure.access if kind == "access" else module.facts.tier
+    narrowed = msgspec.structs.replace(declared[level], pipelined=False)
+    monkeypatch.setitem(declared, level, narrowed)
     assert postgres(in_flight=1)
     with pytest.raises(ParameterError, match=f"in_flight: {kind} '{level}' of postgres .*allowed: 1"):
         postgres(in_flight=2)

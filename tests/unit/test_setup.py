@@ -8,9 +8,11 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from gapbook.book.chapters import chapters, words_of_code
+from gapbook.declared.stack import WheelTool
 from gapbook.deploy import setup, wheels
 from gapbook.deploy.on_demand import systems_on_demand
 from gapbook.deploy.stack import Stack, discover_stacks
@@ -49,7 +51,7 @@ def test_a_plain_setup_installs_nothing_that_is_on_demand(
 ) -> None:
     installed = _Installed(monkeypatch, tmp_path)
     setup.set_up()
-    on_demand = {name for name, stack in discover_stacks().items() if stack.facts.get("on_demand")}
+    on_demand = {name for name, stack in discover_stacks().items() if stack.facts.on_demand}
     assert on_demand == systems_on_demand()
     assert on_demand
     assert set(installed.systems) == set(discover_stacks()) - on_demand
@@ -83,9 +85,11 @@ def test_what_is_missing_and_costs_are_told(
 
 
 # --- programs of wheels -----------------------------------------------------------------------
-def _native(content: bytes, machine: str = "x86_64") -> dict[str, Any]:
+def _native(content: bytes, machine: str = "x86_64") -> WheelTool:
     wheel = {"sha256": hashlib.sha256(content).hexdigest(), "megabytes": 1}
-    return {"package": "tool-bin", "program": "tool", "wheels": {"1.0": {machine: wheel}}}
+    return msgspec.convert(
+        {"package": "tool-bin", "program": "tool", "wheels": {"1.0": {machine: wheel}}}, WheelTool
+    )
 
 
 def test_a_wheel_is_unpacked_and_its_program_can_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

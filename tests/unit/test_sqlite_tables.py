@@ -6,6 +6,7 @@ import sqlite3
 
 import polars as pl
 
+from gapbook.declared.module import StoredTable
 from gapbook.deploy.sqlite_tables import SqliteTables
 from gapbook.model.declaration import StateTable
 
@@ -23,10 +24,10 @@ def test_without_statements_the_columns_are_those_of_the_workload() -> None:
 
 def test_statements_may_name_what_the_stack_knows() -> None:
     declared = {
-        "members": {
-            "insert": "INSERT INTO joined (place, who) VALUES ('r' || :room, CASE :member WHEN 1 THEN :sender END)",
-            "select": "SELECT CAST(substr(place, 2) AS INTEGER), CASE who WHEN :sender THEN 1 ELSE 2 END FROM joined",
-        }
+        "members": StoredTable(
+            insert="INSERT INTO joined (place, who) VALUES ('r' || :room, CASE :member WHEN 1 THEN :sender END)",
+            select="SELECT CAST(substr(place, 2) AS INTEGER), CASE who WHEN :sender THEN 1 ELSE 2 END FROM joined",
+        )
     }
     with sqlite3.connect(":memory:") as connection:
         connection.execute("CREATE TABLE joined (place TEXT, who TEXT)")

@@ -55,8 +55,8 @@ def test_a_delay_without_a_bound_satisfies_no_bound() -> None:
 def test_stacks_are_found_by_their_folders_and_give_a_reason_for_every_setting() -> None:
     for name, stack in discover_stacks().items():
         assert stack.folder.name == name
-        for setting, entry in stack.facts.get("settings", {}).items():
-            assert entry["reason"].strip(), f"{name}: {setting} has no reason"
+        for setting, entry in stack.facts.settings.items():
+            assert entry.reason.strip(), f"{name}: {setting} has no reason"
 
 
 def test_an_unknown_stack_lists_those_there_are() -> None:
