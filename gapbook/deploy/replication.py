@@ -165,6 +165,11 @@ def _of_copies(found: Attempt, ended_s: float) -> dict[str, dict[str, Any]]:
             "restored whole", statistics.fmean(copy.whole for copy in found.copies), "of databases", "higher"
         ),
     }
+    mended = [copy.mended_lost for copy in found.copies if copy.mended_lost is not None]
+    if unsound := sum(not copy.usable for copy in found.copies):
+        metrics |= told("copies sound after REINDEX", len(mended), "databases", "higher")
+    if unsound and mended:
+        metrics |= told("rows lost after REINDEX", sum(mended), "rows")
     if found.whole and len(found.copies) == 1:
         metrics |= told("restorable after", max(found.began_s - ended_s, 1e-3), "s")
     return metrics

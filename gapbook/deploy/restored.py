@@ -20,18 +20,22 @@ __all__ = ["Attempt", "Copy", "Restorer"]
 
 _TIMEOUT_S = 120.0
 _POLL_S = 0.1
+_SOUND = "ok"
 
 
 @dataclass(frozen=True)
 class Copy:
-    """One database restored: whether it can be used (its integrity check passes), which rows of its database it
-    lacks, and which it has that its database has not. ``why`` says what is wrong with it."""
+    """One database restored: whether it can be used as it is (its integrity check passes), which rows of its database
+    it lacks, and which it has that its database has not. ``why`` says what is wrong with it. ``mended_lost`` are the
+    rows that it still lacks once REINDEX has made its integrity check pass; None where that was not tried, or did
+    not help."""
 
     usable: bool
     lost: int
     unexpected: int
     took_s: float
     why: str = ""
+    mended_lost: int | None = None
 
     @property
     def whole(self) -> bool:
@@ -143,20 +147,35 @@ class Restorer:
     def _compared(self, database: Path, output: Path, took_s: float) -> Copy:
         try:
             with contextlib.closing(sqlite3.connect(output)) as copy:
-                said = [str(row[0]) for row in copy.execute("PRAGMA integrity_check")]
-                if said != ["ok"]:
-                    return Copy(
-                        False, self._rows_of(database), 0, took_s, f"integrity_check says {said[0][:200]}"
-                    )
-                copy.execute("ATTACH ? AS source", (str(database),))
-                lost, unexpected = (
-                    sum(_lacking(copy, has, lacks, table, key) for table, key in self.tables.items())
-                    for has, lacks in (("source", "main"), ("main", "source"))
-                )
+                said = _integrity(copy)
+                if said != _SOUND:
+                    why = f"integrity_check says {said[:200]}"
+                    mended_lost = self._lost_after_reindex(copy, database)
+                    return Copy(False, self._rows_of(database), 0, took_s, why, mended_lost)
+                lost, unexpected = self._differences(copy, database)
         except sqlite3.Error as error:
             return Copy(False, self._rows_of(database), 0, took_s, f"the copy cannot be read: {error}")
         why = f"{lost:,} rows are missing and {unexpected:,} are not of its database"
         return Copy(True, lost, unexpected, took_s, why if lost or unexpected else "")
+
+    def _lost_after_reindex(self, copy: sqlite3.Connection, database: Path) -> int | None:
+        """A copy whose rows are all there and whose index disagrees with them is mended so."""
+        try:
+            copy.execute("REINDEX")
+            return self._differences(copy, database)[0] if _integrity(copy) == _SOUND else None
+        except sqlite3.Error:
+            # REINDEX itself meets what is broken: then nobody mends the copy like this, and that is the finding.
+            return None
+
+    def _differences(self, copy: sqlite3.Connection, database: Path) -> tuple[int, int]:
+        """How many rows the copy lacks, and how many it has that its database has not."""
+        copy.commit()
+        copy.execute("ATTACH ? AS source", (str(database),))
+        lost, unexpected = (
+            sum(_lacking(copy, has, lacks, table, key) for table, key in self.tables.items())
+            for has, lacks in (("source", "main"), ("main", "source"))
+        )
+        return lost, unexpected
 
     def _rows_of(self, database: Path) -> int:
         """All rows of a database: what is lost when nothing of it can be used."""
@@ -165,6 +184,11 @@ class Restorer:
                 int(connection.execute(f'SELECT count(*) FROM "{table}"').fetchone()[0])
                 for table in self.tables
             )
+
+
+def _integrity(copy: sqlite3.Connection) -> str:
+    """What SQLite's integrity check says first."""
+    return str(copy.execute("PRAGMA integrity_check").fetchone()[0])
 
 
 def _lacking(connection: sqlite3.Connection, has: str, lacks: str, table: str, key: Sequence[str]) -> int:

@@ -69,6 +69,33 @@ def test_a_copy_that_is_torn_cannot_be_used(deployment: Deployment, tmp_path: Pa
     found = _restored(deployment, database, tmp_path / "torn.db")
     assert (found.usable, found.lost) == (False, len(_ROWS))
     assert "integrity_check" in found.why or "cannot be read" in found.why
+    assert found.mended_lost is None
+
+
+def test_a_copy_whose_index_alone_is_wrong_is_mended_by_reindex(
+    deployment: Deployment, tmp_path: Path
+) -> None:
+    """As copies are that a killed replicator left: every row is there, and the index lacks the last ones."""
+    database = _database(tmp_path / "shop.db")
+    behind = _database(tmp_path / "behind.db", _ROWS[:-2])
+    with contextlib.closing(sqlite3.connect(behind, isolation_level=None)) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        index = connection.execute("SELECT * FROM sqlite_schema WHERE type = 'index'").fetchone()
+        connection.execute("DELETE FROM sqlite_schema WHERE type = 'index'")
+        table = "UPDATE sqlite_schema SET sql = replace(sql, ?, ?) WHERE name = 'messages'"
+        key = ', PRIMARY KEY (connection, "index")'
+        connection.execute(table, (key, ""))
+        connection.execute("PRAGMA schema_version = 100")
+    with contextlib.closing(sqlite3.connect(behind)) as connection, connection:
+        connection.executemany("INSERT INTO messages VALUES (?, ?, ?)", _ROWS[-2:])
+    with contextlib.closing(sqlite3.connect(behind, isolation_level=None)) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute(table, ("body TEXT", f"body TEXT{key}"))
+        connection.execute("INSERT INTO sqlite_schema VALUES (?, ?, ?, ?, ?)", index)
+        connection.execute("PRAGMA schema_version = 200")
+    found = _restored(deployment, database, behind)
+    assert "missing from index sqlite_autoindex_messages_1" in found.why
+    assert (found.usable, found.lost, found.mended_lost) == (False, len(_ROWS), 0)
 
 
 @pytest.mark.parametrize(
