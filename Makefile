@@ -63,4 +63,6 @@ $(READY): requirements.txt pyproject.toml
 	$(ENVIRONMENT)/bin/pip install -q --disable-pip-version-check --require-hashes -r $(ENVIRONMENT)/uv.txt
 	$(UV) pip sync -q --python $(ENVIRONMENT) --require-hashes requirements.txt
 	$(UV) pip install -q --python $(ENVIRONMENT) --no-deps --no-build-isolation -e .
+	@# -I: a folder of PYTHONPATH cannot hide a module from the command.
+	@sed -i '1s|^#!.*/python[0-9.]*$$|& -I|' $(ENVIRONMENT)/bin/gapbook
 	@touch $@

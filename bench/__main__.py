@@ -10,6 +10,7 @@ from bench import audit, decomposition, http, imports, page, postgres, spacetime
 from bench.pairs import HEADER, NotRun, Ratio
 from gapbook.deploy.deployment import Deployment
 from gapbook.errors import GapbookError
+from gapbook.streams import speak_in_what_streams_know
 
 _PAIRED: Mapping[str, Callable[[Deployment, int], Iterator[Ratio | NotRun]]] = {
     "postgres": postgres.ratios,
@@ -27,6 +28,7 @@ _ALONE: Mapping[str, Callable[[], Iterator[str]]] = {
 
 
 def main() -> int:
+    speak_in_what_streams_know()
     names = [*_PAIRED, *_ALONE]
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("only", nargs="*", help=f"of: {', '.join(names)}; all when none is named")

@@ -30,6 +30,7 @@ from faults.surroundings import named_server, no_small_disk
 from gapbook.errors import GapbookError, SetupError
 from gapbook.paths import cache_directory, deployments_directory
 from gapbook.record.fault_points import counted, failed
+from gapbook.streams import speak_in_what_streams_know
 from gapbook.trial.facts import code_version
 
 _FAILED, _REFUSED, _INTERRUPTED = 1, 2, 130
@@ -38,6 +39,7 @@ _MOST_IN_VAIN = 2
 
 
 def main() -> int:
+    speak_in_what_streams_know()
     asked = _asked()
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)

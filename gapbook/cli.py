@@ -24,6 +24,7 @@ from gapbook.book.on_demand import install_on_demand
 from gapbook.book.plans import planned_chapters, published_plans
 from gapbook.errors import GapbookError, SessionsLeftError
 from gapbook.parameters import MEASURING, chapter_parameters, parse_assignment
+from gapbook.streams import speak_in_what_streams_know
 
 __all__ = ["main"]
 
@@ -38,6 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code: 0 done, 1 something is missing (doctor), 2 refused or failed
     with one line, 3 done but most trials were refused, 128 + n ended by signal n."""
     _reopen_closed_streams()
+    speak_in_what_streams_know()
     with redirect_stdout(_Heard(sys.stdout)), redirect_stderr(_Heard(sys.stderr)):
         return _main(arguments)
 

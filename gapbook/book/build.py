@@ -249,7 +249,7 @@ def _render(staged: Path) -> Path:
         renderer = deployment.start(
             [*command, "--path-output", output],
             name="renderer",
-            environment={"NO_COLOR": "1"},
+            environment={"NO_COLOR": "1", "PYTHONUTF8": "1"},
             working_directory=CHECKOUT,
         )
         code = renderer.popen.wait()

@@ -43,7 +43,8 @@ def kernel_config() -> Iterator[tuple[Config, KernelProcess]]:
             folder.mkdir(mode=0o700)
         # By the token the kernel is a part of the deployment, and ended before its folder is gone: one that came up
         # without it would make another elsewhere.
-        with _environment(IPYTHONDIR=str(settings), **{warden.TOKEN_VARIABLE: home.token}):
+        # Libraries in the kernel, too, read and write UTF-8, whatever the locale says.
+        with _environment(IPYTHONDIR=str(settings), PYTHONUTF8="1", **{warden.TOKEN_VARIABLE: home.token}):
             process = KernelProcess(home.directory / "kernel.log")
             config = Config(
                 {
