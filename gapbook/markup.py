@@ -1,33 +1,64 @@
-"""HTML that charts and pages are made of: every text escaped, a part that is HTML already passed as ``Html``."""
+"""HTML that charts and pages are made of, by type: what is not ``Html`` is escaped wherever it meets ``Html``.
+
+``Html`` is made of a literal and of parts: ``Html("<p>{}</p>").format(text)``, ``Html(", ").join(parts)``. Never of a
+text that was put together before, which a test over all modules refuses.
+"""
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol, Self
 
-__all__ = ["Html", "escaped", "values_table"]
+from markupsafe import Markup
+
+__all__ = ["Html", "SupportsHtml", "each", "link", "values_table"]
 
 _NUMBER = re.compile(r"[×−+]?[\d.,]+[kM]?(?:\s?(?:%|/s|ms|s))?(?:\s\[.*\])?$")
+# A page, a place on it or a file beside it, or a site: no address of a script or of data.
+_ADDRESS = re.compile(r"(?:https?://|#|\.\./|[\w][\w./-]*(?:[?#]|$))", re.ASCII)
 
 
-@dataclass(frozen=True)
-class Html:
-    """HTML that displays itself in a notebook."""
+class SupportsHtml(Protocol):
+    """What can say itself as HTML: ``Html``, an answer, a figure."""
 
-    html: str
+    def __html__(self) -> str: ...
 
-    def __str__(self) -> str:
-        return self.html
+
+class Html(Markup):
+    """HTML that displays itself in a notebook; every text that is put into it is escaped."""
+
+    __slots__ = ()
+
+    @classmethod
+    def escape(cls, content: Any, /) -> Self:
+        """A text as HTML; what is HTML already stays as it is."""
+        return cls(content if hasattr(content, "__html__") else html.escape(str(content)))
+
+    @property
+    def html(self) -> str:
+        """The same as plain text, which is escaped where it is put into HTML again."""
+        return str(self)
 
     def _repr_html_(self) -> str:
         return self.html
 
+    def __format__(self, _specification: str) -> str:
+        raise TypeError('Html in a formatted string loses its type: use Html("… {} …").format(part)')
 
-def escaped(content: str | Html) -> str:
-    """A text as HTML; what is HTML already stays as it is."""
-    return content.html if isinstance(content, Html) else html.escape(content)
+
+def link(address: str, label: str | Html, *, kind: str = "", download: bool = False) -> Html:
+    """A link to a page, a place or a site; where the address is of another kind, its label alone."""
+    if not _ADDRESS.match(address):
+        return Html.escape(label)
+    named = Html(' class="{}"').format(kind) if kind else ""
+    return Html('<a{} href="{}"{}>{}</a>').format(named, address, " download" if download else "", label)
+
+
+def each(template: Html, contents: Iterable[Any]) -> Html:
+    """The template with each of the contents in it, one after the other."""
+    return Html("").join(template.format(content) for content in contents)
 
 
 def values_table(columns: Sequence[str], rows: Sequence[Sequence[str | Html]], *, caption: str = "") -> Html:
@@ -35,14 +66,15 @@ def values_table(columns: Sequence[str], rows: Sequence[Sequence[str | Html]], *
     for row in rows:
         if len(row) != len(columns):
             raise ValueError(f"a row has {len(row)} cells for {len(columns)} columns: {list(map(str, row))}")
-    head = "".join(f'<th scope="col">{html.escape(column)}</th>' for column in columns)
-    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
-    title = f"<caption>{html.escape(caption)}</caption>" if caption else ""
     return Html(
-        f'<div class="gb-table"><table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+        '<div class="gb-table"><table>{}<thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>'
+    ).format(
+        Html("<caption>{}</caption>").format(caption) if caption else "",
+        each(Html('<th scope="col">{}</th>'), columns),
+        each(Html("<tr>{}</tr>"), (Html("").join(map(_cell, row)) for row in rows)),
     )
 
 
-def _cell(content: str | Html) -> str:
-    is_number = isinstance(content, str) and _NUMBER.match(content)
-    return f'<td class="gb-num">{escaped(content)}</td>' if is_number else f"<td>{escaped(content)}</td>"
+def _cell(content: str | Html) -> Html:
+    is_number = not isinstance(content, Html) and _NUMBER.match(content)
+    return (Html('<td class="gb-num">{}</td>') if is_number else Html("<td>{}</td>")).format(content)

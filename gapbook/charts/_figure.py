@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import html
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,8 +11,9 @@ from typing import Literal
 import vl_convert
 
 from gapbook.charts._canvas import Canvas, Drawing
+from gapbook.charts._drawn import drawn
 from gapbook.charts._tokens import Theme, recolour
-from gapbook.markup import values_table
+from gapbook.markup import Html, values_table
 
 __all__ = ["PHONE_WIDTH", "WIDE_WIDTH", "Figure", "Table", "build"]
 
@@ -54,45 +54,59 @@ class Figure:
         return f"gb-{self.name}-{hashlib.sha256(content.encode()).hexdigest()[:10]}"
 
     @property
-    def html(self) -> str:
+    def markup(self) -> Html:
         wide, phone = (
             self._titled(drawing, "page", end) for drawing, end in ((self.wide, "w"), (self.phone, "p"))
         )
-        table = values_table(self.table.columns, self.table.rows).html if self.table.rows else ""
+        rows = self.table.rows
         details = (
-            f'<details class="gb-data"><summary>Data of this chart</summary>{table}</details>'
-            if table
+            Html('<details class="gb-data"><summary>Data of this chart</summary>{}</details>').format(
+                values_table(self.table.columns, rows)
+            )
+            if rows
             else ""
         )
         # Without the book's style sheet, as in JupyterLab, the wide drawing alone is shown.
-        return (
-            f'<figure class="gb-fig" id="{self.id}"><div class="gb-wide">{wide}</div>'
-            f'<div class="gb-phone" style="display:none">{phone}</div>{details}</figure>'
-        )
+        return Html(
+            '<figure class="gb-fig" id="{}"><div class="gb-wide">{}</div>'
+            '<div class="gb-phone" style="display:none">{}</div>{}</figure>'
+        ).format(self.id, wide, phone, details)
+
+    @property
+    def html(self) -> str:
+        return self.markup.html
+
+    def __html__(self) -> str:
+        return self.html
 
     def svg(self, width: int = WIDE_WIDTH, theme: FileTheme = "light") -> str:
         """A stand-alone SVG, 688 or 328 pixels wide, ``light`` or ``dark``."""
         drawings = {WIDE_WIDTH: self.wide, PHONE_WIDTH: self.phone}
         if width not in drawings:
             raise ValueError(f"a chart is drawn {WIDE_WIDTH} or {PHONE_WIDTH} pixels wide, not {width}")
-        return self._titled(drawings[width], theme, "w" if width == WIDE_WIDTH else "p")
+        return self._titled(drawings[width], theme, "w" if width == WIDE_WIDTH else "p").html
 
     def png(self, width: int = WIDE_WIDTH, theme: FileTheme = "light", *, scale: float = 2) -> bytes:
         image: bytes = vl_convert.svg_to_png(self.svg(width, theme), scale=scale)
         return image
 
-    def _titled(self, drawing: Drawing, theme: Theme, end: str) -> str:
+    def _titled(self, drawing: Drawing, theme: Theme, end: str) -> Html:
         """Vega drops the description: put title and text alternative in, and make every id this drawing's own."""
         own = f"{self.id}-{end}"
-        namespace = "" if theme == "page" else ' xmlns="http://www.w3.org/2000/svg"'
-        opening = (
-            f'<svg{namespace} class="gb-svg" role="img" aria-labelledby="{own}-t" aria-describedby="{own}-d" '
-            f'width="{drawing.width}" height="{drawing.height}" viewBox="0 0 {drawing.width} {drawing.height}">'
-            f'<title id="{own}-t">{html.escape(self.title)}</title>'
-            f'<desc id="{own}-d">{html.escape(self.description)}</desc>'
+        opening = Html(
+            '<svg{namespace} class="gb-svg" role="img" aria-labelledby="{own}-t" aria-describedby="{own}-d" '
+            'width="{width}" height="{height}" viewBox="0 0 {width} {height}">'
+            '<title id="{own}-t">{title}</title><desc id="{own}-d">{description}</desc>'
+        ).format(
+            namespace=Html("") if theme == "page" else Html(' xmlns="http://www.w3.org/2000/svg"'),
+            own=own,
+            width=drawing.width,
+            height=drawing.height,
+            title=self.title,
+            description=self.description,
         )
         prefixed = _TAG.sub(lambda tag: _ID.sub(rf"\1{own}-", tag.group()), drawing.svg)
-        return recolour(_OPENING.sub(lambda _: opening, prefixed, count=1), theme)
+        return drawn(recolour(_OPENING.sub(lambda _: opening.html, prefixed, count=1), theme))
 
     def _repr_html_(self) -> str:
         return self.html

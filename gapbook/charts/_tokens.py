@@ -42,6 +42,7 @@ TOKENS: dict[str, tuple[str, str]] = {
 FAMILIES = ("stack", "wire", "promise", "workload", "residual")
 _SYSTEMS = ("spacetimedb", "postgres", "sqlite", "cockroachdb", "convex")
 _TOKEN_OF_HEX = {hexes[0].lower(): token for token, hexes in TOKENS.items()}
+_TAG = re.compile(r"<[^>]*>")
 _PAINT = re.compile(r'\b(fill|stroke)="(#[0-9A-Fa-f]{6})"')
 
 
@@ -70,4 +71,4 @@ def recolour(svg: str, theme: Theme) -> str:
         )
         return f'{attribute}="{value}"'
 
-    return _PAINT.sub(paint, svg)
+    return _TAG.sub(lambda tag: _PAINT.sub(paint, tag.group()), svg)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from gapbook.claims import verdicts
 from gapbook.claims.claim import NOTE, claim
 from gapbook.claims.rules import RULES
-from gapbook.markup import Html
+from gapbook.markup import Html, each, link
 from gapbook.method.cells import Named
 from gapbook.pages import page
 from gapbook.pages.citation import CitationResults
@@ -17,7 +16,7 @@ from gapbook.pages.cuts import cut_sentence
 from gapbook.pages.gloss import gloss_of
 from gapbook.pages.register import verdict_words
 from gapbook.pages.strikes import bound_words
-from gapbook.pages.words import listed, operation_of, operations_of
+from gapbook.pages.words import listed, listed_html, operation_of, operations_of
 from gapbook.record.cuts import observed_cuts
 from gapbook.record.losses import ObservedLoss
 from gapbook.record.metric import GOODPUT
@@ -59,12 +58,12 @@ class AnswerResults(CitationResults):
         chapters = dict.fromkeys(one.chapter for one in judged.evidence if one.chapter)
         if set(chapters) <= {self.scenario.chapter}:
             return ""
-        links = [f'<a href="{html.escape(each)}.html">{html.escape(each)}</a>' for each in chapters]
-        return Html(f"as measured in {listed(links)}")
+        links = [link(f"{chapter}.html", chapter) for chapter in chapters]
+        return Html("as measured in {}").format(listed_html(links))
 
     def claim_lines(self, *claim_ids: str) -> Html:
         """Several claims, each with its verdict."""
-        return Html("".join(self.claim_line(claim_id).html for claim_id in claim_ids))
+        return Html("").join(map(self.claim_line, claim_ids))
 
     def no_claim(self, question: str) -> Html:
         """Stands in the place of a claim where a chapter answers a question of our own."""
@@ -87,8 +86,8 @@ class AnswerResults(CitationResults):
         told = [self._compared(*one, at=at) for one in compared]
         answered = [pair[1:3] for one, pair in zip(told, compared, strict=True) if one.cited]
         cited = [number for one in told for number in one.cited]
-        sentences = dict.fromkeys(one.html for one in sorted(told, key=lambda one: not one.cited))
-        return self.read_with(Html(" ".join(sentences)), answered, cited, at=at)
+        sentences = dict.fromkeys(one.text for one in sorted(told, key=lambda one: not one.cited))
+        return self.read_with(Html(" ").join(sentences), answered, cited, at=at)
 
     def read_with(
         self,
@@ -112,8 +111,8 @@ class AnswerResults(CitationResults):
             *self._caveats(groups, at),
             self.between_sessions(cited),
         ]
-        notes = html.escape(" ".join(filter(None, after)))
-        return page.answer(Html(f'{text.html} <span class="gb-gloss">{notes}</span>'), cited)
+        notes = " ".join(filter(None, after))
+        return page.answer(Html('{} <span class="gb-gloss">{}</span>').format(text, notes), cited)
 
     def _compared(
         self,
@@ -131,19 +130,19 @@ class AnswerResults(CitationResults):
             ratio = self.ratio(over.name, under.name, treatment, metric)
             if absent := [one for one in (over, under) if one.name in self.absent]:
                 reasons = "; ".join(f"{one.name}: {self.absent[one.name]}" for one in absent)
-                return page.Answer(html.escape(f"Not measured here: {reasons}."))
+                return page.Answer(Html.escape(f"Not measured here: {reasons}."))
             if unplanned := [one for one in (over, under) if one.name not in self._planned]:
                 usual = self.scenario.durability
                 named = ", ".join(f"{c.system_label} ({c.settings.durability or usual})" for c in unplanned)
-                return page.Answer(html.escape(f"Not in this run: {named}."))
+                return page.Answer(Html.escape(f"Not in this run: {named}."))
             if ratio is None:
                 return page.Answer(
-                    html.escape(
+                    Html.escape(
                         f"Not answered by this run: {over.name} or {under.name} has no valid trial "
                         f"at {self.at(treatment)}."
                     )
                 )
-            parts.append((page.estimate(ratio.as_times()).html, self.at(treatment)))
+            parts.append((page.estimate(ratio.as_times()), self.at(treatment)))
             if ratio.vague:
                 vague.append(ratio.n)
             elif ratio.bounded and ratio.low < 1 < ratio.high:
@@ -156,10 +155,10 @@ class AnswerResults(CitationResults):
                     self.over_sessions(self.ratio_by_block(over.name, under.name, treatment, metric)),
                 )
             )
-        text = _told(html.escape(sentence), parts).replace("{operations}", self._operations)
+        text = _told(Html.escape(sentence), parts).replace("{operations}", self._operations)
         text = text.replace("{operation}", operation_of(self.scenario.workload))
         for place, contestant in (("{over}", over), ("{under}", under)):
-            text = text.replace(place, html.escape(self.versioned_label(contestant)))
+            text = text.replace(place, self.versioned_label(contestant))
         if vague:
             text += f" That rests on {min(vague)} blocks alone and says next to nothing."
         if even:
@@ -348,16 +347,16 @@ class AnswerResults(CitationResults):
         return str(systems.get(contestant.server, {}).get("version", ""))
 
 
-def _told(sentence: str, parts: Sequence[tuple[str, str]]) -> str:
+def _told(sentence: Html, parts: Sequence[tuple[Html, str]]) -> Html:
     """A sentence with its first ratio in it; where that holds ends it, and what the ratio is elsewhere.
 
     ``parts`` are ratios, each with where it holds: ``A does 1.72 times as many as B at α = 0, and 2.04 times
     at α = 1.5.``
     """
     (first, where), *others = parts
-    *between, last = ["", *(f"{ratio} at {place}" for ratio, place in others)]
-    tail = "".join(f", {one}" for one in filter(None, between)) + (f", and {last}" if last else "")
-    return f"{sentence.removesuffix('.').replace('{ratios}', first)} at {where}{tail}."
+    *between, last = [Html(""), *(Html("{} at {}").format(*other) for other in others)]
+    tail = each(Html(", {}"), filter(None, between)) + (Html(", and {}").format(last) if last else "")
+    return Html("{} at {}{}.").format(sentence.removesuffix(".").replace("{ratios}", first), where, tail)
 
 
 def _least_kills(losses: Collection[ObservedLoss]) -> int:

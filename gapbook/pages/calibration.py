@@ -58,22 +58,22 @@ class CalibrationResults(FindingsWithProvenance):
         off = max(abs(ours.estimate / truth - 1) for ours, truth in known)
         virtual = f"{100 * min(shares):.0f} % to {100 * max(shares):.0f} %"
         real, farthest = f"{held} of {len(known)}", f"{100 * off:.1f} %"
-        text = (
-            f"In simulation, {page.estimate(virtual)} of our 95 % intervals held the truth, by quantity and design, where "
+        text = Html(
+            "In simulation, {} of our 95 % intervals held the truth, by quantity and design, where "
             "blocks are independent (the page shows where they are not). "
-            f"On simulated servers run live, {page.estimate(real)} did, and estimates were up to "
-            f"{page.estimate(farthest)} off: client, network and a busy machine take time of their own, and the "
+            "On simulated servers run live, {} did, and estimates were up to "
+            "{} off: client, network and a busy machine take time of their own, and the "
             "interval of a run holds the noise of that run only."
-        )
+        ).format(*map(page.estimate, (virtual, real, farthest)))
         planted = self._planted(factors, lattice)
         split = _shares(*planted) if planted else []
         of_factors = f"{sum(_inside(ours, truth) for _, ours, truth in split)} of {len(split)}"
         if split:
             apart = f"{100 * max(abs(ours.estimate / truth - 1) for _, ours, truth in split):.1f} %"
-            text += (
-                f" Of a planted decomposition, {page.estimate(of_factors)} intervals held the truth (each factor and "
-                f"the whole gap), and estimates were up to {page.estimate(apart)} off."
-            )
+            text += Html(
+                " Of a planted decomposition, {} intervals held the truth (each factor and "
+                "the whole gap), and estimates were up to {} off."
+            ).format(page.estimate(of_factors), page.estimate(apart))
         blocks = max(ours.n for ours, _ in known)
         least = min(coverage.blocks for _, coverage in simulated)
         cited = [
@@ -86,7 +86,7 @@ class CalibrationResults(FindingsWithProvenance):
                 page.Cited("95 % intervals that held the truth, planted factors", of_factors, blocks),
                 page.Cited("farthest estimate from the truth, planted factors", apart, blocks),
             ]
-        return page.answer(Html(text), cited)
+        return page.answer(text, cited)
 
     def truth_table(self, contestants: Sequence[Named]) -> Html:
         """Goodput of each plant: the truth, our interval, and whether the interval holds the truth."""

@@ -48,7 +48,7 @@ class CitationResults(FindingsWithProvenance):
         """The numbers of an answer, just as it gives them."""
         if not answer.cited:
             note = page.banner("note", "This run has no number to cite: a needed cell has no valid trial.")
-            return Html(f'<div id="cite">{note}</div>')
+            return Html('<div id="cite">{}</div>').format(note)
         return page.cite_panel(**self.citation(answer.cited))
 
     def citation(self, cited: Sequence[page.Cited]) -> dict[str, str]:

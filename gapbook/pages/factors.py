@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 import statistics
 from collections.abc import Mapping, Sequence
@@ -34,6 +33,7 @@ class FactorResults(AnswerResults):
         A residual is never told without its range over orders: it may hold one where the interval does not.
         """
         whole, residual, cited = [], [], []
+        place = Html("{} at {}")
         start, end = self.end(factors, "before"), self.end(factors, "after")
         for treatment in self.ends:
             parts = self.decompose(factors, treatment)
@@ -42,24 +42,26 @@ class FactorResults(AnswerResults):
                     f"Not answered by this run: a cell on every path has no valid trial at {self.at(treatment)}."
                 )
             names = f"{end.full_label} ÷ {start.full_label}"
-            whole.append(f"{page.estimate(parts.gap.as_times())} at {self.at(treatment)}")
+            whole.append(place.format(page.estimate(parts.gap.as_times()), self.at(treatment)))
             cited.append(self._cited_contrast(f"{names}, whole gap", treatment, parts.whole))
             for share in parts.shares:
                 if share.factor.family == "residual":
                     ordered = order_range_words(share)
                     residual.append(
-                        f"{page.estimate(share.multiplier.as_factor())} at {self.at(treatment)} ({ordered})"
+                        place.format(
+                            page.estimate(share.multiplier.as_factor()), f"{self.at(treatment)} ({ordered})"
+                        )
                     )
                     quantity = f"{names}, engine residual ({ordered})"
                     cited.append(self._cited_contrast(quantity, treatment, share.contrast))
-        text = html.escape(sentence)
+        text = Html.escape(sentence)
         for name, values in (("whole", whole), ("residual", residual)):
-            text = text.replace(f"{{{name}}}", " and ".join(values))
+            text = text.replace(f"{{{name}}}", Html(" and ").join(values))
         for name, contestant in (("over", end), ("under", start)):
             if contestant is not None:
-                text = text.replace(f"{{{name}}}", html.escape(self.versioned_label(contestant)))
+                text = text.replace(f"{{{name}}}", self.versioned_label(contestant))
         ends = [one for one in (end, start) if one is not None]
-        return self.read_with(Html(text), [ends], cited)
+        return self.read_with(text, [ends], cited)
 
     def _cited_contrast(self, quantity: str, treatment: float, contrast: Contrast) -> page.Cited:
         over_sessions = self.over_sessions(contrast.factor_by_block, contrast.degrees_of_freedom)

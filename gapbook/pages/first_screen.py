@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gapbook import charts
-from gapbook.markup import Html
+from gapbook.markup import Html, SupportsHtml
 from gapbook.pages import page
 from gapbook.pages.answer import AnswerResults
 from gapbook.pages.rerun import RerunResults
@@ -32,17 +32,17 @@ class FirstScreenResults(AnswerResults, RerunResults):
         The chart is also written as files for the buttons.
         """
         self.export_picture(picture)
-        parts = [
+        parts: list[SupportsHtml] = [
             self.banner() or Html(""),
             claim_line,
             answer,
-            Html(picture.html),
+            picture,
             self.buttons(),
             self.provenance_line(),
             self.cite_panel(answer),
             self.rerun_panel(),
         ]
-        return Html("\n".join(part.html for part in parts))
+        return Html("\n").join(parts)
 
     def banner(self) -> Html | None:
         """Says that a page is the reader's own run; nothing for a published one."""

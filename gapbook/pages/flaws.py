@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import statistics
 from collections.abc import Mapping, Sequence
@@ -69,7 +68,7 @@ class FlawResults(FindingsWithProvenance):
 
         ``with`` and ``without`` its first flaw, ``answered`` by a count of answers, or ``written`` to its files.
         """
-        text, cited = html.escape(sentence), []
+        text, cited = Html.escape(sentence), []
         for name, (named, what) in counted.items():
             contestant = self.contestant(named)
             seen = [r for r in self.rows(contestant.name, treatment) if r["goodput_per_s"] is not None]
@@ -78,10 +77,10 @@ class FlawResults(FindingsWithProvenance):
                 return page.answer(
                     f"Not answered by this run: {contestant.name} has no trial with that count at {self.at(treatment)}."
                 )
-            text = text.replace(f"{{{name}}}", page.estimate(value).html)
+            text = text.replace(f"{{{name}}}", page.estimate(value))
             blocks = len({row["block"] for row in seen})
             cited.append(page.Cited(f"{contestant.name}, {_COUNTED[what]}", f"{value} (median)", blocks))
-        return page.answer(Html(text), cited)
+        return page.answer(text, cited)
 
     def metrics_table(self, treatment: float) -> Html:
         """What the server's public metrics counted in whole trials, beside operations that were committed."""

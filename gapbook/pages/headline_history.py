@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import html
 import math
 import tomllib
 from collections.abc import Mapping
@@ -15,7 +14,7 @@ import msgspec
 
 from gapbook import charts
 from gapbook.errors import ParameterError
-from gapbook.markup import Html, values_table
+from gapbook.markup import Html, link, values_table
 from gapbook.method.interval import Interval, format_factor
 from gapbook.paths import CHECKOUT
 from gapbook.record.metric import GOODPUT
@@ -183,12 +182,10 @@ def history_table(history: History, *, over: str, under: str) -> Html:
 
 
 def _linked(history: History, change: Change) -> Html:
-    address = html.escape(f"https://github.com/{history.repository}/commit/{change.commit}", quote=True)
-    pull = html.escape(f"https://github.com/{history.repository}/pull/{change.number}", quote=True)
-    return Html(
-        f'{change.date.isoformat()} <a href="{address}"><code>{change.commit[:9]}</code></a> '
-        f'(<a href="{pull}">#{change.number}</a>)'
-    )
+    site = f"https://github.com/{history.repository}"
+    commit = link(f"{site}/commit/{change.commit}", Html("<code>{}</code>").format(change.commit[:9]))
+    pull = link(f"{site}/pull/{change.number}", f"#{change.number}")
+    return Html("{} {} ({})").format(change.date.isoformat(), commit, pull)
 
 
 def _cells(change: Change, name: str) -> str:

@@ -6,14 +6,13 @@ Pure functions from text to HTML. Every text is escaped; a part that is HTML alr
 from __future__ import annotations
 
 import hashlib
-import html
 import json
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from gapbook.markup import Html, escaped, values_table
+from gapbook.markup import Html, each, link, values_table
 
 __all__ = [
     "Answer",
@@ -37,12 +36,16 @@ __all__ = [
 BannerKind = Literal["own-run", "incomplete", "stale", "note"]
 
 _ICONS = {
-    "confirmed": '<circle cx="8" cy="8" r="7"/><path d="M4.6 8.2l2.3 2.3 4.5-4.7"/>',
-    "conditions": '<path class="gb-solid" d="M8 .6L15.4 8 8 15.4.6 8z"/><path d="M8 4.6v4M8 11v.2"/>',
-    "refuted": '<rect x="1" y="1" width="14" height="14"/><path d="M5 5l6 6M11 5l-6 6"/>',
-    "unmeasurable": '<circle class="gb-ring" cx="8" cy="8" r="6.2"/><path class="gb-ring" d="M5 8h6"/>',
-    "version": '<circle class="gb-ring" cx="8" cy="8" r="6.2"/><path class="gb-ring" d="M5.4 6.6h5.2M5.4 9.4h5.2"/>',
-    "unresolved": '<circle class="gb-ring" cx="8" cy="8" r="6.2"/><path class="gb-ring" d="M5.2 8h.1M8 8h.1M10.8 8h.1"/>',
+    "confirmed": Html('<circle cx="8" cy="8" r="7"/><path d="M4.6 8.2l2.3 2.3 4.5-4.7"/>'),
+    "conditions": Html('<path class="gb-solid" d="M8 .6L15.4 8 8 15.4.6 8z"/><path d="M8 4.6v4M8 11v.2"/>'),
+    "refuted": Html('<rect x="1" y="1" width="14" height="14"/><path d="M5 5l6 6M11 5l-6 6"/>'),
+    "unmeasurable": Html('<circle class="gb-ring" cx="8" cy="8" r="6.2"/><path class="gb-ring" d="M5 8h6"/>'),
+    "version": Html(
+        '<circle class="gb-ring" cx="8" cy="8" r="6.2"/><path class="gb-ring" d="M5.4 6.6h5.2M5.4 9.4h5.2"/>'
+    ),
+    "unresolved": Html(
+        '<circle class="gb-ring" cx="8" cy="8" r="6.2"/><path class="gb-ring" d="M5.2 8h.1M8 8h.1M10.8 8h.1"/>'
+    ),
 }
 
 
@@ -60,10 +63,21 @@ class Cited:
 
 
 @dataclass(frozen=True)
-class Answer(Html):
+class Answer:
     """An answer and the numbers that it gives: just these can be cited."""
 
+    text: Html
     cited: tuple[Cited, ...] = ()
+
+    @property
+    def html(self) -> str:
+        return self.text.html
+
+    def __html__(self) -> str:
+        return self.text.html
+
+    def _repr_html_(self) -> str:
+        return self.text.html
 
 
 @dataclass(frozen=True)
@@ -90,12 +104,12 @@ class Input:
 
 def estimate(text: str) -> Html:
     """An estimate with its interval, kept on one line: ``×14.1 [13.4–14.8]``."""
-    return Html(f'<strong class="gb-number">{html.escape(text)}</strong>')
+    return Html('<strong class="gb-number">{}</strong>').format(text)
 
 
 def answer(sentence: str | Html, cited: Sequence[Cited] = ()) -> Answer:
     """The chapter's answer in one sentence or a few, with the numbers that it gives."""
-    return Answer(f'<p class="gb-answer">{escaped(sentence)}</p>', tuple(cited))
+    return Answer(Html('<p class="gb-answer">{}</p>').format(sentence), tuple(cited))
 
 
 def claim_line(
@@ -115,26 +129,32 @@ def claim_line(
     the register, which says how the verdict was reached; ``address`` is that of the source.
     """
     key, word = verdict
-    link = f'<a href="claims.html#{html.escape(anchor)}">why this verdict</a>'
-    source = html.escape(where)
-    if address:
-        source = f'<a href="{html.escape(address)}">{source}</a>'
     return Html(
-        f'<p class="gb-verdict gb-verdict-{html.escape(key)}">{verdict_icon(key)}<strong>{html.escape(word)}</strong>'
-        f"{f', {escaped(basis)}' if basis else ''}. "
-        f"<b>{html.escape(kind)}.</b> {html.escape(says)} {html.escape(summary)} "
-        f'<span class="gb-muted">{source} · {link}</span></p>'
+        '<p class="gb-verdict gb-verdict-{}">{}<strong>{}</strong>{}. '
+        '<b>{}.</b> {} {} <span class="gb-muted">{} · {}</span></p>'
+    ).format(
+        key,
+        verdict_icon(key),
+        word,
+        Html(", {}").format(basis) if basis else "",
+        kind,
+        says,
+        summary,
+        link(address, where) if address else where,
+        link(f"claims.html#{anchor}", "why this verdict"),
     )
 
 
 def question_line(question: str) -> Html:
     """What a chapter asks where nobody has published a claim."""
-    return Html(f'<p class="gb-verdict"><b>Our own question.</b> {html.escape(question)}</p>')
+    return Html('<p class="gb-verdict"><b>Our own question.</b> {}</p>').format(question)
 
 
-def verdict_icon(verdict: str) -> str:
+def verdict_icon(verdict: str) -> Html:
     """The sign of a verdict, which its word stands beside."""
-    return f'<svg class="gb-icon" viewBox="0 0 16 16" aria-hidden="true">{_ICONS[verdict]}</svg>'
+    return Html('<svg class="gb-icon" viewBox="0 0 16 16" aria-hidden="true">{}</svg>').format(
+        _ICONS[verdict]
+    )
 
 
 def banner(kind: BannerKind, text: str | Html) -> Html:
@@ -142,7 +162,9 @@ def banner(kind: BannerKind, text: str | Html) -> Html:
     titles = {"own-run": "Your own run", "incomplete": "Incomplete", "stale": "Stale", "note": "Note"}
     if kind not in titles:
         raise ValueError(f"banner kind {kind!r} is unknown: use one of {', '.join(titles)}")
-    return Html(f'<p class="gb-banner gb-banner-{kind}"><strong>{titles[kind]}.</strong> {escaped(text)}</p>')
+    return Html('<p class="gb-banner gb-banner-{}"><strong>{}.</strong> {}</p>').format(
+        kind, titles[kind], text
+    )
 
 
 def download_buttons(downloads: Sequence[Download]) -> Html:
@@ -150,32 +172,31 @@ def download_buttons(downloads: Sequence[Download]) -> Html:
     links = []
     for download in downloads:
         kind = "gb-button gb-primary" if download.primary else "gb-button"
-        target = "" if download.href.startswith("#") else " download"
-        href, label = html.escape(download.href), html.escape(download.label)
-        links.append(f'<a class="{kind}" href="{href}"{target}>{label}</a>')
-    return Html(f'<p class="gb-buttons">{"".join(links)}</p>')
+        within = download.href.startswith("#")
+        links.append(link(download.href, download.label, kind=kind, download=not within))
+    return Html('<p class="gb-buttons">{}</p>').format(Html("").join(links))
 
 
 def provenance_line(parts: Sequence[str | Html]) -> Html:
     """Run, n, workload, host, settings, gates, date, code version, in one muted line."""
-    return Html(f'<p class="gb-provenance">{" · ".join(escaped(part) for part in parts if part)}</p>')
+    return Html('<p class="gb-provenance">{}</p>').format(Html(" · ").join(filter(None, parts)))
 
 
 def cite_panel(*, plain: str, markdown: str, bibtex: str, anchor: str = "cite") -> Html:
     """The citation in three forms, switched without a script; a script adds the copy button."""
     forms = (("plain", plain), ("Markdown", markdown), ("BibTeX", bibtex))
     group = f"gb-{anchor}-{hashlib.sha256((plain + bibtex).encode()).hexdigest()[:8]}"
-    tabs = "".join(
-        f'<input type="radio" name="{group}" id="{group}-{index}"{" checked" if index == 0 else ""}>'
-        f'<label for="{group}-{index}">{label}</label>'
+    tab = Html('<input type="radio" name="{0}" id="{0}-{1}"{2}><label for="{0}-{1}">{3}</label>')
+    tabs = Html("").join(
+        tab.format(group, index, " checked" if index == 0 else "", label)
         for index, (label, _) in enumerate(forms)
     )
-    texts = "".join(f'<pre class="gb-code" tabindex="0">{html.escape(text)}</pre>' for _, text in forms)
+    texts = each(Html('<pre class="gb-code" tabindex="0">{}</pre>'), (text for _, text in forms))
     return Html(
-        f'<section class="gb-panel gb-cite" id="{html.escape(anchor)}" aria-label="Cite this number">'
-        f'<p class="gb-panel-title">Cite this number</p>{tabs}'
-        f'<button type="button" class="gb-button gb-copy" hidden>copy</button>{texts}</section>'
-    )
+        '<section class="gb-panel gb-cite" id="{}" aria-label="Cite this number">'
+        '<p class="gb-panel-title">Cite this number</p>{}'
+        '<button type="button" class="gb-button gb-copy" hidden>copy</button>{}</section>'
+    ).format(anchor, tabs, texts)
 
 
 def rerun_panel(
@@ -187,34 +208,38 @@ def rerun_panel(
     takes: ``about 14 min · 8 GB``; ``note`` what the command cannot say.
     """
     words = [*command, *(word for field in inputs for word in ("-p", f"{field.name}={field.default}"))]
-    before = html.escape(json.dumps(list(command)))
-    fields = "".join(_input(field, anchor) for field in inputs)
-    told = f'<p class="gb-note">{html.escape(note)}</p>' if note else ""
     return Html(
-        f'<section class="gb-panel gb-rerun" id="{html.escape(anchor)}" aria-label="Re-run this">'
-        f'<p class="gb-panel-title">Re-run this</p><p class="gb-needs">{html.escape(needs)}</p>'
-        f'<div class="gb-inputs">{fields}</div>{told}'
-        f'<button type="button" class="gb-button gb-copy" hidden>copy</button>'
-        f'<pre class="gb-code gb-command" tabindex="0" data-command="{before}">'
-        f"{html.escape(shlex.join(words))}</pre></section>"
+        '<section class="gb-panel gb-rerun" id="{}" aria-label="Re-run this">'
+        '<p class="gb-panel-title">Re-run this</p><p class="gb-needs">{}</p>'
+        '<div class="gb-inputs">{}</div>{}'
+        '<button type="button" class="gb-button gb-copy" hidden>copy</button>'
+        '<pre class="gb-code gb-command" tabindex="0" data-command="{}">{}</pre></section>'
+    ).format(
+        anchor,
+        needs,
+        Html("").join(_input(field, anchor) for field in inputs),
+        Html('<p class="gb-note">{}</p>').format(note) if note else "",
+        json.dumps(list(command)),
+        shlex.join(words),
     )
 
 
-def _input(field: Input, anchor: str) -> str:
-    own = html.escape(f"{anchor}-{field.name}")
-    name, default = html.escape(field.name), html.escape(field.default)
+def _input(field: Input, anchor: str) -> Html:
+    own = f"{anchor}-{field.name}"
     if field.choices:
         if field.default not in field.choices:
             raise ValueError(f"input {field.name}: the default {field.default!r} is none of its choices")
-        options = "".join(
-            f"<option{' selected' if choice == field.default else ''}>{html.escape(choice)}</option>"
+        options = Html("").join(
+            Html("<option{}>{}</option>").format(" selected" if choice == field.default else "", choice)
             for choice in field.choices
         )
-        control = f'<select id="{own}" data-input="{name}">{options}</select>'
+        control = Html('<select id="{}" data-input="{}">{}</select>').format(own, field.name, options)
     else:
         width = max(3, len(field.default) + 1)
-        control = f'<input type="text" id="{own}" data-input="{name}" value="{default}" size="{width}">'
-    return f'<label for="{own}">{html.escape(field.label)} {control}</label>'
+        control = Html('<input type="text" id="{}" data-input="{}" value="{}" size="{}">').format(
+            own, field.name, field.default, width
+        )
+    return Html('<label for="{}">{} {}</label>').format(own, field.label, control)
 
 
 def settings_table(columns: tuple[str, str, str], rows: Sequence[tuple[str, str, str]]) -> Html:
@@ -222,18 +247,15 @@ def settings_table(columns: tuple[str, str, str], rows: Sequence[tuple[str, str,
     servers = dict.fromkeys(server for server, _, _ in rows)
     parts = []
     for server in servers:
-        head = "".join(f'<th scope="col">{html.escape(column)}</th>' for column in columns[1:])
-        body = "".join(
-            f'<tr><th scope="row">{html.escape(setting)}</th><td>{html.escape(value)}</td></tr>'
-            for named, setting, value in rows
-            if named == server
-        )
-        count = sum(named == server for named, _, _ in rows)
+        row = Html('<tr><th scope="row">{}</th><td>{}</td></tr>')
+        own = [row.format(setting, value) for named, setting, value in rows if named == server]
         parts.append(
-            f'<details class="gb-fold"><summary>{html.escape(server)}, {count} rows</summary>'
-            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></details>"
+            Html(
+                '<details class="gb-fold"><summary>{}, {} rows</summary>'
+                "<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table></details>"
+            ).format(server, len(own), each(Html('<th scope="col">{}</th>'), columns[1:]), Html("").join(own))
         )
-    return Html(f'<div class="gb-settings">{"".join(parts)}</div>')
+    return Html('<div class="gb-settings">{}</div>').format(Html("").join(parts))
 
 
 def refused_table(rows: Sequence[tuple[str, str, str]]) -> Html:
@@ -242,4 +264,6 @@ def refused_table(rows: Sequence[tuple[str, str, str]]) -> Html:
         return Html('<p class="gb-muted">No trial was refused.</p>')
     table = values_table(("contestant", "trial", "why it is not counted"), rows, caption="Refused trials")
     count = f"{len(rows)} trial{'s' if len(rows) > 1 else ''} refused"
-    return Html(f'<details class="gb-fold"><summary>{count}: each with its reason</summary>{table}</details>')
+    return Html('<details class="gb-fold"><summary>{}: each with its reason</summary>{}</details>').format(
+        count, table
+    )

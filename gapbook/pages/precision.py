@@ -123,22 +123,24 @@ def precision_answer(
         return page.answer("Not answered by this run: no contestant has two valid trials in one block.")
     percent, blocks = f"{100 * differ:.1f} %", explained.n
     ends = _ends_of_left(trials, labels)
-    among = " to ".join(f"{page.estimate(one.as_factor())} ({label})" for one, label in ends)
-    among = (
-        f", and with a slope of each contestant's own {among}, where above ×1 it adds noise" if among else ""
+    among = Html(" to ").join(
+        Html("{} ({})").format(page.estimate(one.as_factor()), label) for one, label in ends
     )
+    if among:
+        among = Html(", and with a slope of each contestant's own {}, where above ×1 it adds noise").format(
+            among
+        )
     narrowing = [one for one in remedies if one.left is not None and one.left.high < 1]
-    text = (
-        f"Rates of the same contestant in the same block have a standard deviation of {page.estimate(percent)}. "
-        f"Adjusted for the processor time of an operation, with the slope of the other blocks, "
-        f"{page.estimate(explained.as_factor())} of that was left{among}. "
-    )
+    text = Html(
+        "Rates of the same contestant in the same block have a standard deviation of {}. "
+        "Adjusted for the processor time of an operation, with the slope of the other blocks, "
+        "{} of that was left{}. "
+    ).format(page.estimate(percent), page.estimate(explained.as_factor()), among)
     if narrowing:
         best = min(narrowing, key=lambda one: one.left.estimate if one.left else 1.0)
         told = best.left.as_factor() if best.left else ""
-        text += (
-            f"Of {len(remedies)} remedies tried, {len(narrowing)} narrowed it; the best, <em>{best.name}</em>, left "
-            f"{page.estimate(told)}."
+        text += Html("Of {} remedies tried, {} narrowed it; the best, <em>{}</em>, left {}.").format(
+            len(remedies), len(narrowing), best.name, page.estimate(told)
         )
     else:
         text += f"None of {len(remedies)} remedies tried narrowed it beyond chance."
@@ -155,7 +157,7 @@ def precision_answer(
             if one.left
         ),
     ]
-    return page.answer(Html(text), cited)
+    return page.answer(text, cited)
 
 
 def _ends_of_left(trials: Sequence[AaTrial], labels: Mapping[str, str]) -> list[tuple[Interval, str]]:

@@ -11,7 +11,7 @@ from gapbook.claims.verdicts import Evidence, Judgement, Verdict, judge_all
 from gapbook.markup import Html
 from gapbook.pages import page
 from gapbook.pages.register_table import RegisterRow, register
-from gapbook.pages.words import listed
+from gapbook.pages.words import listed_html
 
 __all__ = ["Register", "verdict_words"]
 
@@ -53,20 +53,22 @@ class Register:
         """The verdicts in words, in the order in which they are offered."""
         return verdict_words()
 
-    def tally(self) -> Html:
+    def tally(self) -> page.Answer:
         """How many entries rest on which kind of evidence, and how many of each have which verdict."""
         groups = self.by_evidence()
         parts = [
-            f'<strong class="gb-number">{len(group)}</strong> {evidence} ({self._counted(group)})'
+            Html("{} {} ({})").format(page.estimate(f"{len(group)}"), evidence, self._counted(group))
             for evidence, group in groups.items()
             if group and evidence != _NOTES
         ]
         published = len(self.judgements) - len(groups[_NOTES])
-        notes = (
-            f'<span class="gb-muted">Our own <strong class="gb-number">{len(groups[_NOTES])}</strong> notes on '
-            f"their arithmetic are counted apart ({self._counted(groups[_NOTES])}); the buttons below count them too.</span>"
+        notes = Html(
+            '<span class="gb-muted">Our own {} notes on '
+            "their arithmetic are counted apart ({}); the buttons below count them too.</span>"
+        ).format(page.estimate(f"{len(groups[_NOTES])}"), self._counted(groups[_NOTES]))
+        return page.answer(
+            Html("Of {} published claims, {}. {}").format(published, listed_html(parts), notes)
         )
-        return page.answer(Html(f"Of {published} published claims, {listed(parts)}. {notes}"))
 
     def by_evidence(self) -> Mapping[str, list[Judgement]]:
         """The entries by what decides them: our intervals, published figures, published source, or nothing;

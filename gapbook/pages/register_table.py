@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from gapbook.markup import Html
+from gapbook.markup import Html, each, link
 from gapbook.pages.page import verdict_icon
 
 __all__ = ["RegisterRow", "register"]
@@ -40,9 +39,11 @@ def register(rows: Sequence[RegisterRow], words: Mapping[str, str]) -> Html:
         if row.verdict not in words:
             raise ValueError(f"verdict {row.verdict!r} of {row.anchor} is none of {', '.join(words)}")
     counts = {verdict: sum(row.verdict == verdict for row in rows) for verdict in words}
-    pills = "".join(
-        f'<button type="button" class="gb-pill" data-verdict="{verdict}" aria-pressed="{pressed}">'
-        f"{html.escape(word)} <span>{count}</span></button>"
+    pill = Html(
+        '<button type="button" class="gb-pill" data-verdict="{}" aria-pressed="{}">{} <span>{}</span></button>'
+    )
+    pills = Html("").join(
+        pill.format(verdict, pressed, word, count)
         for verdict, word, count, pressed in (
             ("", "All", len(rows), "true"),
             *(
@@ -52,43 +53,44 @@ def register(rows: Sequence[RegisterRow], words: Mapping[str, str]) -> Html:
             ),
         )
     )
-    head = "".join(
-        f'<th scope="col">{name}</th>' for name in ("verdict", "claim and source", "published", "ours")
-    )
+    head = each(Html('<th scope="col">{}</th>'), ("verdict", "claim and source", "published", "ours"))
     anchors = {row.anchor for row in rows}
-    body = "".join(_register_row(row, words[row.verdict], anchors) for row in rows)
+    body = Html("").join(_register_row(row, words[row.verdict], anchors) for row in rows)
     return Html(
-        f'<section class="gb-register" aria-label="Register of claims"><div class="gb-filter" hidden>{pills}'
+        '<section class="gb-register" aria-label="Register of claims"><div class="gb-filter" hidden>{}'
         '<input type="search" class="gb-search" placeholder="system, factor, words" aria-label="Search claims">'
-        f'<p class="gb-showing gb-muted" role="status"></p></div>'
-        f'<div class="gb-table"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></section>'
-    )
+        '<p class="gb-showing gb-muted" role="status"></p></div>'
+        '<div class="gb-table"><table><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div></section>'
+    ).format(pills, head, body)
 
 
-def _register_row(row: RegisterRow, word: str, anchors: Set[str]) -> str:
-    icon = verdict_icon(row.verdict)
-    details = "".join(f"<li>{html.escape(line)}</li>" for line in row.details)
-    more = f"<details><summary>evidence</summary><ul>{details}</ul></details>" if details else ""
-    ours = "".join(f'<span class="gb-line">{html.escape(line)}</span>' for line in row.ours)
+def _register_row(row: RegisterRow, word: str, anchors: Set[str]) -> Html:
+    details = each(Html("<li>{}</li>"), row.details)
     href, label = row.link
-    link = f'<a href="{html.escape(href)}">{html.escape(label)}</a>' if href else ""
-    anchor = html.escape(row.anchor)
-    return (
-        f'<tr id="{anchor}" data-verdict="{html.escape(row.verdict)}">'
-        f'<td><span class="gb-verdict gb-verdict-{html.escape(row.verdict)}">{icon}'
-        f"<strong>{html.escape(word)}</strong></span></td>"
-        f"<td>{html.escape(row.says)}"
-        f'<span class="gb-source"><a href="#{anchor}">{anchor}</a> · {html.escape(row.source)}</span>'
-        f'<span class="gb-why">{_with_links(row.why, anchors)}</span>{more}</td>'
-        f'<td data-label="published">{html.escape(row.published)}</td>'
-        f'<td data-label="ours">{ours}{link}</td></tr>'
+    return Html(
+        '<tr id="{anchor}" data-verdict="{verdict}">'
+        '<td><span class="gb-verdict gb-verdict-{verdict}">{icon}<strong>{word}</strong></span></td>'
+        '<td>{says}<span class="gb-source"><a href="#{anchor}">{anchor}</a> · {source}</span>'
+        '<span class="gb-why">{why}</span>{more}</td>'
+        '<td data-label="published">{published}</td><td data-label="ours">{ours}{link}</td></tr>'
+    ).format(
+        anchor=row.anchor,
+        verdict=row.verdict,
+        icon=verdict_icon(row.verdict),
+        word=word,
+        says=row.says,
+        source=row.source,
+        why=_with_links(row.why, anchors),
+        more=Html("<details><summary>evidence</summary><ul>{}</ul></details>").format(details)
+        if details
+        else "",
+        published=row.published,
+        ours=each(Html('<span class="gb-line">{}</span>'), row.ours),
+        link=link(href, label) if href else "",
     )
 
 
-def _with_links(text: str, anchors: Set[str]) -> str:
+def _with_links(text: str, anchors: Set[str]) -> Html:
     """Text in which each name of another entry leads to it."""
-
-    def link(word: re.Match[str]) -> str:
-        return f'<a href="#{word[0]}">{word[0]}</a>' if word[0] in anchors else word[0]
-
-    return re.sub(r"[a-z][a-z0-9-]+", link, html.escape(text))
+    words = re.split(r"([a-z][a-z0-9-]+)", text)
+    return Html("").join(link(f"#{word}", word) if word in anchors else word for word in words)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -101,31 +100,33 @@ def memory_answer(
     """
     at = float(max(found.wanted_of(published_at, replicator.name) or found.treatments))
     idle = [
-        (replicator, "one process of {who} for all takes {value} while nobody writes."),
-        (each, "{who} with a process for each takes {value}, resident sets added up, as the published page counts."),
+        (replicator, Html("one process of {who} for all takes {value} while nobody writes.")),
+        (each, Html("{who} with a process for each takes {value}, resident sets added up, as the published page counts.")),
     ]  # fmt: skip
     cited: list[page.Cited] = []
     sentences = [
-        sentence.replace("{who}", who).replace("{value}", value)
+        sentence.format(who=who, value=value)
         for one, sentence in idle
         for who, value in _cited(found, one, at, "RSS, idle", cited)
     ]
     written = [
-        f"{who}, {value}"
+        Html("{}, {}").format(who, value)
         for one in (*one_process, replicator)
         for who, value in _cited(found, one, at, _WRITTEN, cited)
     ]
     if written:
         sentences.append(
-            f"{'While' if sentences else 'while'} all databases are written, with shared pages counted once, one process takes: {'; '.join(written)}."
+            Html(
+                "{} all databases are written, with shared pages counted once, one process takes: {}."
+            ).format("While" if sentences else "while", Html("; ").join(written))
         )
     many = found.at(at)
     memory = (
-        f"With {many}, {' '.join(sentences)}{_of_one_trial(cited)}"
+        Html("With {}, {}{}").format(many, Html(" ").join(sentences), _of_one_trial(cited))
         if cited
-        else f"Of memory with {many} this run has no valid trial."
+        else Html("Of memory with {} this run has no valid trial.").format(many)
     )
-    return page.answer(Html(f"{html.escape(losses(found, lossy))} {memory}".strip()), cited)
+    return page.answer(Html("{} {}").format(losses(found, lossy), memory).strip(), cited)
 
 
 def _of_one_trial(cited: Sequence[page.Cited]) -> str:
@@ -135,13 +136,13 @@ def _of_one_trial(cited: Sequence[page.Cited]) -> str:
 
 def _cited(
     found: AnswerResults, one: Named, at: float, metric: str, cited: list[page.Cited]
-) -> Iterator[tuple[str, str]]:
+) -> Iterator[tuple[str, Html]]:
     """Who takes how much, as markup, and added to what is cited; nothing without a valid trial."""
     value = _value(found, one.name, at, metric)
     if value is not None:
         known, shown = found.contestant(one), _told(value, found.metric(metric))
         cited.append(page.Cited(f"{metric} of {known.full_label} at {found.at(at)}", shown, value.n))
-        yield html.escape(found.versioned_label(known)), page.estimate(shown).html
+        yield found.versioned_label(known), page.estimate(shown)
 
 
 def memory_chart(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import re
 from collections import Counter
@@ -72,24 +71,23 @@ def soundness_answer(found: AnswerResults, pairs: Sequence[tuple[Named, Named | 
     killed and the undisturbed, None where it was not measured beside it."""
     cited: list[page.Cited] = []
     told = [sentence for killed, alone in pairs for sentence in _sentences(found, killed, alone, cited)]
-    return page.answer(Html(" ".join(told) or "This run has no valid trial of a killed replicator."), cited)
+    return page.answer(Html(" ").join(told) or "This run has no valid trial of a killed replicator.", cited)
 
 
 def _sentences(
     found: AnswerResults, killed: Named, alone: Named | None, cited: list[page.Cited]
-) -> Iterator[str]:
+) -> Iterator[str | Html]:
     struck = ends_of(found, killed)
     if not struck.trials:
         return
     label = found.versioned_label(found.contestant(killed))
     number = f"{struck.unusable_of_all} [{struck.interval}]"
-    sentence = (
-        f"{html.escape(label)}, killed under load and started again, left a copy that cannot be used in "
-        f"{page.estimate(number).html} {'trial' if struck.trials == 1 else 'trials'}"
-    )
+    sentence = Html(
+        "{}, killed under load and started again, left a copy that cannot be used in {} {}"
+    ).format(label, page.estimate(number), "trial" if struck.trials == 1 else "trials")
     if struck.lacking:
         sentence += f", and one that lacks rows in {struck.lacking}"
-    yield f"{sentence}."
+    yield sentence + "."
     if alone is not None and (control := ends_of(found, alone)).trials:
         yield f"Left alone, it did in {control.unusable_of_all}."
     cited.append(

@@ -204,7 +204,7 @@ def machines_table(replaced: Replacement) -> Html:
         ]
         for system, each in sorted(changes.items())
     ]
-    return Html(f"{note}{values_table(_RATES, rows)}")
+    return note + values_table(_RATES, rows)
 
 
 def _rate_changes(replaced: Replacement) -> dict[str, list[float]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 
 from gapbook import charts
@@ -140,7 +139,7 @@ class TransferResults(SweepResults):
         asked = known or [(self.treatments[0], self.treatments[-1])]
         told = [self._contention(over, under, sentence, low, high) for low, high in asked]
         return self.read_with(
-            Html(" ".join(dict.fromkeys(one.html for one in told))),
+            Html(" ").join(dict.fromkeys(one.text for one in told)),
             [(over, under)],
             [number for one in told for number in one.cited],
             at=sorted({exponent for span in asked for exponent in span}),
@@ -150,18 +149,18 @@ class TransferResults(SweepResults):
         factor = self.ratio_of_ratios(over.name, under.name, high, low)
         kept = [self.across_treatments(contestant.name, high, low) for contestant in (over, under)]
         if factor is None or kept[0] is None or kept[1] is None:
-            return page.Answer("Not answered by this run: a needed cell has no valid trial.")
+            return page.Answer(Html("Not answered by this run: a needed cell has no valid trial."))
         names = [self.versioned_label(contestant) for contestant in self.contestants((over, under))]
         texts = {
-            "factor": page.estimate(factor.as_factor()).html,
-            "kept_over": page.estimate(kept[0].as_percent()).html,
-            "kept_under": page.estimate(kept[1].as_percent()).html,
-            "over": html.escape(names[0]),
-            "under": html.escape(names[1]),
-            "low": html.escape(self.at(low)),
+            "factor": page.estimate(factor.as_factor()),
+            "kept_over": page.estimate(kept[0].as_percent()),
+            "kept_under": page.estimate(kept[1].as_percent()),
+            "over": names[0],
+            "under": names[1],
+            "low": self.at(low),
             "high": f"{high:g}",
         }
-        text = html.escape(sentence)
+        text = Html.escape(sentence)
         for name, told in texts.items():
             text = text.replace(f"{{{name}}}", told)
         span = f"{self.at(high)} against {self.at(low)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gapbook.markup import Html
 from gapbook.method.interval import Interval
 from gapbook.record.scenario import RecordedScenario, RecordedWorkload
 
@@ -16,6 +17,7 @@ __all__ = [
     "connections_words",
     "factor_cell",
     "listed",
+    "listed_html",
     "operation_of",
     "operations_of",
     "parameter_words",
@@ -100,3 +102,8 @@ def audited_words(workload: RecordedWorkload, operations: int, trials: int) -> s
 def listed(names: Sequence[str]) -> str:
     """``a, b and c``"""
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def listed_html(parts: Sequence[Html]) -> Html:
+    """The same of parts that are HTML."""
+    return Html(" and ").join([Html(", ").join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
