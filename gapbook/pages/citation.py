@@ -8,6 +8,7 @@ from gapbook.markup import Html
 from gapbook.method.findings import named_versions
 from gapbook.method.interval import Interval
 from gapbook.pages import page
+from gapbook.pages.bibtex import bibtex_entry, book_as_cited
 from gapbook.pages.provenance import FindingsWithProvenance
 from gapbook.pages.words import listed
 
@@ -71,14 +72,22 @@ class CitationResults(FindingsWithProvenance):
             )
             for mark in ("", "**")
         )
-        bibtex = (
-            f"@misc{{gapbook-{chapter}-{self.run.run_id},\n  title = {{The Gap Book: {chapter}}},\n"
-            f"  note = {{Run {self.run.run_id}. {plain} ({design})}},\n  year = {{{facts['date'][:4]}}}\n}}"
+        authors, address = book_as_cited()
+        bibtex = bibtex_entry(
+            "misc",
+            f"gapbook-{chapter}-{self.run.run_id}",
+            authors=authors,
+            fields={
+                "title": f"The Gap Book: {chapter}",
+                "note": f"Run {self.run.run_id}. {plain} ({design})",
+                "year": facts["date"][:4],
+            },
+            url=address,
         )
         return {
             "plain": f"{plain} ({design}). {where}.",
             "markdown": f"{bold} ({design}). *{where}*",
-            "bibtex": bibtex.replace("%", "\\%"),
+            "bibtex": bibtex,
         }
 
 

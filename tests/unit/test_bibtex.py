@@ -1,0 +1,74 @@
+"""What a page gives to cite as BibTeX: ASCII, balanced, whole, and compiled where LaTeX is there."""
+
+from __future__ import annotations
+
+import shutil
+import string
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from gapbook.pages.bibtex import bibtex_entry, book_as_cited, latex
+from gapbook.paths import CHECKOUT
+
+_HARD = f"{string.punctuation} 2.0 × (−3 % to ≥ 5 µs, α ≤ 1.5) – “x” … Ünsér ñ Ω ★ 日\u00a0\x85"
+_DOCUMENT = r"""\documentclass{article}\begin{document}\nocite{*}
+\bibliographystyle{plain}\bibliography{cited}\end{document}"""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("α = 1.5", r"$\alpha$ = 1.5"),
+        ("2.0 ×, −3 %, ≥ µ", r"2.0 $\times$, $-$3 \%, $\ge$ $\mu$"),
+        ("a_b & c# $d {e} ~^\\", r"a\_b \& c\# \$d \textbraceleft{}e\textbraceright{} \textasciitilde{}\textasciicircum{}\textbackslash{}"),
+        ("é Ω Α λ ★", r"{\'{e}} $\Omega$ ? $\lambda$ ?"),
+        (" two\n lines ", "two lines"),
+    ],
+)  # fmt: skip
+def test_text_is_told_in_ascii(text: str, expected: str) -> None:
+    assert latex(text) == expected
+
+
+def _hard_entry() -> str:
+    fields = {"title": _HARD, "note": _HARD, "year": "2026", "month": ""}
+    return bibtex_entry(
+        "misc", "gapbook-fair-0", authors=["A and B", _HARD], fields=fields, url="http://[::1]/"
+    )
+
+
+def test_entry_is_balanced_and_has_every_field() -> None:
+    entry = _hard_entry()
+    assert entry.isascii()
+    assert entry.count("{") == entry.count("}")
+    assert entry.startswith("@misc{gapbook-fair-0,\n  author = {{A and B} and {")
+    assert [line.split(" = ")[0].strip() for line in entry.splitlines()[1:-1]] == [
+        "author",
+        "title",
+        "note",
+        "year",
+        "url",
+    ]
+
+
+def test_entry_compiles(tmp_path: Path) -> None:
+    if shutil.which("pdflatex") is None or shutil.which("bibtex") is None:
+        pytest.skip("no pdflatex and bibtex here: apt-get install texlive-latex-base")
+    (tmp_path / "cited.bib").write_text(_hard_entry(), encoding="ascii")
+    (tmp_path / "page.tex").write_text(_DOCUMENT, encoding="ascii")
+    latex_run = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "page.tex"]
+    for command in (latex_run, ["bibtex", "page"], latex_run):
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False, timeout=60)
+        said = done.stdout.decode(errors="replace")
+        assert (done.returncode, "Warning--" in said) == (0, False), said
+    assert (tmp_path / "page.pdf").stat().st_size > 0
+
+
+def test_the_book_is_cited_with_its_authors_and_no_address_that_it_does_not_have() -> None:
+    authors, address = book_as_cited()
+    stated = yaml.safe_load((CHECKOUT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert authors == ["The Gap Book authors"]
+    assert address == stated.get("url", "")
+    assert {"cff-version", "message", "title", "authors", "version", "date-released"} <= stated.keys()
