@@ -72,7 +72,7 @@ def _executed(deployment: Deployment, checkout: Path, chapter: str, run_id: str)
         ],
         name=f"page-{chapter}",
         bound_s=_BOUND_S,
-        environment={"PYTHONPATH": str(checkout), "PYTHONDONTWRITEBYTECODE": ""},
+        environment={**os.environ, "PYTHONPATH": str(checkout), "PYTHONDONTWRITEBYTECODE": ""},
         working_directory=checkout,
     )
     return time.perf_counter() - started, ended.cpu_s

@@ -15,6 +15,7 @@ from traitlets.config import Config
 from gapbook.book.kernel_process import KernelProcess
 from gapbook.deploy import warden
 from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.environment import kernel_environment, only_variables
 
 __all__ = ["kernel_config", "read_text_notebook", "temporary_folder"]
 
@@ -32,7 +33,8 @@ def kernel_config() -> Iterator[tuple[Config, KernelProcess]]:
     """A kernel behind sockets that only this user can open: no port, and no need of a network; and its process.
 
     Its folder is gone afterwards, whatever ends us, and holds its settings too: those of the reader's own
-    notebooks do not change a chapter, nor does a home that is missing.
+    notebooks do not change a chapter, nor does a home that is missing. Of the shell's variables it has those that
+    :func:`gapbook.deploy.environment.kernel_environment` names; what it starts has fewer.
 
     The kernel is ended at once when its last cell has answered: nothing of ours waits for its exit, in which its
     threads race for their sockets and, rarely, abort with a line about it on standard error (libzmq).
@@ -44,7 +46,8 @@ def kernel_config() -> Iterator[tuple[Config, KernelProcess]]:
         # By the token the kernel is a part of the deployment, and ended before its folder is gone: one that came up
         # without it would make another elsewhere.
         # Libraries in the kernel, too, read and write UTF-8, whatever the locale says.
-        with _environment(IPYTHONDIR=str(settings), PYTHONUTF8="1", **{warden.TOKEN_VARIABLE: home.token}):
+        own = {"IPYTHONDIR": str(settings), "PYTHONUTF8": "1", warden.TOKEN_VARIABLE: home.token}
+        with only_variables({**kernel_environment(), **own}):
             process = KernelProcess(home.directory / "kernel.log")
             config = Config(
                 {
@@ -56,21 +59,6 @@ def kernel_config() -> Iterator[tuple[Config, KernelProcess]]:
                 }
             )
             yield config, process
-
-
-@contextmanager
-def _environment(**named: str) -> Iterator[None]:
-    """Variables for what is started meanwhile."""
-    before = {name: os.environ.get(name) for name in named}
-    os.environ.update(named)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
 
 
 def temporary_folder() -> Path:

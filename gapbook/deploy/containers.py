@@ -105,6 +105,7 @@ class Containers:
                 name=self._named(name),
                 labels=self._labels,
                 environment=dict(environment or {}),
+                use_config_proxy=False,
                 user=user,
                 volumes={} if data is None else self._volumes(name, data),
                 healthcheck={"test": ["NONE"]},

@@ -22,6 +22,7 @@ from typing import Self
 
 from gapbook.deploy import warden
 from gapbook.deploy.backend import Running
+from gapbook.deploy.environment import child_environment, make_home
 from gapbook.deploy.process import Process, end_with_parent, log_tail
 from gapbook.errors import SetupError, StackError, cut
 from gapbook.paths import deployments_directory
@@ -75,6 +76,7 @@ class Deployment:
             directory.mkdir()
             self.directory = directory
             self.directory.chmod(0o755)
+            make_home(self.directory)
             owner = f"{os.getpid()} {warden.process_start_ticks(os.getpid())} {self.token}\n"
             (self.directory / warden.OWNER_FILE).write_text(owner, encoding="utf-8")
         except OSError as error:
@@ -95,8 +97,8 @@ class Deployment:
                 [sys.executable, "-I", warden.__file__, self.token, str(directory)],
                 stdin=subprocess.PIPE,
                 start_new_session=True,
-                # It outlives whatever ends us, also the end of a deployment that we are a part of.
-                env={name: value for name, value in os.environ.items() if name != warden.TOKEN_VARIABLE},
+                # Without a token: it outlives whatever ends us, also the end of a deployment that we are a part of.
+                env=warden.bare_environment(),
             )
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
@@ -177,12 +179,13 @@ class Deployment:
     ) -> Process:
         """Start a child process in a session of its own, its log under the deployment's directory.
 
+        Of the environment of the reader's shell it gets what :func:`gapbook.deploy.environment.child_environment`
+        allows, besides what ``environment`` declares.
         Standard output and standard error go to the log unless a pipe is asked for. The process ends with
         the thread that starts it, also where no warden is left to see to that.
         Raises StackError when the command cannot be started.
         """
         log_path = self.directory / f"{name}-{next(self._log_numbers)}.log"
-        merged = {**os.environ, **(environment or {}), warden.TOKEN_VARIABLE: self.token}
         pinned = ["taskset", "--cpu-list", ",".join(map(str, processors))] if processors else []
         try:
             with log_path.open("wb") as log:
@@ -191,7 +194,7 @@ class Deployment:
                     stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
                     stdout=subprocess.PIPE if stdout else log,
                     stderr=subprocess.PIPE if stderr else log,
-                    env=merged,
+                    env=child_environment(self.directory, self.token, environment or {}),
                     cwd=working_directory or self.directory,
                     start_new_session=True,
                     user=user,

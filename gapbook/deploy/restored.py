@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gapbook.deploy.deployment import Deployment
-from gapbook.deploy.together import WITHOUT_CERTIFICATES
 
 __all__ = ["Attempt", "Copy", "Restorer"]
 
@@ -125,7 +124,7 @@ class Restorer:
 
     def _run(self, database: Path, output: Path) -> tuple[str | None, float]:
         """Run the command to its end: what went wrong, or None, and the seconds from its start to its end."""
-        command: list[str | Path] = [*WITHOUT_CERTIFICATES, *self.command(database, output)]
+        command = self.command(database, output)
         started = time.monotonic()
         process = self.deployment.start(command, name="restore", environment=self.environment)
         overdue = threading.Timer(_TIMEOUT_S, process.kill)

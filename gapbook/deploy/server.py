@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from gapbook.deploy.warden import bare_environment
 from gapbook.errors import ParameterError, SetupError, cut
 from gapbook.record.placement import NATIVE, Placement
 
@@ -102,6 +103,7 @@ def said_version(
             check=False,
             timeout=_ANSWER_TIMEOUT_S,
             encoding="utf-8",
+            env=bare_environment(),
         ).stdout
     except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError) as error:
         raise SetupError(f"{system}: {binary} {argument} failed: {error}") from error

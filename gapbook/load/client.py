@@ -196,8 +196,6 @@ class ClientRun:
             stdin=True,
             stdout=True,
             stderr=True,
-            # What a client that is killed leaves there goes with the deployment.
-            environment={"TMPDIR": str(deployment.directory)},
         )
         chunks: list[bytes] = []
         reader = threading.Thread(target=lambda: chunks.append(process.stdout.read()), daemon=True)

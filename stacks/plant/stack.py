@@ -14,6 +14,7 @@ from gapbook.deploy import stack
 from gapbook.deploy.process import Process, log_tail, require_port_free
 from gapbook.deploy.rust import rust_binary
 from gapbook.deploy.server import Server, ServerChoice, sha256_of
+from gapbook.deploy.warden import bare_environment
 from gapbook.errors import SetupError, StackError, cut
 from gapbook.model.declaration import StateTable
 from gapbook.model.workload import Workload, frame_schema
@@ -153,6 +154,7 @@ def _version(binary: Path) -> str:
         timeout=10,
         encoding="utf-8",
         errors="replace",
+        env=bare_environment(),
     )
     if printed.returncode != 0 or not printed.stdout.startswith(_PROGRAM):
         raise SetupError(f"plant: {binary} is no {_PROGRAM}; name a binary of it")

@@ -13,9 +13,11 @@ import psycopg
 from psycopg import sql
 from psycopg.abc import RV, PQGen
 
+from gapbook.deploy.environment import without_variables
 from gapbook.errors import StackError
 
 __all__ = [
+    "LIBPQ",
     "SETTINGS_READ_BACK",
     "as_client",
     "foreign_sessions",
@@ -26,6 +28,9 @@ __all__ = [
     "without_password",
 ]
 
+LIBPQ = "PG"
+"""How the variables begin with which libpq, and so a session of ours, could be told other settings than those that the
+server has: a client that does not read them would be taken for one that does."""
 SETTINGS_READ_BACK = (
     "server_version",
     "default_transaction_isolation",
@@ -63,7 +68,8 @@ def log_in(conninfo: str, wait_s: float = 0.0) -> psycopg.Connection[Any]:
     deadline = time.monotonic() + wait_s
     while True:
         try:
-            return _Bounded.connect(conninfo, autocommit=True, connect_timeout=_LOG_IN_WITHIN_S)
+            with without_variables(LIBPQ):
+                return _Bounded.connect(conninfo, autocommit=True, connect_timeout=_LOG_IN_WITHIN_S)
         except psycopg.OperationalError as error:
             if time.monotonic() >= deadline:
                 reason = str(error).strip().partition("\n")[0]
@@ -120,16 +126,18 @@ def _why_unusable(connection: psycopg.Connection[Any]) -> str | None:
 @contextlib.contextmanager
 def as_client(address: Mapping[str, Any]) -> Iterator[psycopg.Connection[Any]]:
     """A session as a client of the load has it, so that role settings are read back too."""
-    with _Bounded.connect(
-        host=address["host"],
-        port=address["port"],
-        user=address["user"],
-        password=address["password"],
-        dbname=address["database"],
-        autocommit=True,
-        connect_timeout=_LOG_IN_WITHIN_S,
-    ) as connection:
-        yield connection
+    with without_variables(LIBPQ):
+        session = _Bounded.connect(
+            host=address["host"],
+            port=address["port"],
+            user=address["user"],
+            password=address["password"],
+            dbname=address["database"],
+            autocommit=True,
+            connect_timeout=_LOG_IN_WITHIN_S,
+        )
+    with session:
+        yield session
 
 
 def foreign_sessions(connection: psycopg.Connection[Any]) -> int:

@@ -14,6 +14,7 @@ import psycopg
 from gapbook.declared.reading import required
 from gapbook.deploy import stack
 from gapbook.deploy.backend import Running
+from gapbook.deploy.environment import without_variables
 from gapbook.deploy.process import free_port
 from gapbook.deploy.server import Server, ServerChoice
 from gapbook.errors import ParameterError, SetupError, StackError
@@ -31,6 +32,8 @@ _READY_TIMEOUT_S = 120.0
 _ROLE = "supabase_admin"
 _ANONYMOUS = "anon"
 _PROBED = "/rest/v1/"
+_LIBPQ = "PG"
+"""How the variables begin that libpq reads, and so a session of ours that is to show what others get."""
 
 
 class Stack(stack.Stack):
@@ -98,7 +101,7 @@ class Stack(stack.Stack):
         deadline = time.monotonic() + _READY_TIMEOUT_S
         while True:
             try:
-                psycopg.connect(_url(port, password), connect_timeout=10).close()
+                _session(_url(port, password)).close()
                 return
             except psycopg.OperationalError as error:
                 self.container.require_running()
@@ -124,9 +127,7 @@ class Stack(stack.Stack):
             required(self.module.procedure.rights, "procedure.toml: rights")
         ).read_bytes()
         try:
-            with psycopg.connect(
-                _url(port, password, self._address["database"]), autocommit=True
-            ) as connection:
+            with _session(_url(port, password, self._address["database"])) as connection:
                 # The password of the compose file's roles.sql, for the role that PostgREST logs in as.
                 connection.execute(
                     psycopg.sql.SQL("ALTER ROLE authenticator WITH PASSWORD {}").format(
@@ -210,7 +211,7 @@ class Stack(stack.Stack):
     def settings(self) -> dict[str, str]:
         found: dict[str, str] = self._database.settings()
         try:
-            with psycopg.connect(self._as_client(), autocommit=True, connect_timeout=10) as connection:
+            with _session(self._as_client()) as connection:
                 for name in self.facts.settings:
                     row = connection.execute("SELECT current_setting(%s)", (name,)).fetchone()
                     found[name] = str(row[0]) if row else ""
@@ -253,6 +254,11 @@ class Stack(stack.Stack):
     def _as_client(self) -> str:
         names = {"host": "host", "port": "port", "user": "user", "password": "password", "dbname": "database"}
         return psycopg.conninfo.make_conninfo(**{name: self._address[key] for name, key in names.items()})
+
+
+def _session(conninfo: str) -> psycopg.Connection[Any]:
+    with without_variables(_LIBPQ):
+        return psycopg.connect(conninfo, autocommit=True, connect_timeout=10)
 
 
 def _url(port: int, password: str, database: str = "postgres") -> str:

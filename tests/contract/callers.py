@@ -13,6 +13,7 @@ import httpx
 import psycopg
 from psycopg import pq
 
+from gapbook.deploy.environment import without_variables
 from gapbook.model.declaration import Declaration
 from tests.contract.ways import Way
 
@@ -90,7 +91,8 @@ def _statement(kind: str, endpoint: Mapping[str, Any], declaration: Declaration)
 def postgres_caller(endpoint: Mapping[str, Any], declaration: Declaration) -> Iterator[Caller]:
     address = {key: endpoint[key] for key in ("host", "port", "user", "password")}
     conninfo = psycopg.conninfo.make_conninfo(**address, dbname=endpoint["database"])
-    connection = pq.PGconn.connect(conninfo.encode())
+    with without_variables("PG"):
+        connection = pq.PGconn.connect(conninfo.encode())
     assert connection.status == pq.ConnStatus.OK, connection.error_message
 
     def call(kind: str, fields: Fields) -> str:

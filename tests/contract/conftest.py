@@ -15,6 +15,7 @@ from gapbook.deploy.stack import Stack, StackContext
 from gapbook.errors import SetupError, StackError
 from gapbook.record.durability import Durability
 from tests.contract.ways import Server, Way
+from tests.hostile import hostile_shell
 
 _FOLDER = Path(__file__).parent
 _PROMISES = ("delayed(500 ms)", "delayed", "none")
@@ -39,6 +40,13 @@ def _server_of(item: pytest.Item) -> str:
     callspec = getattr(item, "callspec", None)
     way = None if callspec is None else callspec.params.get("way")
     return "" if way is None else str(way.server)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _in_a_hostile_shell() -> Iterator[None]:
+    """Every server, tier and client here is started by a shell whose variables would alter it."""
+    with hostile_shell():
+        yield
 
 
 @pytest.fixture(name="stack_for", scope="session")

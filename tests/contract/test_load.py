@@ -12,14 +12,15 @@ from typing import Any
 
 import pytest
 
+from gapbook.deploy import warden
 from gapbook.deploy.stack import Stack
-from gapbook.deploy.warden import kill_tree
 from gapbook.load.client import Client, ClientRun, configure_load, discover_clients
 from gapbook.model.reported import issued_work
 from gapbook.model.workload import Workload
 from gapbook.trial.audit import reconcile
 from gapbook.trial.workloads import find_workload
 from tests.contract.ways import Way, clients_of, discovered_ways
+from tests.hostile import hostile_names
 
 _SEED = 11
 _ACCOUNTS = 20_000
@@ -39,7 +40,13 @@ _KILLED_WINDOW_S = 3.0
 def _workloads_of(*command: str) -> frozenset[str]:
     """The workloads that a client says it knows."""
     described = subprocess.run(
-        [*command, "--describe"], capture_output=True, text=True, check=True, timeout=30, encoding="utf-8"
+        [*command, "--describe"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=30,
+        encoding="utf-8",
+        env=warden.bare_environment(),
     )
     return frozenset(json.loads(described.stdout).get("workloads", ["transfer"]))
 
@@ -93,12 +100,22 @@ def _run(
     process = None if tier is None else tier.process.pid
     timer = threading.Timer(_KILL_AFTER_S, kill or (lambda _: None), [process])
 
+    altered: dict[int, set[str]] = {}
+
     def on_event(event: dict[str, Any]) -> None:
-        if kill is not None and event.get("event") == "window_start":
+        if event.get("event") != "window_start":
+            return
+        if kill is not None:
             timer.start()
+            return
+        at_work = warden.processes_of(stack.deployment.token, stack.deployment.directory)
+        assert at_work
+        altered.update({pid: found for pid in at_work if (found := hostile_names(pid))})
 
     try:
-        return ClientRun(client, configuration, on_event).run(stack.deployment)
+        report = ClientRun(client, configuration, on_event).run(stack.deployment)
+        assert not altered, "variables of the shell reached them"
+        return report
     finally:
         timer.cancel()
         if tier is not None:
@@ -175,7 +192,7 @@ def test_a_killed_engine_leaves_doubt_and_comes_back_with_what_it_kept(
         if stack.processes():
             stack.kill()
         elif tier is not None:
-            kill_tree(tier)
+            warden.kill_tree(tier)
 
     report = _run(way, client, stack, workload, tmp_path, kill)
     stack.recover()

@@ -1,0 +1,99 @@
+"""What a variable of the shell reaches: no program of a deployment, no kernel, no compiler's flags; and it is told."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from gapbook.book.kernel import kernel_config
+from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.environment import build_environment, described_environment, without_variables
+from gapbook.deploy.warden import TOKEN_VARIABLE
+from tests.hostile import HOSTILE, hostile_names, hostile_shell
+
+
+@pytest.fixture(autouse=True)
+def _hostile() -> Iterator[None]:
+    with hostile_shell():
+        yield
+
+
+def _seen(told: bytes) -> dict[str, str]:
+    pairs = (word.partition("=") for word in told.decode().split("\0") if word)
+    return {name: value for name, _, value in pairs}
+
+
+def test_programs_of_a_deployment_see_what_is_allowed_and_declared_and_no_more(tmp_path: Path) -> None:
+    with Deployment(tmp_path) as deployment:
+        process = deployment.start(
+            ["env", "-0"], name="env", stdout=True, environment={"PGPASSWORD": "declared"}
+        )
+        assert _seen(process.stdout.read()) == {
+            "PATH": os.environ["PATH"],
+            "LANG": "C.UTF-8",
+            "HOME": str(deployment.directory / "home"),
+            "TMPDIR": str(deployment.directory),
+            "PGPASSWORD": "declared",
+            TOKEN_VARIABLE: deployment.token,
+        }
+        assert (deployment.directory / "home").is_dir()
+        assert not [child for child in psutil.Process().children() if hostile_names(child.pid)]
+
+
+def test_what_takes_a_change_back_sees_what_it_was_given_and_no_more(tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+    with Deployment(tmp_path) as deployment:
+        deployment.on_abandon(
+            ["sh", "-c", 'env -0 > "$0"', seen], what="a file", environment={"GAPBOOK_POSTGRES": "there"}
+        )
+    assert _seen(seen.read_bytes()).keys() - {"PWD", "SHLVL", "_"} == {"PATH", "LANG", "GAPBOOK_POSTGRES"}
+
+
+def test_a_kernel_gets_none_of_them_and_knows_their_names_and_all_are_back_afterwards() -> None:
+    before = dict(os.environ)
+    with kernel_config():
+        assert not HOSTILE.keys() & os.environ.keys()
+        assert os.environ["HOME"] == before["HOME"]
+        told = described_environment()
+    assert dict(os.environ) == before
+    assert told == described_environment()
+    assert set(HOSTILE) <= set(told["ignored"])
+    assert not [value for value in HOSTILE.values() if len(value) > 4 and value in str(told)]
+
+
+def test_a_build_keeps_the_way_to_the_network_and_none_of_the_flags(monkeypatch: pytest.MonkeyPatch) -> None:
+    flags = (
+        "RUSTFLAGS",
+        "CARGO_BUILD_RUSTFLAGS",
+        "CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUSTFLAGS",
+        "CARGO_PROFILE_RELEASE_OPT_LEVEL",
+        "CARGO_BUILD_TARGET",
+        "CFLAGS",
+        "CFLAGS_x86_64_unknown_linux_gnu",
+        "CXXFLAGS",
+        "LDFLAGS",
+        "GOFLAGS",
+        "GOAMD64",
+        "CGO_CFLAGS",
+        "NODE_ENV",
+    )
+    kept = ("CARGO_HOME", "RUSTUP_TOOLCHAIN", "HTTPS_PROXY", "SSL_CERT_FILE", "CC", "npm_config_registry")
+    for name in (*flags, *kept):
+        monkeypatch.setenv(name, "set")
+    monkeypatch.setenv("CARGO_ENCODED_RUSTFLAGS", "-Copt-level=0")
+    built = build_environment()
+    assert not {*flags, "NODE_OPTIONS", "LD_PRELOAD"} & built.keys()
+    assert set(kept) <= built.keys()
+    assert built["CARGO_ENCODED_RUSTFLAGS"] == ""
+
+
+def test_variables_of_one_library_are_gone_for_a_while_but_those_that_are_meant() -> None:
+    before = dict(os.environ)
+    with without_variables("PG", {"PGOPTIONS": "-c work_mem=1MB", "NODE": "x"}):
+        assert {name for name in os.environ if name.startswith("PG")} == {"PGOPTIONS"}
+        assert os.environ["PGOPTIONS"] == "-c work_mem=1MB"
+    assert dict(os.environ) == before
