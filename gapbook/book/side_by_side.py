@@ -1,9 +1,8 @@
-"""Execution of several notebooks, as many at a time as there are processors: each page keeps one busy."""
+"""Execution of several notebooks, as many at a time as there are processors that it may use: each page keeps one busy."""
 
 from __future__ import annotations
 
 import multiprocessing
-import os
 import signal
 import sys
 from collections.abc import Iterator, Mapping
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from gapbook.book.execute import execute_chapter
+from gapbook.deploy.limits import allowed_processors
 from gapbook.deploy.process import end_with_parent
 from gapbook.errors import GapbookError
 
@@ -32,7 +32,7 @@ def execute_chapters(wanted: Mapping[str, Mapping[str, Any]], folder: Path) -> I
     at_work: dict[Connection, tuple[str, ForkProcess]] = {}
     try:
         while waiting or at_work:
-            while waiting and len(at_work) < (os.cpu_count() or 1):
+            while waiting and len(at_work) < len(allowed_processors()):
                 name, parameters = waiting.pop(0)
                 sys.stdout.flush()
                 ours, theirs = fork.Pipe(duplex=False)

@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import json
 import os
+import pwd
 import re
 import secrets
 import shutil
@@ -198,7 +199,7 @@ class Deployment:
                     cwd=working_directory or self.directory,
                     start_new_session=True,
                     user=user,
-                    group=None if user is None else "nogroup",
+                    group=None if user is None else pwd.getpwnam(user).pw_gid,
                     extra_groups=None if user is None else [],
                     preexec_fn=partial(_prepare, niceness),  # noqa: PLW1509 (takes no lock: two system calls)
                 )

@@ -15,6 +15,7 @@ from gapbook.pages import words
 from gapbook.record.gates import why_uncounted
 from gapbook.record.kept_code import code_is_kept
 from gapbook.record.machine import cores_number, cores_words
+from gapbook.record.schema import UNKNOWN_REVISION
 
 __all__ = ["FindingsWithProvenance"]
 
@@ -165,6 +166,8 @@ class FindingsWithProvenance(Findings):
 
 def _code_words(manifest: Mapping[str, Any]) -> str:
     code = manifest["code"]
+    if code["revision"] == UNKNOWN_REVISION:
+        return "code revision unknown"
     said = [f"code {code['revision'][:10]}"]
     if code["changed"]:
         said.append("with local changes")

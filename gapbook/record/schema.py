@@ -32,6 +32,7 @@ __all__ = [
     "HISTOGRAMS",
     "METRICS",
     "TRIALS",
+    "UNKNOWN_REVISION",
     "Flawed",
     "Manifest",
     "checked_manifest",
@@ -42,6 +43,7 @@ __all__ = [
 FORMAT_VERSION = 3
 TRIALS, HISTOGRAMS, METRICS = "trials.parquet", "histograms.parquet", "metrics.parquet"
 FILES = (TRIALS, HISTOGRAMS, METRICS)
+UNKNOWN_REVISION = "unknown"
 _MOST_CHARACTERS = 200
 
 
@@ -59,6 +61,7 @@ class System(msgspec.Struct):
 
 class Code(msgspec.Struct):
     revision: str
+    """The commit of the checkout that measured; :data:`UNKNOWN_REVISION` where git could not tell."""
     changed: bool
 
 

@@ -28,7 +28,7 @@ from gapbook.trial.own_steal import own_steal_frac
 from gapbook.trial.patience import Patience
 from gapbook.trial.scenario import Scenario
 from gapbook.trial.schedule import Schedule
-from gapbook.trial.servers import require_servers, require_used, started_stacks
+from gapbook.trial.servers import require_processors, require_servers, require_used, started_stacks
 from gapbook.trial.trial import run_trial
 
 __all__ = ["obtain_run"]
@@ -79,6 +79,7 @@ def obtain_run(
         trials_per_block=trials_per_block,
         only_at=only_at,
     )
+    require_processors(scenario.contestants)
     require_used(choices, scenario.contestants, scenario.durability)
     require_servers(choices, scenario.contestants, scenario.durability)
     for contestant in scenario.contestants:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from gapbook.deploy.limits import allowed_processors
 from gapbook.deploy.module import Module, load_module
 from gapbook.deploy.server import ServerChoice
 from gapbook.deploy.stack import Stack, stack_class
@@ -41,7 +42,8 @@ class Variant:
 
     @property
     def processors(self) -> list[int] | None:
-        return None if self.server_cores is None else list(range(self.server_cores))
+        """The first of those that this process may run on; None where the server may use all of them."""
+        return None if self.server_cores is None else allowed_processors()[: self.server_cores]
 
     def label(self, durability: Durability) -> str:
         """``spacetimedb 2.8.3 (1 core)``: system and version, and what is not as the scenario has it."""

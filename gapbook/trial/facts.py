@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import platform
 import subprocess
@@ -9,15 +11,27 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import psutil
 
+from gapbook.deploy.file_system import existing, file_system
+from gapbook.deploy.limits import usable
 from gapbook.deploy.stack import Stack
 from gapbook.errors import RecordError
 from gapbook.paths import CHECKOUT, deployments_directory
+from gapbook.record.machine import Machine
+from gapbook.record.schema import UNKNOWN_REVISION
 
 __all__ = ["code_version", "described_server", "machine", "processor_of", "require_same_kind"]
 
 _OF_ONE_KIND = ("processor", "processors", "file_system", "virtual")
+_USABLE = {
+    "processors": "allowed processors",
+    "quota_cores": "quota in cores",
+    "memory_bytes": "memory limit in bytes",
+}
+_IDENTITY = ("vendor_id", "cpu family", "model", "stepping", "microcode")
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
 _SAME_MEMORY_FRAC = 0.1
 
 
@@ -35,20 +49,43 @@ def described_server(stack: Stack) -> dict[str, Any]:
 
 
 def machine() -> dict[str, Any]:
-    """What a reader must know to compare: processor, cores, memory, kernel, disk; no host name."""
+    """What a reader must know to compare: processor, cores, memory, kernel, disk, and what of it this run may use;
+    no host name."""
     described = Path("/proc/cpuinfo").read_text(encoding="utf-8")
-    data = deployments_directory().resolve()
-    mounts = [part for part in psutil.disk_partitions(all=True) if data.is_relative_to(part.mountpoint)]
-    mount = max(mounts, key=lambda part: len(part.mountpoint), default=None)
-    return {
-        "processor": processor_of(described) or platform.machine(),
-        "processors": os.cpu_count(),
-        "memory_bytes": psutil.virtual_memory().total,
-        "kernel": f"{platform.system()} {platform.release()}",
-        "file_system": mount.fstype if mount else "unknown",
-        "virtual": "hypervisor" in described,
-        "python": platform.python_version(),
-    }
+    memory_bytes = psutil.virtual_memory().total
+    here = Machine(
+        processor=processor_of(described) or platform.machine(),
+        processors=os.cpu_count() or 1,
+        memory_bytes=memory_bytes,
+        kernel=f"{platform.system()} {platform.release()}",
+        file_system=file_system(existing(deployments_directory())),
+        virtual="hypervisor" in described,
+        python=platform.python_version(),
+        usable=usable(memory_bytes),
+        identity=_identity(described),
+        boot_sha256=_boot_sha256(),
+    )
+    found: dict[str, Any] = msgspec.to_builtins(here)
+    return found
+
+
+def _identity(described: str) -> dict[str, str]:
+    told = _first_processor(described)
+    return {name: told[name] for name in _IDENTITY if name in told}
+
+
+def _boot_sha256() -> str | None:
+    """A number of the machine's present boot, hashed: it tells boots apart and says nothing of the machine."""
+    try:
+        boot = _BOOT.read_text(encoding="utf-8").strip()
+    except OSError:
+        return None
+    return hashlib.sha256(f"boot of a machine: {boot}".encode()).hexdigest()
+
+
+def _first_processor(described: str) -> dict[str, str]:
+    pairs = (line.partition(":") for line in described.partition("\n\n")[0].splitlines())
+    return {name.strip(): value.strip() for name, _, value in pairs}
 
 
 def processor_of(described: str) -> str | None:
@@ -56,8 +93,7 @@ def processor_of(described: str) -> str | None:
 
     A hypervisor may give every generation one name, so family and model stand with it.
     """
-    pairs = (line.partition(":") for line in described.partition("\n\n")[0].splitlines())
-    told = {name.strip(): value.strip() for name, _, value in pairs}
+    told = _first_processor(described)
     name = told.get("model name")
     if name is None or "cpu family" not in told or "model" not in told:
         return name
@@ -67,13 +103,21 @@ def processor_of(described: str) -> str | None:
 def require_same_kind(before: Mapping[str, Any], here: Mapping[str, Any]) -> None:
     """Raise RecordError where a run would go on upon a machine of another kind than that of its first session.
 
-    Kernels may differ, and a little memory that the kernel keeps for itself: the record has both.
+    Kernels may differ, and a little memory that the kernel keeps for itself: the record has both. What was not
+    recorded when the run began cannot differ.
     """
+    used_then, used_now = (_usable_of(one) for one in (before, here))
     other = [
         f"{name.replace('_', ' ')} {here[name]}, not {before[name]}"
         for name in _OF_ONE_KIND
-        if here[name] != before[name]
+        if name in before and here[name] != before[name]
     ]
+    if used_then:
+        other += [
+            f"{words} {_as_words(used_now.get(name))}, not {_as_words(used_then[name])}"
+            for name, words in _USABLE.items()
+            if used_now.get(name) != used_then[name]
+        ]
     if abs(here["memory_bytes"] / before["memory_bytes"] - 1) > _SAME_MEMORY_FRAC:
         gibibytes = [f"{one['memory_bytes'] / 2**30:.1f} GiB" for one in (here, before)]
         other.append(f"memory {gibibytes[0]}, not {gibibytes[1]}")
@@ -84,21 +128,47 @@ def require_same_kind(before: Mapping[str, Any], here: Mapping[str, Any]) -> Non
         )
 
 
+def _usable_of(machine: Mapping[str, Any]) -> dict[str, Any]:
+    """What of it a run could use, as it is after a journal was written and read; nothing of an older run."""
+    told: dict[str, Any] = json.loads(json.dumps(machine.get("usable") or {}))
+    return told
+
+
+def _as_words(limit: Any) -> str:
+    if isinstance(limit, list):
+        return ", ".join(map(str, limit))
+    return "none" if limit is None else f"{limit:,g}" if isinstance(limit, float) else f"{limit:,}"
+
+
 def code_version() -> dict[str, Any]:
-    """The git revision of the checkout and whether it was changed since; unknown outside git."""
+    """The git revision of this checkout and whether it was changed since; ``unknown`` where git knows none of just
+    this folder, as in an archive, be it unpacked within another repository."""
 
     def git(*words: str) -> str:
-        try:
-            done = subprocess.run(
-                ["git", "-C", str(CHECKOUT), *words],
-                capture_output=True,
-                text=True,
-                check=True,
-                encoding="utf-8",
-                errors="replace",
-            )
-        except (OSError, subprocess.CalledProcessError):
-            return "unknown"
-        return done.stdout.strip()
+        # The checkout is being run already, whoever owns it, so that asking git about it trusts nobody further.
+        command = [
+            "git",
+            "-c",
+            f"safe.directory={CHECKOUT}",
+            "-c",
+            "core.fsmonitor=false",
+            "--no-optional-locks",
+        ]
+        done = subprocess.run(
+            [*command, "-C", str(CHECKOUT), *words],
+            capture_output=True,
+            text=True,
+            check=True,
+            encoding="utf-8",
+            errors="replace",
+            env={name: value for name, value in os.environ.items() if not name.startswith("GIT_")},
+        )
+        return done.stdout.rstrip("\n")
 
-    return {"revision": git("rev-parse", "HEAD"), "changed": bool(git("status", "--porcelain"))}
+    try:
+        top, revision = git("rev-parse", "--show-toplevel", "HEAD").rsplit("\n", 1)
+        if Path(top).resolve() == CHECKOUT:
+            return {"revision": revision, "changed": bool(git("status", "--porcelain"))}
+    except (OSError, subprocess.CalledProcessError, ValueError):
+        pass
+    return {"revision": UNKNOWN_REVISION, "changed": False}

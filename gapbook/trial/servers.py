@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.limits import allowed_processors
 from gapbook.deploy.server import ServerChoice
 from gapbook.deploy.stack import Stack, StackContext
 from gapbook.errors import ParameterError, SetupError, cut
@@ -21,6 +22,7 @@ __all__ = [
     "absent_versions",
     "choice_of",
     "parse_choices",
+    "require_processors",
     "require_servers",
     "require_used",
     "stack_of",
@@ -120,6 +122,17 @@ def require_servers(
             found[where] = contestant.stack.located(choice)
         contestant.module.require_version(contestant.access, found[where].version)
         contestant.stack.require_durability(found[where], asked)
+
+
+def require_processors(contestants: Sequence[Contestant]) -> None:
+    """Raise ParameterError where a server is to have more processors to itself than this process may use."""
+    allowed = allowed_processors()
+    for contestant in contestants:
+        if (contestant.server_cores or 0) > len(allowed):
+            raise ParameterError(
+                f"server cores: {contestant.name} pins its server to {contestant.server_cores}, and this process may "
+                f"use {len(allowed)} (number {', '.join(map(str, allowed))}); allow it more, or leave that contestant out"
+            )
 
 
 def absent_versions(choices: Mapping[str, ServerChoice], contestants: Sequence[Contestant]) -> dict[str, str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import pwd
 import shutil
 import stat
 from collections.abc import Mapping
@@ -11,7 +13,33 @@ from pathlib import Path
 from gapbook.deploy.server import said_version
 from gapbook.errors import SetupError, StackError
 
-__all__ = ["program_files", "require_passable", "runnable_binary", "version_of", "wheel_prefix"]
+__all__ = ["account", "program_files", "require_passable", "runnable_binary", "version_of", "wheel_prefix"]
+
+
+_UNPRIVILEGED_USER = "nobody"
+
+
+def account() -> str | None:
+    """Under which account the server runs where that is not ours: Postgres refuses root. None where it is ours.
+
+    Raises StackError where there is none, and where ours has no name, which initdb asks for.
+    """
+    own = os.geteuid()
+    if own == 0:
+        others = [one.pw_name for one in pwd.getpwall() if one.pw_uid != 0]
+        if not others:
+            raise StackError(
+                "postgres: refuses to run as root, and /etc/passwd names nobody else; add an account: useradd --system postgres"
+            )
+        return _UNPRIVILEGED_USER if _UNPRIVILEGED_USER in others else others[0]
+    try:
+        pwd.getpwuid(own)
+    except KeyError:
+        raise StackError(
+            f"postgres: its initdb asks for the name of user {own}, and /etc/passwd has none; add a line for it, or "
+            "run gapbook as a user who has one"
+        ) from None
+    return None
 
 
 def require_passable(directory: Path, user: str) -> None:
@@ -43,7 +71,13 @@ def runnable_binary(directory: Path, user: str | None) -> Path:
     libraries = package.with_name(f"{package.name}.libs")
     if libraries.exists():
         shutil.copytree(libraries, directory / libraries.name)
-    return copy / prefix.name / "bin" / "postgres"
+    binary = copy / prefix.name / "bin" / "postgres"
+    if not os.access(binary, os.X_OK):
+        raise StackError(
+            f"postgres: nothing may be executed in {directory.parent} (mounted noexec?), where {user} needs a copy of "
+            "the server; set GAPBOOK_DATA to a folder on another file system, or do not run as root"
+        )
+    return binary
 
 
 def program_files(binary: Path | None) -> Mapping[str, Path]:

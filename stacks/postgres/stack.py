@@ -33,7 +33,7 @@ from .cluster import make_cluster
 from .contained import start_in_container
 from .databases import create_on_named, create_on_own, promise_removal
 from .durability import durability_settings, proven_durability
-from .programs import program_files, require_passable, runnable_binary, version_of, wheel_prefix
+from .programs import account, program_files, require_passable, runnable_binary, version_of, wheel_prefix
 from .sessions import (
     SETTINGS_READ_BACK,
     as_client,
@@ -48,7 +48,6 @@ from .tables import Commits, fill, read_table, tidy
 
 _READY_TIMEOUT_S = 30.0
 _RECOVERY_TIMEOUT_S = 60.0
-_UNPRIVILEGED_USER = "nobody"
 
 
 class Stack(stack.Stack):
@@ -127,7 +126,7 @@ class Stack(stack.Stack):
         self._address = {"protocol": "postgres", **address}
 
     def _start_process(self, port: int, password: str) -> None:
-        user = _UNPRIVILEGED_USER if os.geteuid() == 0 else None
+        user = account()
         self._directory.mkdir(mode=0o755)
         if user:
             require_passable(self._directory, user)
@@ -150,7 +149,7 @@ class Stack(stack.Stack):
             [binary, "-D", self._data],
             name="postgres",
             stop_signal=signal.SIGINT,
-            user=_UNPRIVILEGED_USER if os.geteuid() == 0 else None,
+            user=account(),
             processors=self.context.processors,
         )
         self.deployment.wait_until_listening(self._process, port, _READY_TIMEOUT_S)

@@ -89,7 +89,7 @@ def _busy_machine() -> Iterator[None]:
             stdout=subprocess.PIPE,
             start_new_session=True,
         )
-        for _ in range(_BUSY_PROGRAMS_A_PROCESSOR * (os.cpu_count() or 1))
+        for _ in range(_BUSY_PROGRAMS_A_PROCESSOR * len(os.sched_getaffinity(0)))
     ]
     try:
         for process in busy:

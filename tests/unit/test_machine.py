@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from gapbook.errors import RecordError
-from gapbook.trial.facts import machine, processor_of, require_same_kind
+from gapbook.trial.facts import code_version, machine, processor_of, require_same_kind
 
 _ZEN_1 = "processor\t: 0\ncpu family\t: 23\nmodel\t\t: 1\nmodel name\t: AMD EPYC\nflags\t\t: fpu"
 _ZEN_3 = _ZEN_1.replace("23", "25")
@@ -26,3 +31,67 @@ def test_generations_that_a_hypervisor_gives_one_name_are_told_apart() -> None:
 def test_a_processor_without_family_keeps_its_name_and_one_without_name_has_none() -> None:
     assert processor_of("processor\t: 0\nmodel name\t: ARMv7") == "ARMv7"
     assert processor_of("processor\t: 0\nCPU part\t: 0xd0c") is None
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({"processors": [1]}, "allowed processors 1, not 0, 1"),
+        ({"quota_cores": 0.5}, "quota in cores 0.5, not none"),
+        ({"memory_bytes": 2**30}, "memory limit in bytes 1,073,741,824, not none"),
+    ],
+)
+def test_a_run_goes_on_only_where_it_may_use_the_same(changed: dict[str, Any], named: str) -> None:
+    usable = {"processors": [0, 1], "quota_cores": None, "memory_bytes": None}
+    before = {**machine(), "usable": usable}
+    require_same_kind(before, {**before, "usable": {**usable, "processors": (0, 1)}})
+    with pytest.raises(RecordError, match=rf"another kind of machine \({named} here\)"):
+        require_same_kind(before, {**before, "usable": usable | changed})
+    older = {name: value for name, value in before.items() if name != "usable"}
+    require_same_kind(older, {**before, "usable": usable | changed})
+
+
+def test_a_boot_is_told_apart_by_a_hash_that_names_nothing() -> None:
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
+    told = machine()
+    assert told["boot_sha256"] == machine()["boot_sha256"]
+    assert not any(boot in str(value) for value in told.values())
+
+
+# --- the code ---------------------------------------------------------------------------------
+def _repository(folder: Path) -> Path:
+    """A repository with one commit and nothing changed."""
+    folder.mkdir()
+    (folder / "file").touch()
+    author = ["-c", "user.name=a", "-c", "user.email=a@localhost"]
+    for words in (["init", "-q"], ["add", "."], [*author, "commit", "-qm", "first"]):
+        subprocess.run(["git", "-C", str(folder), *words], check=True)
+    return folder
+
+
+def test_the_revision_is_that_of_this_checkout_or_unknown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, theirs = _repository(tmp_path / "ours"), _repository(tmp_path / "theirs")
+    inner = theirs / "unpacked"
+    inner.mkdir()
+    monkeypatch.setenv("GIT_DIR", str(theirs / ".git"))
+    monkeypatch.setenv("GIT_WORK_TREE", str(theirs))
+    for checkout, known in ((ours, True), (inner, False), (tmp_path, False)):
+        monkeypatch.setattr("gapbook.trial.facts.CHECKOUT", checkout)
+        found = code_version()
+        assert (found["revision"] != "unknown") is known
+        assert found["changed"] is False
+    (ours / "file").write_text("changed", encoding="utf-8")
+    monkeypatch.setattr("gapbook.trial.facts.CHECKOUT", ours)
+    assert code_version()["changed"] is True
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a folder away")
+def test_a_checkout_of_another_owner_has_a_revision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ours = _repository(tmp_path / "ours")
+    for path in (ours, ours / ".git"):
+        os.chown(path, 65534, 65534)
+    monkeypatch.setattr("gapbook.trial.facts.CHECKOUT", ours)
+    assert code_version()["revision"] != "unknown"
+    assert code_version()["changed"] is False

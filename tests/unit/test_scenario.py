@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
 import msgspec
@@ -15,6 +16,7 @@ from gapbook.record.durability import Durability
 from gapbook.record.scenario import RecordedScenario
 from gapbook.trial.contestant import Contestant, Variant
 from gapbook.trial.scenario import Scenario
+from gapbook.trial.servers import require_processors
 from tests.bank import alphas, bank
 from tests.unit.test_parameters import GOOD
 
@@ -213,8 +215,17 @@ def test_contestants_share_a_server_unless_it_must_be_started_otherwise() -> Non
     other = [FLUSHED, STRICT, postgres(server_cores=1)]
     assert {one.variant(DELAYED) for one in same} == {server}
     assert len({one.variant(DELAYED) for one in [*same, *other]}) == 4
-    assert postgres(server_cores=2).variant(DELAYED).processors == [0, 1]
     assert server.processors is None
+
+
+def test_a_server_is_pinned_to_processors_that_this_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {5, 1, 3})
+    assert postgres(server_cores=2).variant(DELAYED).processors == [1, 3]
+    require_processors([postgres(server_cores=3), postgres()])
+    with pytest.raises(
+        ParameterError, match=r"pins its server to 4, and this process may use 3 \(number 1, 3, 5\)"
+    ):
+        require_processors([postgres(server_cores=4)])
 
 
 # --- levels -----------------------------------------------------------------------------------

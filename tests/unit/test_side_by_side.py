@@ -21,7 +21,7 @@ _BOUND_S = 30.0
 
 @pytest.fixture
 def two_processors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(side_by_side, "allowed_processors", lambda: [1, 3])
 
 
 def _wait_for(path: Path) -> None:
@@ -78,7 +78,7 @@ def test_one_that_is_killed_is_named_and_what_was_made_before_is_kept(
         (folder / name).touch()
 
     monkeypatch.setattr(side_by_side, "execute_chapter", execute)
-    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    monkeypatch.setattr(side_by_side, "allowed_processors", lambda: [1])
     made = execute_chapters({"made": {}, "killed": {}, "never": {}}, tmp_path)
     assert next(made) == "made"
     with pytest.raises(GapbookError, match=r"^chapter killed: its execution ended before"):

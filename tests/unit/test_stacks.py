@@ -1,6 +1,9 @@
 """What a reader names as a server, and what a durability class promises."""
 
+import os
+import pwd
 import sys
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -85,3 +88,37 @@ def test_rows_that_are_none_are_one_line(
         database.rows("read accounts", "accounts", declaration_of("transfer").state["accounts"])
     assert "\n" not in str(caught.value)
     database.close()
+
+
+@pytest.mark.parametrize(
+    ("uid", "accounts", "found"),
+    [
+        (0, {"root": 0, "nobody": 65534}, "nobody"),
+        (0, {"root": 0, "daemon": 1}, "daemon"),
+        (1000, {"me": 1000}, None),
+        (
+            0,
+            {"root": 0},
+            StackError("refuses to run as root, and /etc/passwd names nobody else; add an account"),
+        ),
+        (1000, {"root": 0}, StackError("name of user 1000, and /etc/passwd has none; add a line for it")),
+    ],
+)
+def test_postgres_runs_under_an_account_that_there_is(
+    uid: int, accounts: dict[str, int], found: str | StackError | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Minimal systems have no nobody, others no group of the name nogroup; a container may give a user no name."""
+    everybody = [SimpleNamespace(pw_name=name, pw_uid=number, pw_gid=7) for name, number in accounts.items()]
+
+    def named(number: int) -> SimpleNamespace:
+        return {one.pw_uid: one for one in everybody}[number]
+
+    monkeypatch.setattr(os, "geteuid", lambda: uid)
+    monkeypatch.setattr(pwd, "getpwall", lambda: everybody)
+    monkeypatch.setattr(pwd, "getpwuid", named)
+    account = sys.modules[f"{stack_class('postgres').__module__}.programs"].account
+    if isinstance(found, StackError):
+        with pytest.raises(StackError, match=str(found)):
+            account()
+    else:
+        assert account() == found
