@@ -12,8 +12,9 @@ import polars as pl
 
 from gapbook.errors import GapbookError
 from gapbook.model.declaration import workload_names
+from gapbook.model.report import Connection
+from gapbook.model.reported import reported_of
 from gapbook.model.workload import Operations, State, Workload
-from gapbook.trial.audit import reconcile
 from gapbook.trial.workloads import find_workload
 
 __all__ = ["OPERATIONS", "lines"]
@@ -48,24 +49,17 @@ def _costs(name: str) -> list[float]:
             for connection in range(_CONNECTIONS)
         ],
     )
-    return [_cost(workload, _report(issued), state) for _ in range(_RUNS)]
+    return [_cost(workload, issued, state) for _ in range(_RUNS)]
 
 
-def _cost(workload: Workload, report: Mapping[str, Any], state: State) -> float:
+def _cost(workload: Workload, issued: int, state: State) -> float:
+    connections = [Connection(number, issued) for number in range(_CONNECTIONS)]
     started = time.perf_counter()
-    audit = reconcile(report, workload=workload, seed=_SEED, state=state, committed=OPERATIONS)
+    found = workload.audit(_SEED, reported_of(connections, in_doubt=0), state)
     took_s = time.perf_counter() - started
-    if not audit.agrees:
-        raise GapbookError(f"audit of {workload.name}: {audit.explain()}")
+    if not found.agrees:
+        raise GapbookError(f"audit of {workload.name}: {found.explain()}")
     return took_s
-
-
-def _report(issued: int) -> dict[str, Any]:
-    rows = [
-        {"connection": connection, "issued": issued, "failed": [], "in_doubt": [], "retried": []}
-        for connection in range(_CONNECTIONS)
-    ]
-    return {"acknowledged": OPERATIONS, "in_doubt": 0, "connections": rows}
 
 
 def _balances(workload: Workload, drawn: list[Operations]) -> State:

@@ -15,6 +15,7 @@ from gapbook.deploy.stack import Stack
 from gapbook.errors import ClientError
 from gapbook.load.client import ClientRun, configure_load, find_client
 from gapbook.load.contract import CONTRACT_VERSION
+from gapbook.model.report import Report, Window
 from gapbook.trial.workloads import find_workload
 
 __all__ = [
@@ -55,25 +56,25 @@ def _configuration(deployment: Deployment, endpoint: Mapping[str, Any], case: Ca
 def our_load(deployment: Deployment, language: str, endpoint: Mapping[str, Any], case: Case) -> Load:
     """One run of the client of a language: its goodput, and its CPU for each attempted operation."""
     report = _report(deployment, language, endpoint, case)
-    return _load_of(report, report, report["attempted"])
+    return _load_of(report, report, report.attempted)
 
 
 def our_window_load(deployment: Deployment, language: str, endpoint: Mapping[str, Any], case: Case) -> Load:
     """As :func:`our_load`, with the CPU inside the window for each operation that ended there."""
     report = _report(deployment, language, endpoint, case)
-    return _load_of(report, report["window"], report["window"]["completed"])
+    return _load_of(report, report.window, report.window.completed)
 
 
-def _report(deployment: Deployment, language: str, endpoint: Mapping[str, Any], case: Case) -> dict[str, Any]:
+def _report(deployment: Deployment, language: str, endpoint: Mapping[str, Any], case: Case) -> Report:
     client = find_client(language, endpoint["protocol"])
     return ClientRun(client, _configuration(deployment, endpoint, case), lambda event: None).run(deployment)
 
 
-def _load_of(report: Mapping[str, Any], used: Mapping[str, Any], operations: int) -> Load:
+def _load_of(report: Report, used: Report | Window, operations: int) -> Load:
     if operations == 0:
         raise ClientError("a load did nothing; its server or this machine is too slow for the window")
-    cpu_us = (used["cpu_user_s"] + used["cpu_system_s"]) * 1e6
-    return Load(report["window"]["goodput_per_s"], cpu_us / operations, report["acknowledged"])
+    cpu_us = (used.cpu_user_s + used.cpu_system_s) * 1e6
+    return Load(report.window.goodput_per_s, cpu_us / operations, report.acknowledged)
 
 
 def program_load(

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gapbook.load.client import ClientRun
+from gapbook.model.report import Report
 
 __all__ = ["Mark", "Marker"]
 
@@ -79,7 +80,7 @@ class Marker:
         run = ClientRun.run
 
         @functools.wraps(run)
-        def watched(client: ClientRun, *arguments: Any) -> dict[str, Any]:
+        def watched(client: ClientRun, *arguments: Any) -> Report:
             if self._phase == "seed":
                 self.mark("warm-up")
                 client.on_event = self._hearing(client.on_event)

@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from gapbook.errors import ClientError, ParameterError, SetupError
 from gapbook.load.contract import CONTRACT_VERSION, schema_problem
 from gapbook.load.event import checked_event
 from gapbook.load.report import checked_report
+from gapbook.model.report import Report
 from gapbook.model.workload import Workload
 from gapbook.paths import CHECKOUT, tool_path
 from gapbook.record.schema import one_line
@@ -169,9 +170,8 @@ class ClientRun:
     client: Client
     configuration: Mapping[str, Any]
     on_event: Callable[[dict[str, Any]], None]
-    report: dict[str, Any] = field(default_factory=dict)
 
-    def run(self, deployment: Deployment) -> dict[str, Any]:
+    def run(self, deployment: Deployment) -> Report:
         """Run to the end and return the report.
 
         ``on_event`` is called in this thread with each progress line as it comes, which is how the

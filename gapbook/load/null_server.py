@@ -103,7 +103,7 @@ def measure_ceiling(
             request_timeout_s=5.0,
         )
         report = ClientRun(client, configuration, _ignore).run(deployment)
-    return float(report["window"]["goodput_per_s"])
+    return report.window.goodput_per_s
 
 
 def _ignore(_event: dict[str, Any]) -> None:

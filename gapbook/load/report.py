@@ -17,7 +17,7 @@ import msgspec
 
 from gapbook.errors import ClientError
 from gapbook.load.contract import CONTRACT_VERSION, schema_problem
-from gapbook.record.fields import Count
+from gapbook.model.report import Kind, Report
 from gapbook.record.histograms import decode_histogram
 from gapbook.record.schema import one_line
 
@@ -33,82 +33,25 @@ _SAMPLE = 16
 which is checked of the others as they are converted."""
 
 
-class _KindWindow(msgspec.Struct):
-    acknowledged: int
-    completed: int
-
-
-class _Window(_KindWindow):
-    goodput_per_s: float
-    mean_in_flight: float
-    mean_service_time_s: float | None
-
-
-class _Kind(msgspec.Struct):
-    """What a report says of one kind, and of all together."""
-
-    attempted: int
-    acknowledged: int
-    in_doubt: int
-    failed: dict[str, int]
-    window: _KindWindow
-    service_time_ns: str
-    response_time_ns: str
-
-
-class _Connection(msgspec.Struct):
-    """A connection of a client that reports indices, or, with ``counts``, of one that counts only."""
-
-    connection: int
-    issued: int
-    failed: list[tuple[Count, str]] = []
-    in_doubt: list[Count] = []
-    retried: list[Count] = []
-    counts: dict[str, int] | None = None
-
-    def problem(self) -> str | None:
-        """What cannot be of the operations that it lists, or None."""
-        left_out = [index for index, _ in self.failed] + self.in_doubt
-        if len(set(left_out)) != len(left_out) or len(set(self.retried)) != len(self.retried):
-            return "lists an operation twice"
-        if max(left_out + self.retried, default=-1) >= self.issued:
-            return f"lists an operation that is none of the {self.issued} it issued"
-        return None
-
-
-class _Report(_Kind, kw_only=True):
-    warmup_s: float
-    window_s: float
-    retried: int
-    lost_connections: int
-    window: _Window
-    kinds: dict[str, _Kind]
-    connections: list[_Connection]
-    per_second: list[int]
-    per_100ms: list[int]
-    flawed: dict[str, Any] = {}
-
-
-def checked_report(output: bytes, told: Mapping[str, Any]) -> dict[str, Any]:
+def checked_report(output: bytes, told: Mapping[str, Any]) -> Report:
     """The report that a client wrote after it was ``told`` its configuration.
 
     Raises ClientError with what is wrong in one line, for the caller to name the client.
     """
-    report = _parsed(output)
-    typed = _typed(report)
+    report = _typed(_parsed(output))
     problems = [
-        *_off_configuration(typed, told),
-        *_off_connections(typed, told),
-        *_off_kinds(typed),
-        *_off_window(typed, told),
-        *_off_series(typed),
+        *_off_configuration(report, told),
+        *_off_connections(report, told),
+        *_off_kinds(report),
+        *_off_window(report, told),
+        *_off_series(report),
     ]
     if problems:
         raise ClientError(f"its report contradicts itself or its configuration: {problems[0]}")
     return report
 
 
-def _parsed(output: bytes) -> dict[str, Any]:
+def _parsed(output: bytes) -> Mapping[str, Any]:
     try:
         report = json.loads(output, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
@@ -116,14 +59,15 @@ def _parsed(output: bytes) -> dict[str, Any]:
     stated = report.get("contract") if isinstance(report, dict) else None
     if type(stated) is not int or stated != CONTRACT_VERSION:
         raise ClientError(f"its report is not of contract {CONTRACT_VERSION}")
-    return dict(report)
+    parsed: Mapping[str, Any] = report
+    return parsed
 
 
-def _typed(report: Mapping[str, Any]) -> _Report:
+def _typed(report: Mapping[str, Any]) -> Report:
     try:
         problem = schema_problem("report", _sampled(report))
         if problem is None:
-            return msgspec.convert(report, _Report)
+            return msgspec.convert(report, Report)
     except (msgspec.ValidationError, OverflowError, RecursionError) as error:
         problem = one_line(error)
     raise ClientError(f"its report is not as the contract has it: {problem}")
@@ -133,11 +77,11 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no number")
 
 
-def _sampled(report: Mapping[str, Any]) -> dict[str, Any]:
+def _sampled(report: Mapping[str, Any]) -> Mapping[str, Any]:
     """The report with long lists of its connections cut."""
     connections = report.get("connections")
     if not isinstance(connections, list):
-        return dict(report)
+        return report
     return {**report, "connections": [_cut(row) for row in connections]}
 
 
@@ -147,7 +91,7 @@ def _cut(row: Any) -> Any:
     return {key: value[:_SAMPLE] if isinstance(value, list) else value for key, value in row.items()}
 
 
-def _off_configuration(report: _Report, told: Mapping[str, Any]) -> list[str]:
+def _off_configuration(report: Report, told: Mapping[str, Any]) -> list[str]:
     stated = {"warmup_s": report.warmup_s, "window_s": report.window_s}
     off = [
         f"{name} is {value:g}, configured {told[name]:g}"
@@ -160,7 +104,7 @@ def _off_configuration(report: _Report, told: Mapping[str, Any]) -> list[str]:
     return off
 
 
-def _off_connections(report: _Report, told: Mapping[str, Any]) -> list[str]:
+def _off_connections(report: Report, told: Mapping[str, Any]) -> list[str]:
     """Counts of the whole trial that do not follow from what is said of each connection."""
     rows = report.connections
     first = told.get("first_connection", 0)
@@ -172,7 +116,7 @@ def _off_connections(report: _Report, told: Mapping[str, Any]) -> list[str]:
     return off
 
 
-def _off_indices(report: _Report) -> list[str]:
+def _off_indices(report: Report) -> list[str]:
     rows = report.connections
     if strange := [f"connection {row.connection} {problem}" for row in rows if (problem := row.problem())]:
         return strange
@@ -191,7 +135,7 @@ def _off_indices(report: _Report) -> list[str]:
     return off
 
 
-def _off_counts(report: _Report) -> list[str]:
+def _off_counts(report: Report) -> list[str]:
     counted: Counter[str] = Counter()
     for row in report.connections:
         if row.counts is None:
@@ -210,10 +154,10 @@ def _off_counts(report: _Report) -> list[str]:
     return off
 
 
-def _off_kinds(report: _Report) -> list[str]:
+def _off_kinds(report: Report) -> list[str]:
     """Kinds that do not add up in themselves or to the totals."""
     kinds = report.kinds
-    every: dict[str, _Kind] = {"": report, **{f"kinds.{name}.": kind for name, kind in kinds.items()}}
+    every: dict[str, Kind] = {"": report, **{f"kinds.{name}.": kind for name, kind in kinds.items()}}
     off = [problem for place, kind in every.items() for problem in _off_kind(place, kind)]
     kinds_failed: Counter[str] = Counter()
     for kind in kinds.values():
@@ -232,7 +176,7 @@ def _off_kinds(report: _Report) -> list[str]:
     return off + _unequal("its kinds make", *((name, stated, sum(parts)) for name, stated, parts in pairs))
 
 
-def _off_kind(place: str, kind: _Kind) -> list[str]:
+def _off_kind(place: str, kind: Kind) -> list[str]:
     ends = kind.acknowledged + sum(kind.failed.values()) + kind.in_doubt
     window = kind.window
     off = _unequal("their ends make", (f"{place}attempted", kind.attempted, ends))
@@ -258,7 +202,7 @@ def _unequal(why: str, *pairs: tuple[str, int, int]) -> list[str]:
     return [f"{name} is {stated:,}, {why} {made:,}" for name, stated, made in pairs if stated != made]
 
 
-def _off_window(report: _Report, told: Mapping[str, Any]) -> list[str]:
+def _off_window(report: Report, told: Mapping[str, Any]) -> list[str]:
     window = report.window
     off = []
     rate_per_s = window.acknowledged / told["window_s"]
@@ -272,7 +216,7 @@ def _off_window(report: _Report, told: Mapping[str, Any]) -> list[str]:
     return off
 
 
-def _off_series(report: _Report) -> list[str]:
+def _off_series(report: Report) -> list[str]:
     """Series that do not add up to the counts: of the trial, and of the window, to the bins at its edges."""
     off = [
         f"{name} adds up to {sum(series):,}, acknowledged is {report.acknowledged:,}"

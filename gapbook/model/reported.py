@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from gapbook.model.report import Connection
 
 __all__ = ["Counted", "Indices", "IssuedWork", "Listed", "Reported", "issued_work", "reported_of"]
 
@@ -49,31 +51,33 @@ class Reported:
         )
 
 
-def reported_of(report: Mapping[str, Any], replayed_batch: int | None = None) -> Reported:
-    """The work of a checked report.
+def reported_of(
+    connections: Sequence[Connection], in_doubt: int, replayed_batch: int | None = None
+) -> Reported:
+    """The work of the connections of a checked report, of which so many operations are in doubt.
 
     ``replayed_batch`` is the length after which a client with that flaw draws the same operations again.
     """
-    rows: Sequence[Mapping[str, Any]] = report["connections"]
-    counted = [row for row in rows if "counts" in row]
     return Reported(
-        tuple(_listed(row, replayed_batch) for row in rows if "counts" not in row),
-        tuple(Counted(int(row["connection"]), int(row["issued"]), dict(row["counts"])) for row in counted),
-        int(report["in_doubt"]),
+        tuple(_listed(row, replayed_batch) for row in connections if row.counts is None),
+        tuple(
+            Counted(row.connection, row.issued, row.counts) for row in connections if row.counts is not None
+        ),
+        in_doubt,
     )
 
 
-def _listed(row: Mapping[str, Any], replayed_batch: int | None) -> Listed:
-    every = np.arange(int(row["issued"]), dtype=np.uint64)
-    in_doubt = np.array(row["in_doubt"], dtype=np.uint64)
-    left_out = [index for index, _ in row["failed"]] + list(row["in_doubt"])
+def _listed(row: Connection, replayed_batch: int | None) -> Listed:
+    every = np.arange(row.issued, dtype=np.uint64)
+    in_doubt = np.array(row.in_doubt, dtype=np.uint64)
+    left_out = [index for index, _ in row.failed] + row.in_doubt
     acknowledged = np.delete(every, np.array(left_out, dtype=np.intp)) if left_out else every
     if replayed_batch is not None:
         acknowledged, in_doubt = (
             acknowledged % np.uint64(replayed_batch),
             in_doubt % np.uint64(replayed_batch),
         )
-    return Listed(int(row["connection"]), acknowledged, in_doubt)
+    return Listed(row.connection, acknowledged, in_doubt)
 
 
 @dataclass(frozen=True)
@@ -94,23 +98,23 @@ class IssuedWork:
         return int((~self.acknowledged[:prefix]).sum())
 
 
-def issued_work(row: Mapping[str, Any], in_flight: int) -> IssuedWork:
+def issued_work(row: Connection, in_flight: int) -> IssuedWork:
     """The work of one row of a report's ``connections``.
 
     A refused operation was not committed. But where a tier answers for a server that has just died, its
     ``error`` means as little as no answer. In doubt are those that can have been out when it happened: the first
     ``in_flight`` of them after the last acknowledgement, and those that a later request was acknowledged beside.
     """
-    failed = {int(index): str(kind) for index, kind in row["failed"]}
-    doubtful = {int(index) for index in row["in_doubt"]}
-    told = [index for index in range(int(row["issued"])) if index not in failed and index not in doubtful]
+    failed = dict(row.failed)
+    doubtful = set(row.in_doubt)
+    told = [index for index in range(row.issued) if index not in failed and index not in doubtful]
     last_told = told[-1] if told else -1
     errors = sorted(index for index, kind in failed.items() if kind == "error")
     late = [index for index in errors if index > last_told][:in_flight]
     beside = [index for index in errors if last_told - in_flight < index < last_told]
     unknown = [*sorted(doubtful.union(late)), *beside]
     return IssuedWork(
-        int(row["connection"]),
+        row.connection,
         np.array([*told, *unknown], dtype=np.uint64),
         np.array([True] * len(told) + [False] * len(unknown), dtype=np.bool_),
     )

@@ -6,10 +6,9 @@ Three that must agree to the unit. How the state is held against the work is the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from gapbook.model.report import Report
 from gapbook.model.reported import reported_of
 from gapbook.model.workload import AuditResult, State, Workload
 from gapbook.record.gates import why_uncounted
@@ -68,7 +67,7 @@ class Audit:
 
 
 def reconcile(
-    report: Mapping[str, Any],
+    report: Report,
     *,
     workload: Workload,
     seed: int,
@@ -82,9 +81,9 @@ def reconcile(
     ``counts_commits`` says whether the engine keeps a count, so that a trial without one tells why.
     ``replayed_batch`` is the length after which a client with that flaw draws the same operations again.
     """
-    reported = reported_of(report, replayed_batch)
+    reported = reported_of(report.connections, report.in_doubt, replayed_batch)
     return Audit(
-        acknowledged=int(report["acknowledged"]),
+        acknowledged=report.acknowledged,
         replayed=reported.acknowledged,
         committed=committed,
         found=workload.audit(seed, reported, state),

@@ -18,6 +18,7 @@ from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.power_cut import PowerCutDisk, Survivors, power_cut_disk
 from gapbook.deploy.stack import Stack
 from gapbook.errors import ClientError, GapbookError, SetupError, StackError
+from gapbook.model.report import Report
 from gapbook.record.cuts import COUNTED, FAULTS, Fault
 from gapbook.record.schema import one_line
 from gapbook.trial.contestant import Contestant
@@ -165,7 +166,7 @@ class _Cut(StruckLoad):
             unchanged = unchanged + 1 if logged == before else 0
         self.disk.sync()
 
-    def _load_until_cut(self) -> dict[str, Any]:
+    def _load_until_cut(self) -> Report:
         with self.target() as target:
 
             def end() -> None:
@@ -187,7 +188,7 @@ class _Cut(StruckLoad):
         self.at_cut = self.disk.stats()
         self.report_of_cut = self.disk.cut(_SURVIVORS.get(self.fault, "none"), self.seed)
 
-    def _find(self, report: Mapping[str, Any], outcome: CutOutcome) -> None:
+    def _find(self, report: Report, outcome: CutOutcome) -> None:
         """Start on what is left and read it. A server that cannot is a finding, not a failure of the check."""
         started = time.monotonic()
         try:

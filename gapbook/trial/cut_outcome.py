@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gapbook.load.report import BINS_PER_SECOND
+from gapbook.model.report import Report
 from gapbook.record.cuts import Left, cut_verdict
 from gapbook.record.durability import Durability
 from gapbook.trial.kill_outcome import KillOutcome, seconds_of_work
@@ -34,12 +35,12 @@ class CutOutcome:
     dropped_bytes: int | None = None
     note: str | None = None
 
-    def take_report(self, report: Mapping[str, Any], warmup_s: float, until_s: float) -> None:
+    def take_report(self, report: Report, warmup_s: float, until_s: float) -> None:
         """What the client says of the load, whose rate counts from the warm-up until the fault."""
-        self.acknowledged = int(report["acknowledged"])
-        self.in_doubt = int(report["in_doubt"])
-        self.refused = int(report["failed"]["error"])
-        self.rate_per_s = rate_per_s(report["per_100ms"], warmup_s, until_s)
+        self.acknowledged = report.acknowledged
+        self.in_doubt = report.in_doubt
+        self.refused = report.failed["error"]
+        self.rate_per_s = rate_per_s(report.per_100ms, warmup_s, until_s)
 
     def take_disk(self, before: Mapping[str, int], after: Mapping[str, Any], cut: Mapping[str, Any]) -> None:
         """What the disk says: its totals before the load, its statistics at the cut, and the report of the cut."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
+from gapbook.model.report import Report
 from gapbook.record.gates import LIMITS, OWN_WORK, Gate
 from gapbook.record.series import bins_inside
 from gapbook.trial.audit import Audit
@@ -68,18 +68,18 @@ def settings_as_declared(
     return Gate("settings", not problems, float(len(problems)), 0.0, text)
 
 
-def within_failures(report: Mapping[str, Any]) -> Gate:
+def within_failures(report: Report) -> Gate:
     """Failures of all classes stay under the allowance, no connection was lost, and something was
     acknowledged."""
-    failed = sum(report["failed"].values())
-    frac = failed / report["attempted"] if report["attempted"] else math.inf
-    lost = int(report["lost_connections"])
-    text = ", ".join(f"{count} {name}" for name, count in report["failed"].items() if count) or "no failure"
-    if report.get("first_error"):
-        text += f" (first: {report['first_error']})"
+    failed = sum(report.failed.values())
+    frac = failed / report.attempted if report.attempted else math.inf
+    lost = report.lost_connections
+    text = ", ".join(f"{count} {name}" for name, count in report.failed.items() if count) or "no failure"
+    if report.first_error:
+        text += f" (first: {report.first_error})"
     if lost:
         text += f"; {lost} connections lost"
-    acknowledged = int(report["window"]["acknowledged"])
+    acknowledged = report.window.acknowledged
     if not acknowledged:
         text += "; nothing acknowledged within the window"
     passed = frac <= LIMITS.failures_frac and lost == 0 and acknowledged > 0

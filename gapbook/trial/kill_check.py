@@ -19,6 +19,7 @@ from gapbook.deploy.stack import Stack
 from gapbook.deploy.warden import kill_tree
 from gapbook.errors import ClientError, StackError
 from gapbook.load.client import ClientRun
+from gapbook.model.report import Report
 from gapbook.model.workload import State
 from gapbook.trial.contestant import Contestant, Variant
 from gapbook.trial.kill_outcome import KillOutcome
@@ -129,7 +130,7 @@ class _Check(StruckLoad):
         return outcome
 
     # --- load and kill ------------------------------------------------------------------------
-    def _load_until_killed(self) -> dict[str, Any] | None:
+    def _load_until_killed(self) -> Report | None:
         """The client's report; None when it was the client that had to be killed."""
         with self.target() as target:
             configuration = self.configuration(target.endpoint)

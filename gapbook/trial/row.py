@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from gapbook.model.report import Report
 from gapbook.record.durability import Durability
 from gapbook.record.histograms import decode_histogram
 from gapbook.record.measured import OWN_METRICS
@@ -24,7 +25,7 @@ class Loaded:
 
     settings: dict[str, str]
     proven: Durability
-    report: dict[str, Any]
+    report: Report
     cpu: WindowCpu
     backlog: Backlog
     server_memory_bytes: int | None
@@ -37,8 +38,7 @@ class Loaded:
 
     @property
     def client_cpu_s(self) -> float:
-        window = self.report["window"]
-        return float(window["cpu_user_s"] + window["cpu_system_s"])
+        return self.report.window.cpu_user_s + self.report.window.cpu_system_s
 
 
 def as_measured(loaded: Loaded) -> dict[str, Any]:
@@ -49,12 +49,12 @@ def as_measured(loaded: Loaded) -> dict[str, Any]:
         "committed": loaded.audit.committed,
         "metric_transactions": loaded.metric_transactions,
         "mismatched_accounts": loaded.audit.found.differing,
-        "latency_ms": _percentiles(report["service_time_ns"]),
-        "service_time_histogram": report["service_time_ns"],
-        "response_time_histogram": report["response_time_ns"],
+        "latency_ms": _percentiles(report.service_time_ns),
+        "service_time_histogram": report.service_time_ns,
+        "response_time_histogram": report.response_time_ns,
         "client_cpu_s": loaded.client_cpu_s,
-        "client_peak_memory_bytes": report["peak_memory_bytes"],
-        "client_build_id": report["client"]["build_id"],
+        "client_peak_memory_bytes": report.peak_memory_bytes,
+        "client_build_id": report.client.build_id,
         "server_cpu_s": _readable(cpu.server_s),
         "tier_cpu_s": _readable(cpu.tier_s),
         "steal_s": _readable(cpu.steal_s),
@@ -71,25 +71,25 @@ def as_measured(loaded: Loaded) -> dict[str, Any]:
     }
 
 
-def as_counted(report: dict[str, Any]) -> dict[str, Any]:
+def as_counted(report: Report) -> dict[str, Any]:
     """What the client counted: by our rule, and by each rule of its flaws."""
-    window = report["window"]
+    window = report.window
     return {
-        "window_s": report["window_s"],
-        "goodput_per_s": window["acknowledged"] / report["window_s"],
-        "acknowledged_in_window": window["acknowledged"],
-        "completed_in_window": window["completed"],
-        "mean_in_flight": window["mean_in_flight"],
-        "mean_service_time_s": window["mean_service_time_s"],
-        "attempted": report["attempted"],
-        "acknowledged": report["acknowledged"],
-        "failed": report["failed"],
-        "retried": report["retried"],
-        "in_doubt": report["in_doubt"],
-        "lost_connections": report["lost_connections"],
-        "per_second": report["per_second"],
-        "per_100ms": report["per_100ms"],
-        "flawed": report.get("flawed", {}),
+        "window_s": report.window_s,
+        "goodput_per_s": window.acknowledged / report.window_s,
+        "acknowledged_in_window": window.acknowledged,
+        "completed_in_window": window.completed,
+        "mean_in_flight": window.mean_in_flight,
+        "mean_service_time_s": window.mean_service_time_s,
+        "attempted": report.attempted,
+        "acknowledged": report.acknowledged,
+        "failed": report.failed,
+        "retried": report.retried,
+        "in_doubt": report.in_doubt,
+        "lost_connections": report.lost_connections,
+        "per_second": report.per_second,
+        "per_100ms": report.per_100ms,
+        "flawed": report.flawed,
     }
 
 

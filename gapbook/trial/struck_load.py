@@ -15,6 +15,7 @@ import numpy as np
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.stack import Stack
 from gapbook.load.client import ClientRun, configure_load
+from gapbook.model.report import Report
 from gapbook.model.reported import issued_work
 from gapbook.model.workload import State, Workload
 from gapbook.trial.contestant import Contestant
@@ -95,9 +96,7 @@ class StruckLoad:
             max_retries=self.contestant.client_retries,
         )
 
-    def run_until(
-        self, strike: Callable[[], None], due_s: float, configuration: Mapping[str, Any]
-    ) -> dict[str, Any]:
+    def run_until(self, strike: Callable[[], None], due_s: float, configuration: Mapping[str, Any]) -> Report:
         """Run the client to its end and strike what it calls ``due_s`` after its window opened; the client's
         report. Raises StackError when the strike failed."""
         with KillTimer(strike, due_s) as timer:
@@ -115,11 +114,11 @@ class StruckLoad:
         if event.get("event") == "progress":
             self.progress.append((float(event["elapsed_s"]), int(event["acknowledged"])))
 
-    def of_report(self, report: Mapping[str, Any], state: State) -> KillOutcome:
+    def of_report(self, report: Report, state: State) -> KillOutcome:
         """What is gone of the work that the client reports, by the state that was read back."""
-        outcome = KillOutcome(acknowledged=int(report["acknowledged"]))
+        outcome = KillOutcome(acknowledged=report.acknowledged)
         # A server can die between its last answer and the next request: only connections are lost then.
-        signs = (report["in_doubt"], report["failed"]["error"], report["lost_connections"])
+        signs = (report.in_doubt, report.failed["error"], report.lost_connections)
         if not any(map(int, signs)):
             outcome.note = "no request was cut off, so the server was not killed under this load"
             return outcome
@@ -127,12 +126,12 @@ class StruckLoad:
             outcome.lost, outcome.in_doubt_committed = outcome.acknowledged, 0
             outcome.note = f"nothing is left, not even the {' and '.join(state)}"
             return outcome
-        work = [issued_work(row, self.contestant.in_flight) for row in report["connections"]]
+        work = [issued_work(row, self.contestant.in_flight) for row in report.connections]
         survived = self.workload.survived(self.seed, work, state)
         if survived is None:
             outcome.note = UNEXPLAINED
             return outcome
         outcome.lost, outcome.in_doubt_committed = survived.lost, survived.in_doubt_committed
-        killed_at_s = killed_no_earlier_s(report["per_100ms"], self.struck_at_s)
-        outcome.oldest_lost_s = oldest_age_s(report["per_second"], killed_at_s, outcome.lost)
+        killed_at_s = killed_no_earlier_s(report.per_100ms, self.struck_at_s)
+        outcome.oldest_lost_s = oldest_age_s(report.per_second, killed_at_s, outcome.lost)
         return outcome

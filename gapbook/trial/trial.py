@@ -18,6 +18,7 @@ from gapbook.deploy.stack import Ahead, Stack
 from gapbook.errors import ClientError, StackError
 from gapbook.load.client import ClientRun, configure_load
 from gapbook.model.plan import PlannedTrial
+from gapbook.model.report import Report
 from gapbook.model.workload import Workload
 from gapbook.record.labels import labels_of
 from gapbook.trial import gates
@@ -62,14 +63,14 @@ def run_trial(
         "started_unix_s": time.time(),
     }
     started = time.monotonic()
-    reported: dict[str, Any] = {}
+    reported: list[Report] = []
     try:
-        loaded = _load(planned, scenario, contestant, stack, deployment, tables, reported.update)
+        loaded = _load(planned, scenario, contestant, stack, deployment, tables, reported.append)
         row |= _judge(loaded, scenario, planned, stack, ceiling_per_s, own_steal_frac) | as_measured(loaded)
-        row["labels"] = labels_of(row, loaded.report["warmup_s"], loaded.report["window_s"])
+        row["labels"] = labels_of(row, loaded.report.warmup_s, loaded.report.window_s)
     except (StackError, ClientError, OSError) as error:
         row |= {"valid": False, "refused_because": str(error), "labels": [], "gates": []}
-        row |= as_counted(reported) if reported else {}
+        row |= as_counted(reported[0]) if reported else {}
         stack.stop()
         stack.start()
     row["took_s"] = time.monotonic() - started
@@ -83,7 +84,7 @@ def _load(
     stack: Stack,
     deployment: Deployment,
     tables: Path,
-    on_report: Callable[[dict[str, Any]], None],
+    on_report: Callable[[Report], None],
 ) -> Loaded:
     """Reset, read settings back, load, wait until idle, audit.
 
@@ -129,8 +130,8 @@ def _load(
         replayed_batch=next((f["batch"] for f in contestant.flaws if f["name"] == _REPLAYED), None),
     )
     settings |= target.settings
-    for what in ("engine", "agreed"):
-        settings |= {f"{what}: {key}": str(value) for key, value in report.get(what, {}).items()}
+    for what, told in (("engine", report.engine), ("agreed", report.agreed)):
+        settings |= {f"{what}: {key}": value for key, value in (told or {}).items()}
     metric = stack.metric_transactions()
     grown = stack.log_bytes() - log_before
     counted = None if metric is None or metric_before is None else metric - metric_before
@@ -212,7 +213,7 @@ def _report(
     configuration: dict[str, Any],
     listeners: Sequence[Callable[[dict[str, Any]], None]],
     deployment: Deployment,
-) -> dict[str, Any]:
+) -> Report:
     """The client's report; where the contestant asks for it, the server is ended in the middle of the window.
 
     ``listeners`` hear each event of the client in this order.
@@ -251,10 +252,10 @@ def _judge(
     )
     declared = scenario.durability_of(contestant)
     processors = os.cpu_count() or 1
-    window = report["window"]
+    window = report.window
     judged = [
         gates.reconciled(loaded.audit),
-        gates.depth(window["mean_in_flight"], _expected_depth(report, connections, contestant)),
+        gates.depth(window.mean_in_flight, _expected_depth(report, connections, contestant)),
         gates.settings_as_declared(
             stack.declared_settings(),
             loaded.settings,
@@ -262,9 +263,9 @@ def _judge(
             f"durability {proven}, declared {declared}",
         ),
         gates.within_failures(report),
-        gates.steady(report["per_100ms"], report["warmup_s"], report["window_s"]),
-        gates.quiet(loaded.cpu.other_s(loaded.client_cpu_s), report["window_s"], processors),
-        gates.steal(loaded.cpu.steal_s, report["window_s"], processors, own_steal_frac),
+        gates.steady(report.per_100ms, report.warmup_s, report.window_s),
+        gates.quiet(loaded.cpu.other_s(loaded.client_cpu_s), report.window_s, processors),
+        gates.steal(loaded.cpu.steal_s, report.window_s, processors, own_steal_frac),
     ]
     refused = [f"{gate.name}: {gate.text}" for gate in judged if gate.passed is False]
     return {
@@ -275,8 +276,8 @@ def _judge(
     }
 
 
-def _expected_depth(report: dict[str, Any], connections: int, contestant: Contestant) -> float | None:
+def _expected_depth(report: Report, connections: int, contestant: Contestant) -> float | None:
     """How many requests should be out: connections × in flight, one where the engine is inside the client."""
     if contestant.rate_per_s is not None:
         return None
-    return 1.0 if "engine" in report else float(connections * contestant.in_flight)
+    return 1.0 if report.engine is not None else float(connections * contestant.in_flight)

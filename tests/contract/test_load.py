@@ -15,6 +15,7 @@ import pytest
 from gapbook.deploy import warden
 from gapbook.deploy.stack import Stack
 from gapbook.load.client import Client, ClientRun, configure_load, discover_clients
+from gapbook.model.report import Report
 from gapbook.model.reported import issued_work
 from gapbook.model.workload import Workload
 from gapbook.trial.audit import reconcile
@@ -77,7 +78,7 @@ def _run(
     workload: Workload,
     tables: Path,
     kill: Callable[[int | None], None] | None = None,
-) -> dict[str, Any]:
+) -> Report:
     """The report of a short closed loop. ``kill`` is called once within the window, with the process of the
     tier, if there is one."""
     address = stack.endpoint()
@@ -143,7 +144,7 @@ def test_the_state_is_that_of_the_operations_that_the_client_reports(
     report = _run(way, client, stack, workload, tmp_path)
     after = stack.committed_operations()
     # A transfer that is refused may be made and taken back within its transaction, which is counted too.
-    counted = None not in (before, after) and not report["failed"].get("insufficient", 0)
+    counted = None not in (before, after) and not report.failed.get("insufficient", 0)
     audit = reconcile(
         report,
         workload=workload,
@@ -154,9 +155,9 @@ def test_the_state_is_that_of_the_operations_that_the_client_reports(
     )
     assert audit.agrees, audit.explain()
     assert audit.acknowledged > 0
-    assert report["failed"]["error"] == 0, report["first_error"]
+    assert report.failed["error"] == 0, report.first_error
     if balance == _SCARCE:
-        assert report["failed"]["insufficient"] > 0
+        assert report.failed["insufficient"] > 0
 
 
 @pytest.mark.parametrize(("way", "client"), _DEFECTS, ids=_name)
@@ -167,7 +168,7 @@ def test_a_defect_is_refused_by_the_audit(
     workload = find_workload(way.workload, _SHOWING[way.workload])
     stack.seed(workload)
     report = _run(way, client, stack, workload, tmp_path)
-    assert report["acknowledged"] > 0
+    assert report.acknowledged > 0
     assert not reconcile(report, workload=workload, seed=_SEED, state=stack.state(), committed=None).agrees
 
 
@@ -196,18 +197,18 @@ def test_a_killed_engine_leaves_doubt_and_comes_back_with_what_it_kept(
 
     report = _run(way, client, stack, workload, tmp_path, kill)
     stack.recover()
-    listed = [len(row["in_doubt"]) for row in report["connections"]]
-    assert sum(listed) == report["in_doubt"]
+    listed = [len(row.in_doubt) for row in report.connections]
+    assert sum(listed) == report.in_doubt
     # A tier that outlives its database answers for it: then it is refused as an error, not in doubt.
     # And one that dies between its last answer and the next request leaves lost connections only.
-    assert report["in_doubt"] + report["failed"]["error"] + report["lost_connections"] > 0
+    assert report.in_doubt + report.failed["error"] + report.lost_connections > 0
     depth = way.module.levels[way.access].endpoint.batch_size or 1
     assert max(listed) <= depth
-    work = [issued_work(row, depth) for row in report["connections"]]
+    work = [issued_work(row, depth) for row in report.connections]
     survived = workload.survived(_SEED, work, stack.state())
     assert survived is not None
-    assert survived.lost <= report["acknowledged"]
+    assert survived.lost <= report.acknowledged
     stack.seed(workload)
     again = _run(way, client, stack, workload, tmp_path)
-    refused = sum(again["failed"][name] for name in workload.declaration.refusals)
-    assert again["acknowledged"] == again["attempted"] - refused > 0
+    refused = sum(again.failed[name] for name in workload.declaration.refusals)
+    assert again.acknowledged == again.attempted - refused > 0

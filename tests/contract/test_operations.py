@@ -12,6 +12,7 @@ import pytest
 
 from gapbook.deploy.stack import Stack
 from gapbook.model.declaration import declaration_of, workload_names
+from gapbook.model.report import Connection
 from gapbook.model.reported import Reported, reported_of
 from gapbook.model.workload import RowDifferences, State, Workload
 from gapbook.trial.workloads import find_workload
@@ -99,7 +100,7 @@ def test_what_many_connections_do_to_the_same_rows_adds_up(
 def _run_at_once(workload: Workload, connect: Callable[[], Any]) -> Reported:
     """Many connections, each with its own operations one after the other: how each ended, as a client reports it."""
 
-    def run(connection: int) -> dict[str, Any]:
+    def run(connection: int) -> Connection:
         operations = workload.draw(_SEED, connection, np.arange(_TURNS, dtype=np.uint64))
         asked = {
             row["place"]: (kind, {name: row[name] for name in row if name != "place"})
@@ -109,9 +110,9 @@ def _run_at_once(workload: Workload, connect: Callable[[], Any]) -> Reported:
         with connect() as caller:
             call: Caller = caller
             ends = [(place, call(*asked[place])) for place in sorted(asked)]
-        failed = [[place, end] for place, end in ends if end != "done"]
+        failed = [(place, end) for place, end in ends if end != "done"]
         assert {end for _, end in failed} <= set(workload.declaration.refusals)
-        return {"connection": connection, "issued": _TURNS, "failed": failed, "in_doubt": []}
+        return Connection(connection, _TURNS, failed)
 
     with ThreadPoolExecutor(_CONNECTIONS) as threads:
-        return reported_of({"connections": list(threads.map(run, range(_CONNECTIONS))), "in_doubt": 0})
+        return reported_of(list(threads.map(run, range(_CONNECTIONS))), 0)

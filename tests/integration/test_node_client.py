@@ -15,6 +15,7 @@ from gapbook.deploy.process import free_port
 from gapbook.deploy.stack import Stack, StackContext, stack_class
 from gapbook.errors import ClientError
 from gapbook.load.client import ClientRun, configure_load, find_client
+from gapbook.model.report import Report
 from gapbook.record.durability import Durability
 from gapbook.trial.audit import Audit, reconcile
 from tests.bank import bank_workload, seed_bank
@@ -55,7 +56,7 @@ def _load(
     on_event: Callable[[dict[str, Any]], None] = lambda _: None,
     in_flight: int = 1,
     max_retries: int = 0,
-) -> dict[str, Any]:
+) -> Report:
     """The report of a short closed loop."""
     configuration = configure_load(
         {**stack.endpoint(), **endpoint},
@@ -74,9 +75,7 @@ def _load(
     return ClientRun(client, configuration, on_event).run(stack.deployment)
 
 
-def _run(
-    stack: Stack, tables: Path, endpoint: Mapping[str, Any], **load: Any
-) -> tuple[dict[str, Any], Audit]:
+def _run(stack: Stack, tables: Path, endpoint: Mapping[str, Any], **load: Any) -> tuple[Report, Audit]:
     """Load a bank seeded anew: the report, and what the audit says of it."""
     seed_bank(stack, _ACCOUNTS, _INITIAL)
     before = stack.committed_operations()
@@ -95,15 +94,15 @@ def _run(
     return report, audit
 
 
-def _assert_sound(report: Mapping[str, Any], audit: Audit, *, most_out: int) -> None:
+def _assert_sound(report: Report, audit: Audit, *, most_out: int) -> None:
     assert audit.agrees, audit.explain()
-    assert report["failed"]["error"] == 0, report["first_error"]
-    assert report["lost_connections"] == 0
+    assert report.failed["error"] == 0, report.first_error
+    assert report.lost_connections == 0
     # The hot accounts run dry: refusals were met, and answered to the transfer that they belong to.
-    assert report["failed"]["insufficient"] > 0
-    window = report["window"]
-    assert window["acknowledged"] > 0
-    assert most_out / 2 < window["mean_in_flight"] <= most_out
+    assert report.failed["insufficient"] > 0
+    window = report.window
+    assert window.acknowledged > 0
+    assert most_out / 2 < window.mean_in_flight <= most_out
 
 
 @pytest.mark.parametrize(
@@ -131,15 +130,15 @@ def test_postgres_serialization_failures_are_sent_again(
     serializable_postgres: Stack, tmp_path: Path, mode: str
 ) -> None:
     refused, audit = _run(serializable_postgres, tmp_path, {"mode": mode})
-    assert refused["failed"]["error"] > 0
-    assert "40001" in refused["first_error"]
-    assert refused["retried"] == 0
+    assert refused.failed["error"] > 0
+    assert "40001" in str(refused.first_error)
+    assert refused.retried == 0
     assert audit.found.agrees
 
     served, audit = _run(serializable_postgres, tmp_path, {"mode": mode}, max_retries=1_000)
-    assert served["failed"]["error"] == 0, served["first_error"]
-    retried = sum(len(row["retried"]) for row in served["connections"])
-    assert 0 < retried <= served["retried"]
+    assert served.failed["error"] == 0, served.first_error
+    retried = sum(len(row.retried) for row in served.connections)
+    assert 0 < retried <= served.retried
     assert audit.found.agrees
 
 
@@ -174,12 +173,12 @@ def test_server_that_dies_leaves_its_last_requests_in_doubt(
         report = _load(stack, tmp_path, endpoint, on_event=kill, in_flight=in_flight)
     finally:
         stack.stop()
-    assert report["lost_connections"] == _CONNECTIONS
-    in_doubt = [len(row["in_doubt"]) for row in report["connections"]]
-    assert 0 < sum(in_doubt) == report["in_doubt"]
+    assert report.lost_connections == _CONNECTIONS
+    in_doubt = [len(row.in_doubt) for row in report.connections]
+    assert 0 < sum(in_doubt) == report.in_doubt
     assert max(in_doubt) <= in_flight
-    assert report["failed"]["error"] == 0, report["first_error"]
-    assert report["attempted"] == report["acknowledged"] + sum(report["failed"].values()) + report["in_doubt"]
+    assert report.failed["error"] == 0, report.first_error
+    assert report.attempted == report.acknowledged + sum(report.failed.values()) + report.in_doubt
 
 
 @pytest.mark.parametrize("mode", ["procedure", "sql", "drizzle"])
@@ -199,9 +198,9 @@ def test_session_that_the_server_ends_is_lost_and_not_refused(
                 )
 
     report = _load(postgres_stack, tmp_path, {"mode": mode}, on_event=end_sessions)
-    assert report["lost_connections"] == _CONNECTIONS
-    assert report["failed"]["error"] == 0, report["first_error"]
-    assert report["in_doubt"] > 0
+    assert report.lost_connections == _CONNECTIONS
+    assert report.failed["error"] == 0, report.first_error
+    assert report.in_doubt > 0
 
 
 @pytest.mark.parametrize("mode", ["sql", "drizzle"])
@@ -209,9 +208,10 @@ def test_sqlite(sqlite_stack: Stack, tmp_path: Path, mode: str) -> None:
     report, audit = _run(sqlite_stack, tmp_path, {"mode": mode})
     # A call returns with its answer, so all connections together have one request out.
     _assert_sound(report, audit, most_out=1)
-    assert len({row["issued"] for row in report["connections"]}) <= 2
-    assert report["engine"]["journal_mode"] == "wal"
-    assert report["engine"]["synchronous"] == _SYNCHRONOUS_NORMAL
+    assert len({row.issued for row in report.connections}) <= 2
+    assert report.engine is not None
+    assert report.engine["journal_mode"] == "wal"
+    assert report.engine["synchronous"] == _SYNCHRONOUS_NORMAL
 
 
 @pytest.mark.parametrize(

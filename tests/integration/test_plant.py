@@ -22,6 +22,7 @@ from gapbook.errors import ClientError, ParameterError, SetupError, StackError
 from gapbook.load.client import ClientRun, configure_load, find_client
 from gapbook.model.plan import make_plan
 from gapbook.model.plant import Knobs, true_goodput_per_s
+from gapbook.model.report import Report
 from gapbook.model.work import AliasTable, hot_share
 from gapbook.pages.calibration import counted_bounds_of, true_goodput_of
 from gapbook.paths import CHECKOUT
@@ -278,7 +279,7 @@ def test_planted_noise_is_told(measure: Measure, plant: Any) -> None:
     assert plant.time_factor() == 1.0
 
 
-def _run_client(deployment: Deployment, plant: Stack, database: str) -> dict[str, Any]:
+def _run_client(deployment: Deployment, plant: Stack, database: str) -> Report:
     configuration = configure_load(
         {**plant.endpoint(), "database": database},
         bank_workload(1000, 10_000, alpha=0.0),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import httpx
 import pytest
@@ -13,6 +12,7 @@ from gapbook.deploy.module import load_module
 from gapbook.deploy.stack import Stack, StackContext, stack_class
 from gapbook.load.client import ClientRun, configure_load, find_client
 from gapbook.model.plant import Knobs, true_goodput_per_s
+from gapbook.model.report import Report
 from gapbook.record.durability import Durability
 from gapbook.trial.audit import reconcile
 from gapbook.trial.workloads import find_workload
@@ -36,7 +36,7 @@ def _truth_per_s(access: str, users: int) -> float:
     return true_goodput_per_s(Knobs.parse(str(_MODULE.levels[access].endpoint.database)), users, 1)
 
 
-def _measured(deployment: Deployment, plant: Stack, access: str, users: int) -> dict[str, Any]:
+def _measured(deployment: Deployment, plant: Stack, access: str, users: int) -> Report:
     """The report of a closed loop, once its audit agrees with what the plant holds and counts."""
     plant.seed(_WORKLOAD)
     before = plant.committed_operations() or 0
@@ -90,12 +90,12 @@ def test_no_plant_is_faster_than_its_truth_and_nothing_is_lost(
     # A plant keeps its schedule while nobody runs: answers that were due before the window can be read in it, one for
     # each user and lane at most.
     edge = max(lanes, users) + 1
-    assert report["window"]["completed"] <= _truth_per_s(access, users) * _WINDOW_S + edge
+    assert report.window.completed <= _truth_per_s(access, users) * _WINDOW_S + edge
 
 
 def test_one_user_tells_them_apart_and_twenty_do_not(deployment: Deployment, plant: Stack) -> None:
     def completed(access: str, users: int) -> int:
-        return int(_measured(deployment, plant, access, users)["window"]["completed"])
+        return _measured(deployment, plant, access, users).window.completed
 
     # Wide, for the machine is shared: sixteen times apart, and side by side.
     assert completed("serial-commit", 1) > 4 * completed("sixteen-at-once", 1)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import psycopg
 import pytest
 
@@ -18,6 +19,7 @@ from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.module import load_module
 from gapbook.deploy.stack import Stack
 from gapbook.load.client import Client, configure_load, discover_clients
+from gapbook.model.report import Report
 from gapbook.record.histograms import decode_histogram
 from gapbook.trial.audit import Audit, reconcile
 from tests.bank import balances_of, bank_workload, seed_bank
@@ -88,7 +90,7 @@ def _configure(tmp_path: Path) -> Callable[..., dict[str, Any]]:
 
 def _audit(report: dict[str, Any], stack: Stack, initial_balance: int) -> Audit:
     return reconcile(
-        report,
+        msgspec.convert(report, Report),
         workload=bank_workload(_ACCOUNTS, initial_balance, alpha=_ALPHA, amount_max=_AMOUNT_MAX),
         seed=_SEED,
         state=stack.state(),

@@ -21,6 +21,7 @@ from gapbook.deploy.stack import Stack, StackContext, stack_class
 from gapbook.deploy.toolchain import node_path
 from gapbook.errors import ClientError, ParameterError, SetupError, StackError
 from gapbook.load.client import ClientRun, configure_load, find_client
+from gapbook.model.report import Report
 from gapbook.record.durability import Durability
 from gapbook.trial.audit import reconcile
 from gapbook.trial.contestant import Contestant
@@ -102,13 +103,13 @@ def _embedded(stack: Stack) -> dict[str, Any]:
     return _MODULE.client_endpoint("sql", "in-process", stack.endpoint())
 
 
-def _load(deployment: Deployment, configuration: dict[str, Any]) -> dict[str, Any]:
+def _load(deployment: Deployment, configuration: dict[str, Any]) -> Report:
     protocol = configuration["endpoint"]["protocol"]
     client = find_client("rust", protocol, "sql" if protocol == "sqlite" else None)
     return ClientRun(client, configuration, lambda event: None).run(deployment)
 
 
-def _require_agreement(stack: Stack, report: dict[str, Any]) -> None:
+def _require_agreement(stack: Stack, report: Report) -> None:
     audit = reconcile(
         report,
         workload=bank_workload(1_000, _FUNDS, alpha=_ALPHA, amount_max=_AMOUNT_MAX),
@@ -117,7 +118,7 @@ def _require_agreement(stack: Stack, report: dict[str, Any]) -> None:
         committed=stack.committed_operations(),
     )
     assert audit.agrees, audit.explain()
-    assert audit.acknowledged == report["attempted"] > 0
+    assert audit.acknowledged == report.attempted > 0
 
 
 def _balances_except(changed: dict[int, int]) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -145,8 +146,9 @@ def test_balances_are_those_of_the_transfers_that_the_rust_client_reports(
         _require_agreement(stack, report)
         asked = stack.settings()["synchronous"]
         with contextlib.closing(sqlite3.connect(":memory:")) as connection:
-            assert report["engine"]["synchronous"] == str(_synchronous_of(connection, asked))
-        assert report["engine"]["journal_mode"] == "wal"
+            assert report.engine is not None
+            assert report.engine["synchronous"] == str(_synchronous_of(connection, asked))
+        assert report.engine["journal_mode"] == "wal"
 
 
 def test_updates_that_never_run_are_answered_ok_and_refused_by_the_audit(
@@ -162,7 +164,7 @@ def test_updates_that_never_run_are_answered_ok_and_refused_by_the_audit(
         report = _load(deployment, _configuration(tier.endpoint, tmp_path))
     finally:
         deployment.stop(tier.process)
-    assert report["acknowledged"] == report["attempted"] > 0
+    assert report.acknowledged == report.attempted > 0
     assert np.array_equal(balances_of(shared), np.full(1_000, _FUNDS))
     assert shared.log_bytes() == size_before
     with pytest.raises(AssertionError, match=r"of 1,000 balances differ"):

@@ -8,9 +8,11 @@ from typing import Any
 import polars as pl
 import pytest
 
+from gapbook.model.report import Report
 from gapbook.model.workload import AuditResult, State
 from gapbook.trial.audit import Audit, reconcile
 from gapbook.trial.workloads import find_workload
+from tests.reports import connection_of, report_of
 
 _SEED = 11
 TRANSFERS = find_workload("transfer", {"accounts": 50, "alpha": 1.0, "initial_balance": 10_000})
@@ -63,9 +65,8 @@ def test_doubt_that_the_state_settles_may_be_committed_or_not() -> None:
 
 
 # --- engines that keep no count ---------------------------------------------------------------
-def _report(**changed: Any) -> dict[str, Any]:
-    rows = [{"connection": 0, "issued": 5, "failed": [], "in_doubt": []}]
-    return {"acknowledged": 5, "in_doubt": 0, "connections": rows, **changed}
+def _report(issued: int = 5) -> Report:
+    return report_of(connection_of(0, issued), acknowledged=issued)
 
 
 def _counted_to(value: int) -> State:
@@ -88,11 +89,8 @@ def test_without_a_count_of_the_engine_the_state_decides() -> None:
 
 
 def test_the_work_of_the_report_is_what_is_audited() -> None:
-    report = _report(
-        acknowledged=0, connections=[{"connection": 0, "issued": 0, "failed": [], "in_doubt": []}]
-    )
     untouched = TRANSFERS.initial_state()
-    assert reconcile(report, workload=TRANSFERS, seed=_SEED, state=untouched, committed=0).agrees
+    assert reconcile(_report(0), workload=TRANSFERS, seed=_SEED, state=untouched, committed=0).agrees
     found = reconcile(_report(), workload=TRANSFERS, seed=_SEED, state=untouched, committed=5)
     assert not found.agrees
     assert found.found.differing > 0

@@ -9,9 +9,11 @@ import numpy as np
 import polars as pl
 import pytest
 
+from gapbook.model.report import Connection
 from gapbook.model.reported import Counted, Reported, issued_work, reported_of
 from gapbook.model.workload import AuditResult, State, Workload
 from gapbook.trial.workloads import find_workload
+from tests.reports import connection_of
 
 _SEED = 7
 _ISSUED = 200
@@ -32,25 +34,25 @@ FORBIDDEN = [int(place) for place in POSTS.filter(pl.col("room") == CLOSED)["pla
 ALLOWED = [int(place) for place in POSTS.filter(pl.col("room") != CLOSED)["place"]]
 
 
-def row(connection: int, **changed: Any) -> dict[str, Any]:
+def row(connection: int, **changed: Any) -> Connection:
     """A connection of an honest server: what the rule forbids was refused."""
     closed = drawn(connection)["post"].filter(pl.col("room") == CLOSED)["place"]
     failed = [[int(place), "forbidden"] for place in closed]
-    return {"connection": connection, "issued": _ISSUED, "failed": failed, "in_doubt": [], **changed}
+    return connection_of(connection, _ISSUED, **{"failed": failed, **changed})
 
 
 class Server:
     """A server that stores what it is asked to, operation by operation, and may be tampered with."""
 
-    def __init__(self, rows: list[dict[str, Any]]) -> None:
+    def __init__(self, rows: list[Connection]) -> None:
         initial = WORKLOAD.initial_state()
         self.rooms, self.members = initial["rooms"], initial["members"]
         self.messages = initial["messages"].rows()
         self.stored = len(self.messages)
         for one in rows:
-            left_out = {*(index for index, _ in one["failed"]), *one["in_doubt"]}
-            for index in set(range(one["issued"])) - left_out:
-                self.post(one["connection"], index)
+            left_out = {*(index for index, _ in one.failed), *one.in_doubt}
+            for index in set(range(one.issued)) - left_out:
+                self.post(one.connection, index)
 
     def post(self, connection: int, index: int) -> None:
         posts = WORKLOAD.draw(_SEED, connection, np.array([index], dtype=np.uint64))["post"]
@@ -66,10 +68,10 @@ class Server:
 ROWS = [row(0), row(4)]
 
 
-def audited(server: Server, rows: list[dict[str, Any]] | None = None) -> AuditResult:
+def audited(server: Server, rows: list[Connection] | None = None) -> AuditResult:
     rows = ROWS if rows is None else rows
-    report = {"connections": rows, "in_doubt": sum(len(one["in_doubt"]) for one in rows)}
-    return WORKLOAD.audit(_SEED, reported_of(report), server.state)
+    in_doubt = sum(len(one.in_doubt) for one in rows)
+    return WORKLOAD.audit(_SEED, reported_of(rows, in_doubt), server.state)
 
 
 def counts(found: AuditResult) -> tuple[int | None, int | None, int | None]:

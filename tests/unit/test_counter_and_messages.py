@@ -9,17 +9,19 @@ import numpy as np
 import polars as pl
 import pytest
 
+from gapbook.model.report import Connection
 from gapbook.model.reported import Counted, Reported, issued_work, reported_of
 from gapbook.model.workload import AuditResult, State, Workload
 from gapbook.trial.workloads import find_workload
+from tests.reports import connection_of
 
 _SEED = 7
 _ISSUED = 200
 WORKLOAD = find_workload("counter-and-messages", {"counters": 3, "message_bytes": 9})
 
 
-def row(connection: int, **changed: Any) -> dict[str, Any]:
-    return {"connection": connection, "issued": _ISSUED, "failed": [], "in_doubt": [], **changed}
+def row(connection: int, **changed: Any) -> Connection:
+    return connection_of(connection, _ISSUED, **changed)
 
 
 class Server:
@@ -36,11 +38,11 @@ class Server:
             self.values[counter] += 1
         self.messages += drawn["message"].select("connection", "index", "body").rows()
 
-    def serve(self, rows: list[dict[str, Any]]) -> Server:
+    def serve(self, rows: list[Connection]) -> Server:
         for one in rows:
-            left_out = {*(index for index, _ in one["failed"]), *one["in_doubt"]}
-            for index in set(range(one["issued"])) - left_out:
-                self.make(one["connection"], index)
+            left_out = {*(index for index, _ in one.failed), *one.in_doubt}
+            for index in set(range(one.issued)) - left_out:
+                self.make(one.connection, index)
         return self
 
     @property
@@ -62,10 +64,10 @@ INCREMENT = indices_of("increment", 0)[0]
 ROWS = [row(0, failed=[[INCREMENT, "error"]]), row(4)]
 
 
-def audited(server: Server, rows: list[dict[str, Any]] | None = None) -> AuditResult:
+def audited(server: Server, rows: list[Connection] | None = None) -> AuditResult:
     rows = ROWS if rows is None else rows
-    report = {"connections": rows, "in_doubt": sum(len(one["in_doubt"]) for one in rows)}
-    return WORKLOAD.audit(_SEED, reported_of(report), server.state)
+    in_doubt = sum(len(one.in_doubt) for one in rows)
+    return WORKLOAD.audit(_SEED, reported_of(rows, in_doubt), server.state)
 
 
 def counts(found: AuditResult) -> tuple[int | None, int | None, int | None]:
@@ -82,7 +84,7 @@ def test_an_honest_server_agrees() -> None:
 
 def test_the_order_in_which_rows_are_read_does_not_matter() -> None:
     state = {name: table.reverse() for name, table in Server().serve(ROWS).state.items()}
-    assert WORKLOAD.audit(_SEED, reported_of({"connections": ROWS, "in_doubt": 0}), state).agrees
+    assert WORKLOAD.audit(_SEED, reported_of(ROWS, 0), state).agrees
 
 
 def test_a_lost_message_is_listed() -> None:
@@ -242,15 +244,12 @@ def test_counts_see_more_increments_than_were_issued() -> None:
 
 
 def test_counts_and_lists_may_stand_in_one_report() -> None:
-    report = {
-        "in_doubt": 0,
-        "connections": [
-            {"connection": 0, "issued": _ISSUED, "counts": counted().counted[0].acknowledged},
-            row(4, failed=[[0, "error"]]),
-        ],
-    }
+    connections = [
+        connection_of(0, _ISSUED, counts=counted().counted[0].acknowledged),
+        row(4, failed=[[0, "error"]]),
+    ]
     state = Server().serve([row(0), row(4, failed=[[0, "error"]])]).state
-    found = WORKLOAD.audit(_SEED, reported_of(report), state)
+    found = WORKLOAD.audit(_SEED, reported_of(connections, 0), state)
     assert found.agrees, found.explain()
 
 

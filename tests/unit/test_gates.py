@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gapbook.model.report import Report
 from gapbook.model.workload import AuditResult
 from gapbook.trial import gates
 from gapbook.trial.audit import Audit
+from tests.reports import report_of
 
 AGREED = Audit(1000, 1000, 1000, AuditResult("50 balances", rows=50, differing=0, in_doubt=0))
 
@@ -53,14 +55,13 @@ def test_unproven_durability_is_refused() -> None:
     assert not gates.settings_as_declared({}, {}, False, "durability none, declared fsync-per-commit").passed
 
 
-def report(**changes: Any) -> dict[str, Any]:
-    return {
+def report(**changed: Any) -> Report:
+    said: dict[str, Any] = {
         "attempted": 10_000,
         "failed": {"insufficient": 0, "error": 0},
-        "first_error": None,
-        "lost_connections": 0,
         "window": {"acknowledged": 9_000},
-    } | changes
+    }
+    return report_of(**{**said, **changed})
 
 
 def test_failures_allow_one_in_a_thousand() -> None:

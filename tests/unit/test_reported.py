@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from gapbook.model.report import Connection
 from gapbook.model.reported import issued_work, reported_of
+from tests.reports import connection_of
 
 
-def _row(connection: int, issued: int, **changed: Any) -> dict[str, Any]:
-    return {"connection": connection, "issued": issued, "failed": [], "in_doubt": [], **changed}
+def _row(connection: int, issued: int, **changed: Any) -> Connection:
+    return connection_of(connection, issued, **changed)
 
 
 def test_what_failed_or_is_in_doubt_was_not_acknowledged() -> None:
     row = _row(3, 6, failed=[[1, "insufficient"], [4, "error"]], in_doubt=[5])
-    reported = reported_of({"connections": [row, _row(4, 0)], "in_doubt": 1})
+    reported = reported_of([row, _row(4, 0)], in_doubt=1)
     one, nothing = reported.listed
     assert (one.connection, one.acknowledged.tolist(), one.in_doubt.tolist()) == (3, [0, 2, 3], [5])
     assert nothing.acknowledged.tolist() == []
@@ -21,14 +23,13 @@ def test_what_failed_or_is_in_doubt_was_not_acknowledged() -> None:
 
 
 def test_replayed_operations_are_those_of_the_first_batch() -> None:
-    reported = reported_of({"connections": [_row(0, 7, in_doubt=[6])], "in_doubt": 1}, 3)
+    reported = reported_of([_row(0, 7, in_doubt=[6])], 1, replayed_batch=3)
     assert reported.listed[0].acknowledged.tolist() == [0, 1, 2, 0, 1, 2]
     assert reported.listed[0].in_doubt.tolist() == [0]
 
 
 def test_counts_are_kept_as_counts() -> None:
-    rows = [{"connection": 1, "issued": 9, "counts": {"increment": 5, "message": 2}}]
-    reported = reported_of({"connections": rows, "in_doubt": 2})
+    reported = reported_of([_row(1, 9, counts={"increment": 5, "message": 2})], in_doubt=2)
     assert reported.listed == ()
     assert reported.acknowledged == 7
     assert reported.counted[0].issued == 9

@@ -10,10 +10,12 @@ import polars as pl
 import pytest
 from numpy.typing import NDArray
 
+from gapbook.model.report import Connection
 from gapbook.model.reported import Counted, Reported, issued_work, reported_of
 from gapbook.model.workload import AuditResult, State, Workload
 from gapbook.record.losses import KILL_LOAD
 from gapbook.trial.workloads import find_workload
+from tests.reports import connection_of
 
 _SEED = 11
 _ACCOUNTS = 50
@@ -21,8 +23,8 @@ _INITIAL = 10_000
 WORKLOAD = find_workload("transfer", {"accounts": _ACCOUNTS, "alpha": 1.0, "initial_balance": _INITIAL})
 
 
-def row(connection: int, issued: int, **changed: Any) -> dict[str, Any]:
-    return {"connection": connection, "issued": issued, "failed": [], "in_doubt": [], **changed}
+def row(connection: int, issued: int, **changed: Any) -> Connection:
+    return connection_of(connection, issued, **changed)
 
 
 ROWS = [row(0, 100, failed=[[17, "insufficient"], [99, "error"]]), row(5, 200)]
@@ -35,13 +37,13 @@ def transfers(
     return drawn.select("from", "to", "amount").rows()
 
 
-def served(rows: list[dict[str, Any]], *, also: Iterable[tuple[int, int]] = ()) -> NDArray[np.int64]:
+def served(rows: list[Connection], *, also: Iterable[tuple[int, int]] = ()) -> NDArray[np.int64]:
     """Balances of a server that applies each acknowledged transfer, one after the other, and ``also`` some."""
     made = [
-        (one["connection"], index)
+        (one.connection, index)
         for one in rows
-        for index in range(one["issued"])
-        if index not in {*(index for index, _ in one["failed"]), *one["in_doubt"]}
+        for index in range(one.issued)
+        if index not in {*(index for index, _ in one.failed), *one.in_doubt}
     ]
     balances = np.full(_ACCOUNTS, _INITIAL, dtype=np.int64)
     for connection, index in [*made, *also]:
@@ -55,10 +57,10 @@ def state_of(balances: NDArray[np.int64]) -> State:
     return {"accounts": pl.DataFrame({"id": np.arange(len(balances), dtype=np.int64), "balance": balances})}
 
 
-def audited(balances: NDArray[np.int64], rows: list[dict[str, Any]] | None = None) -> AuditResult:
+def audited(balances: NDArray[np.int64], rows: list[Connection] | None = None) -> AuditResult:
     rows = ROWS if rows is None else rows
-    report = {"connections": rows, "in_doubt": sum(len(one["in_doubt"]) for one in rows)}
-    return WORKLOAD.audit(_SEED, reported_of(report), state_of(balances))
+    in_doubt = sum(len(one.in_doubt) for one in rows)
+    return WORKLOAD.audit(_SEED, reported_of(rows, in_doubt), state_of(balances))
 
 
 def test_an_honest_server_agrees() -> None:
@@ -70,7 +72,7 @@ def test_an_honest_server_agrees() -> None:
 
 def test_the_order_in_which_rows_are_read_does_not_matter() -> None:
     state = {"accounts": state_of(served(ROWS))["accounts"].reverse()}
-    assert WORKLOAD.audit(_SEED, reported_of({"connections": ROWS, "in_doubt": 0}), state).agrees
+    assert WORKLOAD.audit(_SEED, reported_of(ROWS, 0), state).agrees
 
 
 def test_a_lost_transfer_is_refused() -> None:
@@ -113,13 +115,13 @@ def test_a_missing_an_added_and_a_repeated_account_are_refused() -> None:
     assert audited(np.append(balances, 0)).differing == 1
     accounts = state_of(balances)["accounts"]
     twice = {"accounts": pl.concat([accounts, accounts[3:4]])}
-    assert WORKLOAD.audit(_SEED, reported_of({"connections": ROWS, "in_doubt": 0}), twice).differing == 1
+    assert WORKLOAD.audit(_SEED, reported_of(ROWS, 0), twice).differing == 1
     assert audited(balances[:0]).differing == _ACCOUNTS
 
 
 def test_another_seed_or_redraw_expects_other_balances() -> None:
     balances = served(ROWS)
-    report = reported_of({"connections": ROWS, "in_doubt": 0})
+    report = reported_of(ROWS, 0)
     assert not WORKLOAD.audit(_SEED + 1, report, state_of(balances)).agrees
     other = find_workload("transfer", {**WORKLOAD.parameters, "redraw": "destination"})
     assert not other.audit(_SEED, report, state_of(balances)).agrees
@@ -130,16 +132,14 @@ def test_another_seed_or_redraw_expects_other_balances() -> None:
 def test_replayed_transfers_are_audited_as_what_they_are(batch: int) -> None:
     rows = [row(0, 100), row(5, 200)]
     balances = served(
-        [], also=[(one["connection"], index % batch) for one in rows for index in range(one["issued"])]
+        [], also=[(one.connection, index % batch) for one in rows for index in range(one.issued)]
     )
-    report = {"connections": rows, "in_doubt": 0}
-    assert WORKLOAD.audit(_SEED, reported_of(report, batch), state_of(balances)).agrees
-    assert not WORKLOAD.audit(_SEED, reported_of(report), state_of(balances)).agrees
+    assert WORKLOAD.audit(_SEED, reported_of(rows, 0, batch), state_of(balances)).agrees
+    assert not WORKLOAD.audit(_SEED, reported_of(rows, 0), state_of(balances)).agrees
 
 
 def test_a_batch_longer_than_the_load_changes_nothing() -> None:
-    report = {"connections": ROWS, "in_doubt": 0}
-    assert WORKLOAD.audit(_SEED, reported_of(report, 200), state_of(served(ROWS))).agrees
+    assert WORKLOAD.audit(_SEED, reported_of(ROWS, 0, 200), state_of(served(ROWS))).agrees
 
 
 # --- a client that only counts ----------------------------------------------------------------
