@@ -8,13 +8,13 @@
 from __future__ import annotations
 
 import json
-import tomllib
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from gapbook.declared.reading import read
+from gapbook.declared.vectors import VectorDeclaration, VectorsDeclaration
 from gapbook.model.declaration import workload_names
 from gapbook.model.workload import Workload
 from gapbook.trial.workloads import find_workload
@@ -37,9 +37,9 @@ def operation_rows(
     return rows
 
 
-def vector_of(case: Mapping[str, Any], workload: Workload, folder: Path) -> dict[str, Any]:
+def vector_of(case: VectorDeclaration, workload: Workload, folder: Path) -> dict[str, Any]:
     """One vector: what a client is told, and the operations that it must draw."""
-    drawn = {key: case[key] for key in ("seed", "connection", "first_index")}
+    drawn = {"seed": case.seed, "connection": case.connection, "first_index": case.first_index}
     return {
         "workload": workload.name,
         "parameters": dict(workload.parameters),
@@ -48,7 +48,7 @@ def vector_of(case: Mapping[str, Any], workload: Workload, folder: Path) -> dict
             for name, file in workload.files(folder).items()
         },
         **drawn,
-        "operations": operation_rows(workload, count=case["operations"], **drawn),
+        "operations": operation_rows(workload, count=case.operations, **drawn),
     }
 
 
@@ -57,9 +57,9 @@ def main() -> None:
         folder = HERE / name / "golden"
         for stale in (*folder.glob("*.bin"), *folder.glob("*.json")):
             stale.unlink()
-        for case in tomllib.loads((folder / "cases.toml").read_text(encoding="utf-8"))["vectors"]:
-            vector = vector_of(case, find_workload(name, case["parameters"]), folder)
-            (folder / f"{case['name']}.json").write_text(
+        for case in read(folder / "cases.toml", VectorsDeclaration).vectors:
+            vector = vector_of(case, find_workload(name, case.parameters), folder)
+            (folder / f"{case.name}.json").write_text(
                 json.dumps(vector, separators=(",", ":")) + "\n", encoding="utf-8"
             )
 

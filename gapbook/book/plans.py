@@ -6,16 +6,20 @@ own cell; a chapter that has such a file is a part of every campaign.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
+
+import msgspec
 
 from gapbook.book.chapters import notebook_path, own_parameters, require_executable
-from gapbook.errors import ParameterError, cut
+from gapbook.declared.lines import line_of, offsets
+from gapbook.declared.reading import Declared, converted, named, parsed, text_of
+from gapbook.errors import DeclarationError, ParameterError, cut
+from gapbook.parameters import chapter_parameters
 
-__all__ = ["PublishedPlan", "plan_path", "planned_chapters", "published_plans"]
+__all__ = ["PublishedPlan", "plan_kind", "plan_path", "planned_chapters", "published_plans"]
 
 _SUFFIX = ".plan.toml"
 
@@ -47,7 +51,7 @@ def planned_chapters() -> list[str]:
 def published_plans(chosen: Sequence[str] = ()) -> list[PublishedPlan]:
     """The plans of the chosen chapters, or of all that have one.
 
-    Raises ParameterError for a chapter without a plan, and for a plan that its notebook does not take.
+    Raises ParameterError for a chapter without a plan, DeclarationError for a plan that its notebook does not take.
     """
     there_are = planned_chapters()
     for chapter in chosen:
@@ -58,18 +62,42 @@ def published_plans(chosen: Sequence[str] = ()) -> list[PublishedPlan]:
     return [_read(chapter) for chapter in dict.fromkeys(chosen or there_are)]
 
 
+def plan_kind() -> type[Declared]:
+    """What a plan may say, as a struct: the parameters of every chapter, each of which its notebook checks."""
+    value: Any = int | float | str | list[int | float | str] | msgspec.UnsetType
+    names = [name for name in chapter_parameters() if name != "source"]
+    fields = [(name, value, msgspec.UNSET) for name in names]
+    kind = msgspec.defstruct(
+        "PlanDeclaration",
+        fields,
+        bases=(Declared,),
+        frozen=True,
+        kw_only=True,
+        namespace={"__doc__": "The parameters of a published run that its notebook does not set by itself."},
+    )
+    return cast("type[Declared]", kind)
+
+
 def _read(chapter: str) -> PublishedPlan:
     path = plan_path(chapter)
+    text, where = text_of(path), named(path)
+    given = parsed(text, where)
+    converted(given, plan_kind(), where, text)
+    for name, value in given.items():
+        try:
+            require_executable(chapter, {name: value})
+        except ParameterError as error:
+            raise DeclarationError(
+                f"{where}:{line_of(text, (name,), offsets(text))}: {str(error).removeprefix('parameter ')}"
+            ) from error
     try:
-        given = tomllib.loads(path.read_text(encoding="utf-8"))
-        if "source" in given:
-            raise ParameterError("parameter source: no part of a plan; leave it out")
         require_executable(chapter, given)
-        plan = PublishedPlan(chapter, given, {**own_parameters(chapter), **given})
-        if plan.sessions > plan.parameters["blocks"]:
-            raise ParameterError(
-                f"sessions: {plan.sessions} of {plan.parameters['blocks']} blocks; allowed: at most one for each block"
-            )
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, ParameterError) as error:
-        raise ParameterError(f"notebooks/{path.name}: {error}") from error
+    except ParameterError as error:
+        raise DeclarationError(f"{where}: {error}") from error
+    plan = PublishedPlan(chapter, given, {**own_parameters(chapter), **given})
+    if plan.sessions > plan.parameters["blocks"]:
+        raise DeclarationError(
+            f"{where}: sessions: {plan.sessions} of {plan.parameters['blocks']} blocks; "
+            "allowed: at most one for each block"
+        )
     return plan

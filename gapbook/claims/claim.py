@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
 
+from gapbook.declared.claims import ClaimDeclaration, ClaimsDeclaration, SourceDeclaration
+from gapbook.declared.reading import read
 from gapbook.errors import ParameterError
 from gapbook.paths import CHECKOUT
 
@@ -29,7 +29,7 @@ class Claim:
     printed: float | tuple[float, float] | None
     unit: str
     where: str
-    source: Mapping[str, Any] = field(repr=False)
+    source: SourceDeclaration = field(repr=False)
     kind: str = "figure"
     chapter: str = ""
     check: str = ""
@@ -64,50 +64,50 @@ class Claim:
     @property
     def citation(self) -> str:
         """``clockworklabs/SpacetimeDB #4432, Results table, alpha=0.5, 2026-02-24``"""
-        repository = self.source.get("repository", self.source["title"])
-        number = f" #{self.source['number']}" if "number" in self.source else ""
-        return f"{repository}{number}, {self.where}, {self.source.get('date', 'undated')}"
+        repository = self.source.repository or self.source.title
+        number = "" if self.source.number is None else f" #{self.source.number}"
+        return f"{repository}{number}, {self.where}, {self.source.date}"
 
     @property
     def address(self) -> str:
         """Where the source can be read; empty where the register does not know."""
-        if "repository" in self.source and "number" in self.source:
-            return f"https://github.com/{self.source['repository']}/pull/{self.source['number']}"
-        return str(self.source.get("url", ""))
+        if self.source.repository is not None and self.source.number is not None:
+            return f"https://github.com/{self.source.repository}/pull/{self.source.number}"
+        return self.source.url
 
     @property
     def place(self) -> str:
         """``#4432, Summary``: where it stands, for a reader who knows the repository."""
-        named = f"#{self.source['number']}" if "number" in self.source else self.source["title"]
+        named = self.source.title if self.source.number is None else f"#{self.source.number}"
         return f"{named}, {self.where}"
 
 
 @cache
 def _register() -> Mapping[str, Claim]:
-    raw = tomllib.loads((CHECKOUT / "book" / "claims.toml").read_text(encoding="utf-8"))
-    return {row["id"]: _claim(row, raw["source"][row["source"]]) for row in raw["claim"]}
+    declared = read(CHECKOUT / "book" / "claims.toml", ClaimsDeclaration)
+    return {one.id: _claim(one, declared.source[one.source]) for one in declared.claim}
 
 
-def _claim(row: Mapping[str, Any], source: Mapping[str, Any]) -> Claim:
-    value = row.get("value")
+def _claim(declared: ClaimDeclaration, source: SourceDeclaration) -> Claim:
+    value = declared.value
     printed = (
         (float(value[0]), float(value[1]))
-        if isinstance(value, list)
+        if isinstance(value, tuple)
         else None
         if value is None
         else float(value)
     )
     return Claim(
-        identifier=row["id"],
-        says=row["says"],
+        identifier=declared.id,
+        says=declared.says,
         printed=printed,
-        unit=row.get("unit", ""),
-        where=row["where"],
+        unit=declared.unit,
+        where=declared.where,
         source=source,
-        kind=row["kind"],
-        chapter=row["chapter"],
-        check=row["check"],
-        qualifier=row.get("qualifier", ""),
+        kind=declared.kind,
+        chapter=declared.chapter,
+        check=declared.check,
+        qualifier=declared.qualifier,
     )
 
 

@@ -25,7 +25,7 @@ from gapbook.paths import CHECKOUT
 __all__ = ["Declared", "converted", "named", "parsed", "problems", "read", "required", "text_of"]
 
 T = TypeVar("T")
-_NEAR_FRAC = 0.5
+_NEAR_FRAC = 0.6
 """How alike two keys are before one is named for the other, as :mod:`difflib` counts."""
 _PLACE = re.compile(r" \(at line (\d+), column \d+\)$")
 _DATES = (datetime.datetime, datetime.date)
@@ -230,12 +230,8 @@ def _allowed(kind: Any) -> str:
     if origin is dict:
         return "a table"
     if origin in (tuple, list):
-        several = origin is list or inner[-1] is ...
-        return (
-            f"a list, of {_allowed(inner[0])} each"
-            if several
-            else f"a list of {len(inner)}, of {_allowed(inner[0])} each"
-        )
+        many = "" if origin is list or inner[-1] is ... else f" of {len(inner)}"
+        return f"a list{many}, each {_allowed(inner[0])}"
     if origin in (Union, types.UnionType):
         kinds = [one for one in inner if one not in (types.NoneType, msgspec.UnsetType)]
         return " or ".join(dict.fromkeys(map(_allowed, kinds)))

@@ -5,15 +5,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-import msgspec
-
-from gapbook.errors import ParameterError, SetupError, cut
+from gapbook.declared.reading import Declared, read
+from gapbook.errors import DeclarationError, ParameterError, SetupError, cut
 from gapbook.paths import CHECKOUT
 
 __all__ = [
@@ -34,14 +32,14 @@ _TAKEN_REFUSALS = {"error", "timeout"}
 """Failures that every client knows, whatever the workload (clients/CONTRACT.md)."""
 
 
-class AsTreatment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class AsTreatment(Declared, frozen=True):
     """How a parameter is printed where it varies: ``label`` before a value, ``words`` on an axis."""
 
     label: str
     words: str
 
 
-class Parameter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Parameter(Declared, frozen=True):
     """One parameter: type, unit, range, default and what it means.
 
     ``treatment``: it may be varied within one scenario. ``short`` names a value that one contestant has of
@@ -76,7 +74,11 @@ class Parameter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         kind = "a whole number" if self.type == "integer" else "a number"
         return f"{kind} from {self.minimum:,} to {self.maximum:,}"
 
-    def problem(self) -> str | None:
+    def __post_init__(self) -> None:
+        if problem := self._problem():
+            raise ValueError(problem)
+
+    def _problem(self) -> str | None:
         """What keeps this from being a parameter, or None."""
         if self.type == "choice":
             unfit = not self.choices or self.minimum is not None or self.maximum is not None
@@ -89,7 +91,7 @@ class Parameter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return None if self.accepts(self.default) else f"default: {self.default!r} is not {self.allowed()}"
 
 
-class Field(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Field(Declared, frozen=True):
     """A field of an operation, as clients draw it and pass it on."""
 
     name: str
@@ -97,14 +99,14 @@ class Field(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     words: str
 
 
-class Kind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Kind(Declared, frozen=True):
     """A kind of operation; its fields in the order in which a server takes them."""
 
     words: str
     fields: tuple[Field, ...]
 
 
-class StateTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class StateTable(Declared, frozen=True):
     """A table of the state that a server holds and the audit reads; rows are told apart by their key."""
 
     words: str
@@ -112,14 +114,14 @@ class StateTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     key: tuple[str, ...]
 
 
-class Proof(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Proof(Declared, frozen=True):
     """Sentences for pages: what the audit proves, and what it cannot see."""
 
     proves: tuple[str, ...]
     cannot: tuple[str, ...]
 
 
-class Declaration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Declaration(Declared, frozen=True):
     """The facts of one workload.
 
     ``refusals`` and ``files`` map names to what they mean. A refusal that is not named is an ``error``. A workload
@@ -164,11 +166,12 @@ class Declaration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             for name, value in parameters.items()
         )
 
-    def problem(self) -> str | None:
+    def __post_init__(self) -> None:
+        if problem := self._problem():
+            raise ValueError(problem)
+
+    def _problem(self) -> str | None:
         """What keeps this from being a workload, or None."""
-        for name, parameter in self.parameters.items():
-            if found := parameter.problem():
-                return f"parameters.{name}: {found}"
         for name, table in self.state.items():
             if not table.key or not set(table.key) <= table.columns.keys():
                 return f"state.{name}: key must name columns, of {', '.join(table.columns)}"
@@ -189,7 +192,7 @@ def workload_names() -> tuple[str, ...]:
 
 @cache
 def declaration_of(name: str) -> Declaration:
-    """What a workload declares. Raises ParameterError for one that is not there, SetupError for a broken one."""
+    """What a workload declares. Raises ParameterError for one that is not there, SetupError or DeclarationError for a broken one."""
     if name not in workload_names():
         raise ParameterError(
             f"workload: {cut(repr(name))} has no folder under workloads/; there are: {', '.join(workload_names())}"
@@ -198,18 +201,13 @@ def declaration_of(name: str) -> Declaration:
 
 
 def read_declaration(folder: Path) -> Declaration:
-    """The declaration in a workload's folder; raises SetupError with what is wrong in it."""
+    """The declaration in a workload's folder; raises DeclarationError with what is wrong in it, SetupError where it is not there."""
     path = folder / "workload.toml"
-    where = f"workloads/{folder.name}/workload.toml"
-    try:
-        declared = msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), Declaration)
-    except FileNotFoundError as error:
-        raise SetupError(f"{where}: missing; a workload declares itself there") from error
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
-        raise SetupError(f"{where}: {' '.join(str(error).split())}") from error
-    problem = declared.problem()
+    if not path.is_file():
+        raise SetupError(f"workloads/{folder.name}/workload.toml: missing; a workload declares itself there")
+    declared = read(path, Declaration)
     if declared.name != folder.name:
-        problem = f"name: {declared.name!r} is not that of its folder"
-    if problem:
-        raise SetupError(f"{where}: {problem}")
+        raise DeclarationError(
+            f"workloads/{folder.name}/workload.toml: name: {declared.name!r} is not that of its folder"
+        )
     return declared

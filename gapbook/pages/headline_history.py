@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import datetime
 import math
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-import msgspec
-
 from gapbook import charts
+from gapbook.declared.published import HistoryDeclaration, Rate, Row
+from gapbook.declared.reading import read
 from gapbook.errors import ParameterError
 from gapbook.markup import Html, link, values_table
 from gapbook.method.interval import Interval, format_factor
@@ -23,37 +22,6 @@ __all__ = ["Change", "History", "headline_history", "history_chart", "history_ta
 
 _FILE = CHECKOUT / "book" / "headline-history.toml"
 _PRINTED = replace(GOODPUT, name="printed-rate", label="transfers as printed", words="transfers as printed")
-
-
-class Rate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Transfers per second as printed; None where the table leaves the cell empty."""
-
-    uncontended: float | None = None
-    contended: float | None = None
-
-
-class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A row of the table that is followed: its name, and the system that gives it its colour."""
-
-    name: str
-    system: str
-
-
-class _Change(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    date: datetime.date
-    commit: str
-    number: int
-    what: str
-    table: dict[str, Rate] | None = None
-
-
-class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    repository: str
-    file: str
-    read_at: str
-    read_until: datetime.date
-    rows: dict[str, Row]
-    change: list[_Change]
 
 
 @dataclass(frozen=True)
@@ -93,21 +61,22 @@ class History:
 
 @cache
 def headline_history(path: Path = _FILE) -> History:
-    """The history as its file has it; raises ParameterError for a file that says something else."""
+    """The history as its file has it; raises DeclarationError or ParameterError for a file that says something else."""
+    declared = read(path, HistoryDeclaration)
     try:
-        read = msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), _File)
-        return History(read.repository, read.file, read.read_until, read.rows, _changes(read))
-    except (OSError, ValueError) as error:
+        changes = _changes(declared)
+    except ValueError as error:
         raise ParameterError(f"{path.name}: {error}") from error
+    return History(declared.repository, declared.file, declared.read_until, declared.rows, changes)
 
 
-def _changes(read: _File) -> tuple[Change, ...]:
+def _changes(declared: HistoryDeclaration) -> tuple[Change, ...]:
     """Each change with the table that stood from then on; raises ValueError for what cannot be a history."""
     changes: list[Change] = []
-    for one in read.change:
+    for one in declared.change:
         if changes and one.date < changes[-1].date:
             raise ValueError(f"{one.commit} is older than the change before it; put the changes in order")
-        if unknown := (one.table or {}).keys() - read.rows.keys():
+        if unknown := (one.table or {}).keys() - declared.rows.keys():
             raise ValueError(f"{one.commit} has rows that [rows] does not name: {', '.join(sorted(unknown))}")
         if one.table is None and not changes:
             raise ValueError(f"{one.commit} is the first change and has no table")

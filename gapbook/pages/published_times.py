@@ -5,11 +5,10 @@ They stand in ``book/BENCHMARK-times.toml``, whose head says what its fields are
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
 
-import msgspec
-
+from gapbook.declared.published import TimesDeclaration
+from gapbook.declared.reading import read
 from gapbook.errors import ParameterError
 from gapbook.markup import Html, values_table
 from gapbook.method.interval import format_factor
@@ -18,34 +17,10 @@ from gapbook.paths import CHECKOUT
 __all__ = ["absent_table", "published_times_table"]
 
 
-class _Time(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    system: str
-    client: str
-    what: str
-    operations: int
-    seconds: float
-    file: str
-
-    @property
-    def rate_per_s(self) -> float:
-        return self.operations / self.seconds
-
-
-class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    repository: str
-    read_at: str
-    time: list[_Time]
-    absent: dict[str, str]
-
-
 @cache
-def _times_of(benchmark: str) -> _File:
-    """Raises ParameterError that says what is wrong with the file."""
-    path = CHECKOUT / "book" / f"{benchmark}-times.toml"
-    try:
-        return msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), _File)
-    except (OSError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
-        raise ParameterError(f"{path.relative_to(CHECKOUT)}: {error}") from error
+def _times_of(benchmark: str) -> TimesDeclaration:
+    """Raises DeclarationError that says what is wrong with the file."""
+    return read(CHECKOUT / "book" / f"{benchmark}-times.toml", TimesDeclaration)
 
 
 def published_times_table(benchmark: str, what: str, fastest: str) -> Html:

@@ -7,7 +7,6 @@ treatment was called alpha, and was always the Zipf exponent of bank transfers.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -16,6 +15,8 @@ from typing import Annotated, Any
 import msgspec
 import polars as pl
 
+from gapbook.declared.older import OlderAccess, OlderDeclaration, OlderSystem, OlderTier
+from gapbook.declared.reading import read
 from gapbook.model.work import REDRAW_BOTH
 from gapbook.record.describe import Said, described
 from gapbook.record.fields import Amount, Count, Name, Positive, Window
@@ -118,29 +119,26 @@ def _recorded(scenario: _Scenario) -> RecordedScenario:
 
 def _said(given: ContestantSettings) -> Said:
     """What is kept of a contestant's system, access level and tier; raw names for what is not kept."""
-    system: Mapping[str, Any] = _kept().get(given.system, {})
-    access: Mapping[str, Any] = system.get("access", {}).get(given.access, {})
-    tier: Mapping[str, Any] = system.get("tier", {}).get(given.tier, {"label": given.tier})
+    system = _kept().get(given.system, OlderSystem())
+    access = system.access.get(given.access, OlderAccess())
+    tier = system.tier.get(given.tier, OlderTier(label=given.tier))
     return Said(
-        system=system.get("label", given.system),
+        system=system.label or given.system,
         colour=given.system,
-        access=access.get("label", given.access),
-        level=access.get("level", given.access),
-        tier=tier.get("label", ""),
-        protocol=tier.get("protocol", ""),
-        in_process=system.get("in_process", False),
-        simulated=system.get("simulated", False),
-        counts_commits=system.get("counts_commits", True),
-        defect=access.get("defect", False),
-        program=access.get("program"),
-        planted=access.get("planted"),
+        access=access.label or given.access,
+        level=access.level or given.access,
+        tier=tier.label,
+        protocol=tier.protocol,
+        in_process=system.in_process,
+        simulated=system.simulated,
+        counts_commits=system.counts_commits,
+        defect=access.defect,
+        program=access.program,
+        planted=access.planted,
         parameters=", ".join(f"{balance:,} in each account" for balance in given.parameters.values()),
     )
 
 
 @cache
-def _kept() -> Mapping[str, Any]:
-    systems: Mapping[str, Any] = tomllib.loads(
-        Path(__file__).with_name("older.toml").read_text(encoding="utf-8")
-    )["system"]
-    return systems
+def _kept() -> Mapping[str, OlderSystem]:
+    return read(Path(__file__).with_name("older.toml"), OlderDeclaration).system

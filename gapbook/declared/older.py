@@ -1,0 +1,41 @@
+"""``gapbook/record/older.toml``: what systems said of themselves when formats 1 and 2 of the record left it out."""
+
+from __future__ import annotations
+
+from gapbook.declared.reading import Declared
+
+__all__ = ["OlderAccess", "OlderDeclaration", "OlderSystem", "OlderTier"]
+
+
+class OlderTier(Declared, frozen=True, kw_only=True):
+    """A tier as it was called."""
+
+    protocol: str = ""
+    label: str = ""
+
+
+class OlderAccess(Declared, frozen=True, kw_only=True):
+    """An access level as it was called; absent: by its key."""
+
+    label: str | None = None
+    level: str | None = None
+    defect: bool = False
+    program: str | None = None
+    planted: str | None = None
+
+
+class OlderSystem(Declared, frozen=True, kw_only=True):
+    """A system as it was called; absent: by its key."""
+
+    label: str | None = None
+    in_process: bool = False
+    simulated: bool = False
+    counts_commits: bool = True
+    tier: dict[str, OlderTier] = {}
+    access: dict[str, OlderAccess] = {}
+
+
+class OlderDeclaration(Declared, frozen=True, kw_only=True):
+    """All systems of those formats."""
+
+    system: dict[str, OlderSystem]

@@ -1,0 +1,64 @@
+"""``book/verdicts*.toml``: one rule for each claim; the head of ``book/verdicts.toml`` says what its fields mean."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Literal, TypeAlias
+
+from msgspec import UNSET, UnsetType
+
+from gapbook.declared.reading import Declared
+
+__all__ = ["TESTED", "RuleKind", "RuleTest", "VerdictRule", "VerdictsDeclaration"]
+
+RuleKind: TypeAlias = Literal["band", "bound", "version", "arithmetic", "count", "source", "not-measurable"]
+TESTED = frozenset({"band", "bound", "version", "arithmetic", "count"})
+"""The kinds of rule that are decided by tests."""
+Quantity: TypeAlias = Literal["ratio", "goodput", "value", "mean", "worst", "log-share", "ceiling-frac"]
+
+
+class RuleTest(Declared, frozen=True, kw_only=True):
+    """One place where a claim is tested."""
+
+    chapter: str | UnsetType = UNSET
+    quantity: Quantity | UnsetType = UNSET
+    metric: str | UnsetType = UNSET
+    over: str | tuple[str, ...] | UnsetType = UNSET
+    under: str | tuple[str, ...] | UnsetType = UNSET
+    whole_over: str | tuple[str, ...] | UnsetType = UNSET
+    whole_under: str | tuple[str, ...] | UnsetType = UNSET
+    alpha: int | float | UnsetType = UNSET
+    treatment: int | float | UnsetType = UNSET
+    compute: str | UnsetType = UNSET
+    counted: tuple[str, ...] | UnsetType = UNSET
+    above: int | float | str | UnsetType = UNSET
+    below: int | float | str | UnsetType = UNSET
+    within: tuple[int | float, int | float] | UnsetType = UNSET
+    equals: int | float | tuple[int | float, int | float] | UnsetType = UNSET
+    about: bool | UnsetType = UNSET
+    of: str | UnsetType = UNSET
+    fixed: datetime.datetime | UnsetType = UNSET
+
+
+class VerdictRule(Declared, frozen=True, kw_only=True):
+    """How one claim is judged."""
+
+    claim: str
+    rule: RuleKind
+    why: str
+    test: tuple[RuleTest, ...] | UnsetType = UNSET
+    terms: dict[str, str | int | float] | UnsetType = UNSET
+    verdict: Literal["confirmed", "conditions", "refuted", "version"] | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        if self.rule in TESTED and not self.test:
+            raise ValueError(f"verdict {self.claim}: rule {self.rule} without a test; add one")
+        if self.rule == "source" and not self.verdict:
+            raise ValueError(f"verdict {self.claim}: rule source without a verdict; state it")
+
+
+class VerdictsDeclaration(Declared, frozen=True, kw_only=True):
+    """The rules of one document, and when they were fixed."""
+
+    fixed: datetime.datetime
+    verdict: tuple[VerdictRule, ...]
