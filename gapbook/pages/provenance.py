@@ -161,6 +161,7 @@ class FindingsWithProvenance(Findings):
             self.promise,
             facts["date"],
             _code_words(self.run.manifest),
+            *_ignored_words(self.run.manifest),
         ]
 
 
@@ -174,6 +175,13 @@ def _code_words(manifest: Mapping[str, Any]) -> str:
     if not code_is_kept(manifest):
         said.append("(this commit was lost: see Corrections)")
     return " ".join(said)
+
+
+def _ignored_words(manifest: Mapping[str, Any]) -> list[str]:
+    """What of the shell could have changed servers and clients, had they got it."""
+    environments = [row.get("environment") or {} for row in manifest.get("deployments", [])]
+    names = sorted({name for environment in environments for name in environment.get("ignored", ())})
+    return [f"not passed on from the shell: {', '.join(names)}"] if names else []
 
 
 def _date(unix_s: float) -> str:

@@ -84,6 +84,14 @@ class KillCheck(msgspec.Struct):
         require_durability(self.durability)
 
 
+class Environment(msgspec.Struct):
+    """The variables that all servers, tiers and clients were started with, besides what a system or a contestant
+    declares, and the names of those of the reader's shell that are known to change servers and were not passed on."""
+
+    variables: dict[Name, str]
+    ignored: Annotated[list[Name], msgspec.Meta(max_length=1_000)]
+
+
 class Deployed(msgspec.Struct):
     session: Count
     started_unix_s: UnixSeconds
@@ -91,6 +99,8 @@ class Deployed(msgspec.Struct):
     """None in a run that did not say it of each session; then it is that of the run."""
     waited_s: Amount = 0.0
     """How long the session waited, in all, for the machine to be quiet."""
+    environment: Environment | None = None
+    """None in a run from when everything was started with all variables of the shell."""
 
 
 class CeilingOfBlock(msgspec.Struct):

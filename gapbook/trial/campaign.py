@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.environment import described_environment
 from gapbook.deploy.server import ServerChoice
 from gapbook.deploy.stack import Stack
 from gapbook.errors import ParameterError, RecordError, SessionsLeftError
@@ -188,7 +189,12 @@ class _Campaign:
             Deployment() as deployment,
             started_stacks(self.scenario, self.choices, deployment, self.say) as stacks,
         ):
-            deployed = {"session": session, "started_unix_s": time.time(), "machine": machine()}
+            deployed = {
+                "session": session,
+                "started_unix_s": time.time(),
+                "machine": machine(),
+                "environment": described_environment(),
+            }
             facts.setdefault("deployments", []).append(deployed)
             self._keep(
                 facts,

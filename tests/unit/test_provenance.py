@@ -44,6 +44,18 @@ def test_a_run_in_which_every_commit_was_counted_says_so(tmp_path: Path) -> None
     assert shown.uncounted().endswith("agreed in all 28 valid trials")
 
 
+def test_what_of_the_shell_reached_nobody_is_told_once_and_by_name(tmp_path: Path) -> None:
+    def told(**deployed: object) -> str:
+        rows = [{"session": 0, "started_unix_s": 1.0}, {"session": 1, "started_unix_s": 2.0, **deployed}]
+        run = runs.store(tmp_path / runs.CHAPTER, runs.whole(2), deployments=rows)
+        return " · ".join(FindingsWithProvenance(run, runs.CHAPTER).provenance_parts())
+
+    ignored = {"variables": {"LANG": "C.UTF-8"}, "ignored": ["PGOPTIONS", "GOGC"]}
+    assert told(environment=ignored).endswith("not passed on from the shell: GOGC, PGOPTIONS")
+    assert "not passed on" not in told(environment={**ignored, "ignored": []})
+    assert "not passed on" not in told()
+
+
 def test_every_place_that_tells_cores_tells_those_that_the_run_could_use(tmp_path: Path) -> None:
     usable = {"processors": [1], "quota_cores": 0.5, "memory_bytes": None}
     run = runs.store(tmp_path / runs.CHAPTER, runs.whole(2), machine={**runs.MACHINE, "usable": usable})
