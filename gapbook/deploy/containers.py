@@ -104,7 +104,7 @@ class Containers:
                 entrypoint=None if entrypoint is None else list(entrypoint),
                 name=self._named(name),
                 labels=self._labels,
-                environment=dict(environment or {}),
+                environment={**(environment or {}), **self._deployment.declared},
                 use_config_proxy=False,
                 user=user,
                 volumes={} if data is None else self._volumes(name, data),

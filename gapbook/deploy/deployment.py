@@ -15,7 +15,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -62,6 +62,8 @@ class Deployment:
         self._parent = parent
         self.token = secrets.token_hex(16)
         self.directory = Path()
+        self.declared: Mapping[str, str] = {}
+        """Variables that what is started now gets besides (:meth:`declaring`)."""
         self._processes: list[Process] = []
         self._warden: subprocess.Popen[bytes] | None = None
         self._log_numbers = itertools.count()
@@ -163,6 +165,16 @@ class Deployment:
         partial.rename(step)
         return Undo(step)
 
+    @contextlib.contextmanager
+    def declaring(self, variables: Mapping[str, str]) -> Iterator[None]:
+        """Give these variables to everything that is started meanwhile, natively or in a container, over those that
+        a caller declares: the ``environment`` of a contestant, which no stack needs to know of."""
+        before, self.declared = self.declared, {**self.declared, **variables}
+        try:
+            yield
+        finally:
+            self.declared = before
+
     def start(
         self,
         command: Sequence[str | Path],
@@ -181,7 +193,7 @@ class Deployment:
         """Start a child process in a session of its own, its log under the deployment's directory.
 
         Of the environment of the reader's shell it gets what :func:`gapbook.deploy.environment.child_environment`
-        allows, besides what ``environment`` declares.
+        allows, besides what ``environment`` and :meth:`declaring` say.
         Standard output and standard error go to the log unless a pipe is asked for. The process ends with
         the thread that starts it, also where no warden is left to see to that.
         Raises StackError when the command cannot be started.
@@ -195,7 +207,9 @@ class Deployment:
                     stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
                     stdout=subprocess.PIPE if stdout else log,
                     stderr=subprocess.PIPE if stderr else log,
-                    env=child_environment(self.directory, self.token, environment or {}),
+                    env=child_environment(
+                        self.directory, self.token, {**(environment or {}), **self.declared}
+                    ),
                     cwd=working_directory or self.directory,
                     start_new_session=True,
                     user=user,

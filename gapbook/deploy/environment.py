@@ -15,20 +15,23 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gapbook.deploy.warden import TOKEN_VARIABLE, bare_environment
+from gapbook.errors import ParameterError, cut
 
 __all__ = [
-    "RESERVED",
     "build_environment",
     "child_environment",
     "described_environment",
     "kernel_environment",
     "make_home",
     "only_variables",
+    "require_declarable",
     "without_variables",
 ]
 
-RESERVED = frozenset({"PATH", "HOME", "TMPDIR", TOKEN_VARIABLE})
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_RESERVED = re.compile(r"PATH|HOME|TMPDIR|GAPBOOK_\w*")
 """What every program gets from its deployment, and no contestant can declare."""
+_MOST_CHARACTERS = 1_000
 _HOME = "home"
 _IGNORED = "GAPBOOK_IGNORED"
 """Tells a kernel what the shell of the command that started it had."""
@@ -55,6 +58,21 @@ def child_environment(directory: Path, token: str, declared: Mapping[str, str]) 
     home and a temporary folder of the deployment's, and what its caller declares, which goes before these."""
     own = {"HOME": str(directory / _HOME), "TMPDIR": str(directory)}
     return {**bare_environment(), **own, **declared, TOKEN_VARIABLE: token}
+
+
+def require_declarable(variables: Mapping[str, str]) -> None:
+    """Raise ParameterError for variables that cannot be those of a contestant."""
+    for name, value in variables.items():
+        if _NAME.fullmatch(name) is None or _RESERVED.fullmatch(name):
+            raise ParameterError(
+                f"environment: {cut(repr(name))} cannot be set; allowed: letters, digits and _, and none of PATH, HOME, "
+                "TMPDIR and GAPBOOK_..., which the deployment has itself"
+            )
+        if not isinstance(value, str) or len(value) > _MOST_CHARACTERS or not value.isprintable():
+            raise ParameterError(
+                f"environment: {name} = {cut(repr(value))} is no value; allowed: a line of at most "
+                f"{_MOST_CHARACTERS} characters"
+            )
 
 
 def build_environment() -> dict[str, str]:

@@ -57,10 +57,16 @@ class Said(msgspec.Struct, frozen=True):
 
 
 def described(
-    given: ContestantSettings, said: Said, *, durability: str, window_s: float, places: bool = False
+    given: ContestantSettings,
+    said: Said,
+    *,
+    durability: str,
+    window_s: float,
+    places: bool = False,
+    environments: bool = False,
 ) -> RecordedContestant:
     """The contestant as a run records it; ``durability`` and ``window_s`` are those of the scenario, ``places``
-    says whether systems run in several places there."""
+    says whether systems run in several places there, ``environments`` whether any has variables of its own."""
     return RecordedContestant(
         name=given.name,
         system=given.system,
@@ -75,10 +81,11 @@ def described(
             program=said.program,
             settings=said.server_settings,
             backend=given.backend,
+            environment=given.environment,
             usual_durability=durability,
         ),
         colour=said.colour,
-        levels=levels_of(given, said.level, places=places),
+        levels=levels_of(given, said.level, places=places, environments=environments),
         durability=str(Durability.parse(given.durability or durability)),
         loop="closed" if given.rate_per_s is None else "open",
         in_flight=given.in_flight,
@@ -99,17 +106,25 @@ def versioned(system: str, version: str | None) -> str:
     return f"{system} {version}" if version else system
 
 
-def levels_of(given: ContestantSettings, access_level: str, *, places: bool = False) -> dict[str, str]:
+def levels_of(
+    given: ContestantSettings, access_level: str, *, places: bool = False, environments: bool = False
+) -> dict[str, str]:
     """The level of each dimension, in words that are the same for all systems.
 
     A version belongs to its system, so both are one dimension: ``spacetimedb`` and ``spacetimedb 2.8.3``
     are two levels of it, and the step between them is a factor like any other. Where a server runs is a dimension
     for who runs in a container, and for all where ``places`` says that it varies: else there is none, as in runs
-    from before there were containers.
+    from before there were containers. ``environments`` says the same of variables of the environment.
     """
+    variables = (
+        {"environment": _variables(given.environment) or "none declared"}
+        if environments or given.environment
+        else {}
+    )
     place = {"backend": given.backend or "native"} if places or given.backend else {}
     return {
         **place,
+        **variables,
         "system": versioned(given.system, given.version),
         "access": access_level,
         "tier": given.tier,
@@ -144,6 +159,7 @@ def detail_of(given: ContestantSettings, said: Said) -> str:
         "server killed" if given.server_killed else "",
         "" if given.window_s is None else f"{given.window_s:g} s window",
         "" if given.backend is None else f"in a container ({given.backend})",
+        _variables(given.environment),
         *given.flaw_names,
     )
     return " · ".join(part for part in parts if part)
@@ -159,6 +175,7 @@ def server_of(
     program: str | None,
     settings: Mapping[str, str],
     backend: str | None,
+    environment: Mapping[str, str],
     usual_durability: str,
 ) -> str:
     """``spacetimedb 2.8.3 (1 core)``: system and version of a server, and what is not as the scenario has it."""
@@ -170,7 +187,13 @@ def server_of(
         program,
         *(f"{setting} {value}" for setting, value in settings.items()),
         backend,
+        _variables(environment),
     ]
     parts = ", ".join(part for part in differs if part)
     name = versioned(system, version)
     return f"{name} ({parts})" if parts else name
+
+
+def _variables(environment: Mapping[str, str]) -> str:
+    """``PGOPTIONS=-c jit=off, UV_THREADPOOL_SIZE=1``"""
+    return ", ".join(f"{name}={value}" for name, value in sorted(environment.items()))

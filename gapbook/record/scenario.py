@@ -42,7 +42,8 @@ class ContestantSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     ``server_cores``: all, ``version``). ``rate_per_s`` None is a closed loop. ``parameters`` are those of the
     workload that are not as the scenario has them. ``watched``: its server was read each second of the load.
     ``probed``: the machine was probed while the load ran.
-    ``backend`` None is a process of the machine.
+    ``backend`` None is a process of the machine. ``environment`` are the variables that its server, tier and client
+    were started with besides those of all.
     """
 
     name: Name
@@ -65,6 +66,7 @@ class ContestantSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     watched: bool = False
     probed: bool = False
     backend: str | None = None
+    environment: dict[Name, str] = msgspec.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.durability is not None:

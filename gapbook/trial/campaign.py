@@ -249,15 +249,16 @@ class _Campaign:
                 time.sleep(pause_s)
             contestant = self.scenario.contestant(planned.contestant)
             stack = stacks[contestant.variant(self.scenario.durability)]
-            row = run_trial(
-                planned,
-                self.scenario,
-                stack,
-                deployment=deployment,
-                tables=deployment.directory,
-                ceiling_per_s=ceilings.of(contestant, stack, planned.block, planned.treatment),
-                own_steal_frac=own_steal_frac(done.values(), planned, os.cpu_count() or 1),
-            )
+            with deployment.declaring(contestant.environment):
+                row = run_trial(
+                    planned,
+                    self.scenario,
+                    stack,
+                    deployment=deployment,
+                    tables=deployment.directory,
+                    ceiling_per_s=ceilings.of(contestant, stack, planned.block, planned.treatment),
+                    own_steal_frac=own_steal_frac(done.values(), planned, os.cpu_count() or 1),
+                )
             row["session"] = session
             self.journal.add(row)
             done[planned.number] = row

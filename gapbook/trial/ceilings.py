@@ -93,7 +93,8 @@ def ceiling_key(contestant: Contestant, options: Mapping[str, Any], scenario: Sc
     connections where it varies."""
     words = "".join(f"/{key}={_short(told)}" for key, told in sorted(options.items()))
     varied = f"/{value:g} connections" if scenario.treatment.is_connections else ""
-    return f"{contestant.client}/{contestant.protocol}{words}/{contestant.in_flight}{varied}"
+    declared = f"/environment={_short(contestant.environment)}" if contestant.environment else ""
+    return f"{contestant.client}/{contestant.protocol}{words}/{contestant.in_flight}{varied}{declared}"
 
 
 def _short(value: Any) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from gapbook.deploy.environment import require_declarable
 from gapbook.deploy.limits import allowed_processors
 from gapbook.deploy.module import Module, load_module
 from gapbook.deploy.server import ServerChoice
@@ -28,7 +29,8 @@ class Variant:
     ``isolation`` None is the server's own default, ``server_cores`` None is every processor, ``version``
     None the one that the stack has by itself. ``program`` is what the server is given to run where an access
     level needs another one than the module's; None is the module's. ``settings`` are names and values that
-    it needs in place of the stack's own. ``placement`` is where it runs.
+    it needs in place of the stack's own. ``placement`` is where it runs, ``environment`` what variables it is
+    started with besides those of all.
     """
 
     system: str
@@ -39,6 +41,7 @@ class Variant:
     program: str | None = None
     settings: tuple[tuple[str, str], ...] = ()
     placement: Placement = NATIVE
+    environment: tuple[tuple[str, str], ...] = ()
 
     @property
     def processors(self) -> list[int] | None:
@@ -56,6 +59,7 @@ class Variant:
             program=self.program,
             settings=dict(self.settings),
             backend=_backend(self.placement),
+            environment=dict(self.environment),
             usual_durability=str(durability),
         )
 
@@ -77,6 +81,8 @@ class Contestant:
     memory of the server are read each second of the load, which takes a little of the machine. ``probed``: a fixed
     piece of work is timed on each processor while the load runs (:mod:`gapbook.deploy.probe`). ``backend`` is
     where the server runs (:class:`gapbook.record.placement.Placement`); None is where its stack runs by itself.
+    ``environment`` are variables, by name, that everything started for it gets: server, tier and client. They stand
+    in the record, so they are no place for a secret; of the reader's shell nothing is passed on.
     """
 
     name: str
@@ -100,6 +106,7 @@ class Contestant:
     watched: bool = False
     probed: bool = False
     backend: str | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.module.require(self.access, self.tier)
@@ -114,6 +121,7 @@ class Contestant:
             )
         if self.durability is not None:
             Durability.parse(self.durability)
+        require_declarable(self.environment)
         if self.stack.facts.in_process:
             self._require_no_server()
         self.stack.require_place(ServerChoice(placement=self.placement))
@@ -173,6 +181,7 @@ class Contestant:
             self.module.program(self.access),
             tuple(sorted(self.module.settings(self.access).items())),
             self.placement,
+            tuple(sorted(self.environment.items())),
         )
 
     @property
@@ -192,6 +201,7 @@ class Contestant:
                 **own,
                 "flaws": [dict(flaw) for flaw in self.flaws],
                 "parameters": dict(self.parameters),
+                "environment": dict(self.environment),
                 "backend": _backend(self.placement),
             }
         )

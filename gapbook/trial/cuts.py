@@ -84,7 +84,7 @@ def _cut_rounds(
     worked = True
     while left and worked:
         worked = False
-        with Deployment() as deployment:
+        with Deployment() as deployment, deployment.declaring(contestant.environment):
             start = partial(_started, contestant, scenario, choices, deployment)
             for row in cut_check(contestant, scenario, deployment, start, rounds=left):
                 yield row

@@ -50,9 +50,10 @@ def kill_servers(
         if not left:
             continue
         say(f"killing the server of {contestant.name}, {len(left)} times")
-        for row in kill_check(contestant, scenario, stack, deployment, rounds=left):
-            rows.append(row)
-            keep()
+        with deployment.declaring(contestant.environment):
+            for row in kill_check(contestant, scenario, stack, deployment, rounds=left):
+                rows.append(row)
+                keep()
 
 
 def kills_left(

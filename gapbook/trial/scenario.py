@@ -23,7 +23,7 @@ from gapbook.trial.workloads import find_workload
 __all__ = ["PROMISES", "Scenario", "WorkloadSettings"]
 
 PROMISES = ("durability", "isolation")
-_ADDED: Mapping[str, Any] = {"backend": None, "watched": False, "probed": False}
+_ADDED: Mapping[str, Any] = {"backend": None, "watched": False, "probed": False, "environment": {}}
 """Settings of a contestant that could not be asked for when runs were first stored, with what each is where nobody
 asks: that leaves the key of a run as it was."""
 
@@ -191,6 +191,7 @@ class Scenario:
             contestant.said,
             durability=str(self.durability),
             window_s=self.window_s,
+            environments=any(one.environment for one in self.contestants),
             places=any(
                 one.placement.in_container and not one.stack.only_in_containers() for one in self.contestants
             ),

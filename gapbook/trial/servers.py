@@ -100,6 +100,12 @@ def require_used(
             raise ParameterError(
                 f"servers: {cut(repr(name))} is for the {kind}, which no contestant has; leave it out"
             )
+        declaring = [contestant.name for contestant in theirs if contestant.environment]
+        if choice.endpoint and declaring:
+            raise ParameterError(
+                f"servers: {name} runs already, so that it cannot get the environment of {', '.join(declaring)}; "
+                "name a binary, or leave these contestants out"
+            )
         if choice.endpoint and len({contestant.variant(durability) for contestant in theirs}) > 1:
             raise ParameterError(
                 f"servers: {name} runs with several settings here, which one running server cannot "
@@ -189,7 +195,8 @@ def started_stacks(
             if variant not in stacks:
                 say(f"starting {variant.label(scenario.durability)}")
                 stacks[variant] = stack_of(contestant, scenario, choices, deployment)
-                stacks[variant].start()
+                with deployment.declaring(contestant.environment):
+                    stacks[variant].start()
         yield stacks
     finally:
         for stack in stacks.values():

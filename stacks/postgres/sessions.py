@@ -124,9 +124,12 @@ def _why_unusable(connection: psycopg.Connection[Any]) -> str | None:
 
 
 @contextlib.contextmanager
-def as_client(address: Mapping[str, Any]) -> Iterator[psycopg.Connection[Any]]:
-    """A session as a client of the load has it, so that role settings are read back too."""
-    with without_variables(LIBPQ):
+def as_client(
+    address: Mapping[str, Any], environment: Mapping[str, str] | None = None
+) -> Iterator[psycopg.Connection[Any]]:
+    """A session as a client of the load has it, so that role settings are read back too; ``environment`` is what a
+    client could read for itself."""
+    with without_variables(LIBPQ, environment):
         session = _Bounded.connect(
             host=address["host"],
             port=address["port"],

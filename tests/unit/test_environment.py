@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,8 +13,13 @@ import pytest
 from gapbook.book.kernel import kernel_config
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.environment import build_environment, described_environment, without_variables
+from gapbook.deploy.server import ServerChoice
 from gapbook.deploy.warden import TOKEN_VARIABLE
+from gapbook.errors import ParameterError
+from gapbook.trial.ceilings import ceiling_key
+from gapbook.trial.servers import require_used
 from tests.hostile import HOSTILE, hostile_names, hostile_shell
+from tests.unit.test_scenario import DELAYED, postgres, scenario
 
 
 @pytest.fixture(autouse=True)
@@ -42,6 +48,57 @@ def test_programs_of_a_deployment_see_what_is_allowed_and_declared_and_no_more(t
         }
         assert (deployment.directory / "home").is_dir()
         assert not [child for child in psutil.Process().children() if hostile_names(child.pid)]
+
+
+def test_what_a_contestant_declares_goes_to_all_that_is_started_for_it_and_to_nothing_else(
+    tmp_path: Path,
+) -> None:
+    with Deployment(tmp_path) as deployment:
+
+        def seen() -> dict[str, str]:
+            started = deployment.start(
+                ["env", "-0"], name="env", stdout=True, environment={"GOGC": "1", "GODEBUG": "x"}
+            )
+            return _seen(started.stdout.read())
+
+        with deployment.declaring({"GOGC": "off", "PGOPTIONS": "-c jit=off"}):
+            during = seen()
+        assert (during["GOGC"], during["GODEBUG"], during["PGOPTIONS"]) == ("off", "x", "-c jit=off")
+        assert seen()["GOGC"] == "1"
+
+
+def test_two_environments_are_two_servers_two_levels_and_two_ceilings() -> None:
+    usual, own = postgres("a"), postgres("b", environment={"UV_THREADPOOL_SIZE": "1"})
+    assert own.variant(DELAYED).label(DELAYED) == "postgres (UV_THREADPOOL_SIZE=1)"
+    assert usual.variant(DELAYED) != own.variant(DELAYED)
+    both = scenario(usual, own)
+    recorded = both.recorded().contestants
+    assert recorded[0].differs_in(recorded[1]) == recorded[1].differs_in(recorded[0]) == {"environment"}
+    assert "environment" not in scenario(usual).recorded().contestants[0].levels
+    assert "UV_THREADPOOL_SIZE=1" in own.detail_label.split(" · ")
+    assert own.settings.environment == {"UV_THREADPOOL_SIZE": "1"}
+    assert "environment" not in json.dumps(scenario(usual).as_dict())
+    assert ceiling_key(usual, {}, both, 0.5) != ceiling_key(own, {}, both, 0.5)
+    running = {"postgres": ServerChoice(endpoint="postgresql://a@127.0.0.1/b")}
+    with pytest.raises(ParameterError, match="runs already, so that it cannot get the environment of b"):
+        require_used(running, [own], DELAYED)
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"HOME": "/"},
+        {"GAPBOOK_DEPLOYMENT": "x"},
+        {"A=B": "x"},
+        {"": "x"},
+        {"A": 1},
+        {"A": "a\nb"},
+        {"A": "x" * 2000},
+    ],
+)
+def test_what_no_contestant_can_declare_is_refused_in_a_line(environment: dict[str, str]) -> None:
+    with pytest.raises(ParameterError, match=r"^environment: .*allowed: [^\n]*$"):
+        postgres(environment=environment)
 
 
 def test_what_takes_a_change_back_sees_what_it_was_given_and_no_more(tmp_path: Path) -> None:
