@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from itertools import product
@@ -10,6 +11,7 @@ from typing import Any, TypeAlias
 from gapbook.deploy.server import ServerChoice
 from gapbook.deploy.stack import stack_class
 from gapbook.errors import GapbookError, ParameterError, SetupError
+from gapbook.given import given_names
 from gapbook.model.declaration import declaration_of
 from gapbook.model.plan import make_plan
 from gapbook.model.work import EXPONENT
@@ -34,7 +36,8 @@ class Chapter:
     """Holds a chapter's parameters; everything after it in the notebook may trust them.
 
     ``namespace`` is the notebook's ``globals()``: the names of the parameters cell, and whatever a
-    caller injected after it. A name that is neither a parameter nor part of the notebook is refused.
+    caller injected after it. A name that is neither a parameter nor part of the notebook is refused, whatever its
+    type (:mod:`gapbook.given`).
     ``workload`` is the folder of what its contestants do, ``treatment`` the parameter that may have several
     values: one that the workload declares as such, or ``connections``.
     Raises ParameterError before any server starts.
@@ -50,16 +53,13 @@ class Chapter:
     ) -> None:
         _explain_errors_in_one_line(namespace)
         self.name, self.workload, self.treatment = name, workload, treatment
-        visible = {
-            key: value
-            for key, value in namespace.items()
-            if not key.startswith("_") and key not in _SHELL_NAMES and _could_be_parameter(value)
-        }
-        self.parameters = check_parameters(visible, workload=workload, treatment=treatment)
+        known = chapter_parameters(workload)
+        given = given_names(name, namespace, frozenset(known))
+        self.parameters = check_parameters(given, workload=workload, treatment=treatment)
         missing = [
             key
-            for key, known in chapter_parameters(workload).items()
-            if (known.everywhere or key == treatment) and key not in self.parameters
+            for key, parameter in known.items()
+            if (parameter.everywhere or key == treatment) and key not in self.parameters
         ]
         if missing:
             raise ParameterError(f"chapter {name}: its parameters cell does not set {', '.join(missing)}")
@@ -200,16 +200,6 @@ def _say_absent(choices: Mapping[str, ServerChoice], scenario: Scenario) -> dict
     return absent
 
 
-_SHELL_NAMES = frozenset({"In", "Out", "exit", "quit", "get_ipython", "open"})
-
-
-def _could_be_parameter(value: Any) -> bool:
-    """Plain values only: what papermill can inject. The notebook's own objects are none."""
-    if isinstance(value, list | tuple):
-        return all(_could_be_parameter(item) for item in value)
-    return value is None or isinstance(value, bool | int | float | str)
-
-
 def _as_list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else [value]
 
@@ -253,8 +243,8 @@ def _given(
 
 def _explain_errors_in_one_line(namespace: Mapping[str, Any]) -> None:
     """In a notebook, an error of ours is one line for its reader, not a trace through the library."""
-    shell = namespace["get_ipython"]() if "get_ipython" in namespace else None
-    if shell is None:
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    if shell is None or shell.user_ns is not namespace:
         return
 
     def show(shell: Any, kind: type, error: BaseException, _trace: Any, tb_offset: Any = None) -> list[str]:

@@ -12,6 +12,8 @@ GapbookError                a message for people: what, where, what is allowed, 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 __all__ = [
     "ClientError",
     "DeclarationError",
@@ -22,6 +24,8 @@ __all__ = [
     "SetupError",
     "StackError",
     "cut",
+    "nearest",
+    "shown",
 ]
 
 _MOST_SHOWN = 100
@@ -30,6 +34,23 @@ _MOST_SHOWN = 100
 def cut(text: str) -> str:
     """What a reader wrote, short enough to be repeated in one line."""
     return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}... ({len(text):,} characters)"
+
+
+def shown(value: object) -> str:
+    """A value of any type as a reader may have written it, in one short line."""
+    try:
+        return cut(" ".join(line.strip() for line in repr(value).splitlines()))
+    except Exception:  # whatever a foreign type does, or a nest that is too deep
+        return f"a value of type {type(value).__name__}"
+
+
+def nearest(name: str, allowed: Iterable[str]) -> str:
+    """``; did you mean alpha?`` where one of the allowed names is like the one that was given; else nothing."""
+    import difflib  # noqa: PLC0415 (of use after a mistake alone)
+
+    by_lower = {each.lower(): each for each in allowed}
+    found = difflib.get_close_matches(name[:_MOST_SHOWN].lower(), by_lower, n=1)
+    return f"; did you mean {by_lower[found[0]]}?" if found else ""
 
 
 class GapbookError(Exception):

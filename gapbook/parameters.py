@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from gapbook.errors import ParameterError, cut
+from gapbook.errors import ParameterError, cut, nearest, shown
 from gapbook.model import declaration
 from gapbook.record.durability import Durability
 from gapbook.record.placement import NATIVE, Placement
@@ -267,15 +267,17 @@ def check_parameters(
     known = [name for name in table if declared is None or name in declared]
     for name, value in given.items():
         if name not in known:
-            raise ParameterError(f"parameter {cut(name)}: unknown; allowed: {', '.join(known)}")
+            raise ParameterError(
+                f"parameter {cut(name)}: unknown; allowed: {', '.join(known)}{nearest(name, known)}"
+            )
         if not table[name].check(value):
             raise ParameterError(
-                f"parameter {name}: {cut(repr(value))} is not allowed; allowed: {table[name].allowed}"
+                f"parameter {name}: {shown(value)} is not allowed; allowed: {table[name].allowed}"
             )
         several = table[name].varies and isinstance(value, list | tuple)
         if several and treatment not in (None, name):
             raise ParameterError(
-                f"parameter {name}: {cut(repr(value))} are several; allowed: one, for this chapter varies {treatment}"
+                f"parameter {name}: {shown(value)} are several; allowed: one, for this chapter varies {treatment}"
             )
     _require_answerable(given)
     return dict(given)
@@ -295,7 +297,10 @@ def _require_answerable(given: Mapping[str, Any]) -> None:
 
 
 def parse_assignment(text: str) -> tuple[str, Any]:
-    """``alpha=0.5,1.5`` from a command line as a name and a value of the type that it looks like."""
+    """``alpha=0.5,1.5`` from a command line as a name and a value of the type that it looks like.
+
+    Raises ParameterError for another form, and for a comma that can be one of a number or one between two.
+    """
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise ParameterError(f"parameter {cut(repr(text))}: not of the form name=value")
@@ -303,8 +308,24 @@ def parse_assignment(text: str) -> tuple[str, Any]:
     if known is not None and known.check(value):
         return name, value  # a parameter that is text stays text, also where it looks like a number
     if known is not None and known.varies and "," in value:
-        return name, [_parse_value(part.strip(" ")) for part in value.split(",")]
+        return name, _parse_list(known, value)
     return name, _parse_value(value)
+
+
+def _parse_list(parameter: Parameter, text: str) -> list[Any]:
+    """Several values. Whole numbers alone may be meant as others with decimal commas, where these are allowed too:
+    then ParameterError tells how to write the one and the other."""
+    parts = [part.strip(" ") for part in text.split(",")]
+    values = [_parse_value(part) for part in parts]
+    if all(map(_WHOLE_NUMBER.fullmatch, parts)):
+        with_commas = [".".join(parts[at : at + 2]) for at in range(0, len(parts), 2)]
+        if all(parameter.check(_parse_value(part)) for part in with_commas):
+            apart = [*parts[:-1], f"{parts[-1]}.0"]
+            raise ParameterError(
+                f"parameter {parameter.name}: {cut(text)} can be read in two ways; write "
+                f"{parameter.name}={cut(','.join(with_commas))} or {parameter.name}={cut(','.join(apart))}"
+            )
+    return values
 
 
 def _parse_value(text: str) -> Any:

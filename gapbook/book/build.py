@@ -15,13 +15,14 @@ from typing import Any
 
 import yaml
 
-from gapbook.book.chapters import chapters, notebook_path, overviews
+from gapbook.book.chapters import chapters, overviews
 from gapbook.book.execute import BUILD
 from gapbook.book.kernel import temporary_folder
 from gapbook.book.side_by_side import execute_chapters
 from gapbook.deploy.deployment import Deployment
 from gapbook.errors import GapbookError, RecordError, SetupError
 from gapbook.locks import own_folder, taking_turns
+from gapbook.notebook_text import notebook_path
 from gapbook.pages.first_screen import pictures_folder
 from gapbook.paths import CHECKOUT, hash_files, tool_path
 from gapbook.record.run import Run, find_run, published_folder

@@ -11,22 +11,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from gapbook.errors import ParameterError, cut
+from gapbook.errors import ParameterError, cut, nearest
+from gapbook.notebook_text import NOTEBOOKS, code_cells, notebook_path
 from gapbook.parameters import check_parameters
-from gapbook.paths import CHECKOUT
 
 __all__ = [
     "chapters",
     "declared_parameters",
-    "notebook_path",
     "overviews",
     "own_parameters",
     "require_executable",
     "words_of_code",
 ]
 
-_NOTEBOOKS = CHECKOUT / "notebooks"
-_CODE = re.compile(r"^```\{code-cell\}[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _PARAMETERS = re.compile(
     r"^```\{code-cell\}[^\n]*\n:tags: \[[^\n]*\bparameters\b[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL
 )
@@ -40,11 +37,6 @@ def chapters() -> list[str]:
 def overviews() -> list[str]:
     """The notebooks that measure nothing: they have no parameters, and read what chapters have published."""
     return sorted(path.stem for path in _texts() if _parameters_cell(path) is None)
-
-
-def notebook_path(name: str) -> Path:
-    """The text of a notebook."""
-    return _NOTEBOOKS / f"{name}.md"
 
 
 def declared_parameters(name: str) -> frozenset[str]:
@@ -67,13 +59,9 @@ def own_parameters(name: str) -> dict[str, Any]:
 
 def words_of_code(name: str) -> frozenset[str]:
     """The texts that stand in the code of a notebook: whatever it names, systems among it."""
-    cells = [
-        "\n".join(line for line in cell.splitlines() if not line.startswith(":"))
-        for cell in _CODE.findall(notebook_path(name).read_text(encoding="utf-8"))
-    ]
     return frozenset(
         node.value
-        for cell in cells
+        for cell in code_cells(name)
         for node in ast.walk(ast.parse(cell))
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     )
@@ -84,12 +72,14 @@ def require_executable(name: str, parameters: Mapping[str, Any]) -> None:
     if name in overviews() and parameters:
         raise ParameterError(f"chapter {name}: measures nothing; see it with: gapbook book")
     if name not in [*chapters(), *overviews()]:
-        raise ParameterError(f"chapter {cut(repr(name))}: unknown; allowed: {', '.join(chapters())}")
+        raise ParameterError(
+            f"chapter {cut(repr(name))}: unknown; allowed: {', '.join(chapters())}{nearest(name, chapters())}"
+        )
     check_parameters(parameters, declared_parameters(name))
 
 
 def _texts() -> list[Path]:
-    return sorted(_NOTEBOOKS.glob("*.md"))
+    return sorted(NOTEBOOKS.glob("*.md"))
 
 
 def _parameters_cell(path: Path) -> str | None:

@@ -13,10 +13,11 @@ from nbclient.exceptions import DeadKernelError
 from papermill.exceptions import PapermillExecutionError
 
 from gapbook import errors
-from gapbook.book.chapters import notebook_path, require_executable
+from gapbook.book.chapters import require_executable
 from gapbook.book.kernel import kernel_config, read_text_notebook
 from gapbook.book.prose import require_no_typed_numbers
 from gapbook.errors import GapbookError
+from gapbook.notebook_text import notebook_path
 from gapbook.parameters import MEASURING
 from gapbook.paths import CHECKOUT
 

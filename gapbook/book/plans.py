@@ -13,10 +13,11 @@ from typing import Any, cast
 
 import msgspec
 
-from gapbook.book.chapters import notebook_path, own_parameters, require_executable
+from gapbook.book.chapters import own_parameters, require_executable
 from gapbook.declared.lines import line_of, offsets
 from gapbook.declared.reading import Declared, converted, named, parsed, text_of
 from gapbook.errors import DeclarationError, ParameterError, cut
+from gapbook.notebook_text import notebook_path
 from gapbook.parameters import chapter_parameters
 
 __all__ = ["PublishedPlan", "plan_kind", "plan_path", "planned_chapters", "published_plans"]

@@ -59,7 +59,7 @@ class Parameter(Declared, frozen=True):
     def accepts(self, value: object) -> bool:
         """Whether the value has the type and lies in the range; NaN and infinities lie in none."""
         if self.type == "choice":
-            return value in self.choices
+            return isinstance(value, str) and value in self.choices
         wanted = int if self.type == "integer" else (int, float)
         if isinstance(value, bool) or not isinstance(value, wanted):
             return False

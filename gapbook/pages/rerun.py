@@ -8,7 +8,7 @@ from typing import Any
 from gapbook.markup import Html
 from gapbook.pages import page
 from gapbook.pages.provenance import FindingsWithProvenance
-from gapbook.parameters import chapter_parameters
+from gapbook.parameters import Parameter, chapter_parameters
 from gapbook.record.run import Run
 from gapbook.record.scenario import RecordedContestant
 
@@ -73,7 +73,7 @@ class RerunResults(FindingsWithProvenance):
         given, unknown = self.parameters()
         labels = {**_LABELS, self.scenario.treatment.name: self.scenario.treatment.label}
         inputs = [
-            page.Input(name, labels.get(name, name), assigned(value))
+            page.Input(name, labels.get(name, name), assigned(value, chapter_parameters()[name]))
             for name, value in given.items()
             if name != "servers" or value
         ]
@@ -95,8 +95,12 @@ class RerunResults(FindingsWithProvenance):
         return " · ".join(parts)
 
 
-def assigned(value: Any) -> str:
+def assigned(value: Any, parameter: Parameter) -> str:
     """A parameter's value as the command line takes it: the inverse of ``parse_assignment``."""
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return ",".join(map(assigned, value))
+        written = [assigned(each, parameter) for each in value]
+        # Whole numbers alone could be others with decimal commas, where the parameter takes such.
+        if len(written) > 1 and parameter.check(0.5) and all(isinstance(each, int) for each in value):
+            written[-1] += ".0"
+        return ",".join(written)
     return repr(value) if isinstance(value, float) else str(value)

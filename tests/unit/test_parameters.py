@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import ast
+import datetime
 import json
+import sys
+from decimal import Decimal
+from itertools import product
+from types import SimpleNamespace
 from typing import Any
 
+import numpy
 import pytest
 
 from gapbook.book.chapters import chapters, declared_parameters
 from gapbook.book.kernel import read_text_notebook
 from gapbook.chapter import Chapter
 from gapbook.errors import ParameterError, cut
+from gapbook.notebook_text import code_cells, names_bound
 from gapbook.parameters import chapter_parameters, check_parameters, parse_assignment
 from gapbook.paths import CHECKOUT
 
@@ -191,3 +198,105 @@ def test_defaults_of_every_chapter_are_allowed(chapter: str) -> None:
     }
     assert defaults.keys() == declared_parameters(chapter)
     assert check_parameters(defaults)
+
+
+_JUNK: list[Any] = [
+    *({"a": 1}, {}, None, [], [[1]], [None], {1}, b"1", bytearray(b"x"), (1, [2]), frozenset(), 1j, object(), range(3)),
+    *(NAN, -INFINITY, 10**400, "", " ", "\n", "x\ny", "0,5", "-1", "\x00", "x" * 10_000, True, -1, -0.5),
+    *(numpy.float64("nan"), numpy.int64(-7), numpy.zeros((3, 3)), datetime.datetime(2026, 1, 1), Decimal("-1"), len),
+]  # fmt: skip
+"""Allowed for no parameter that is no text."""
+_NESTED: Any = []
+for _ in range(100_000):
+    _NESTED = [_NESTED]
+_NAMES = ["bogus", "Alpha", "connection", "naïve", "x" * 1000]
+_OF_TEXT = {"source", "contestants", "servers"}
+
+
+def test_whatever_is_set_is_refused_in_one_line_that_names_it() -> None:
+    """Through each way in: the namespace of a notebook, and a table of parameters."""
+    asked = 0
+    for name, value in product([*GOOD, *_NAMES], [*_JUNK, _NESTED]):
+        if (name in _OF_TEXT and isinstance(value, str)) or (name in _NAMES and value is len):
+            continue  # a text may be a name; what can be called is a tool of the notebook
+        for refuse in (lambda given: Chapter("both-optimized", {**GOOD, **given}), check_parameters):
+            with pytest.raises(ParameterError) as caught:
+                refuse({name: value})
+            said = str(caught.value)
+            assert said.startswith(f"parameter {cut(name)}: "), (name, said)
+            assert "\n" not in said
+            assert len(said) < 800
+            asked += 1
+    assert asked > 1000
+
+
+@pytest.mark.parametrize("chapter", ["both-optimized"])
+def test_what_the_notebook_itself_binds_is_no_parameter(chapter: str) -> None:
+    """Also when its cells run a second time, in a session that has all of its names by then."""
+    own = {
+        name: {"a": 1} for cell in code_cells(chapter, without_parameters=True) for name in names_bound(cell)
+    }
+    tools = {
+        "np": numpy,
+        "work": lambda: None,
+        "Thing": type("Thing", (), {}),
+        "_": {"a": 1},
+        "In": [],
+        "Out": {},
+    }
+    assert {"OLD", "sweep", "found"} <= own.keys()
+    assert Chapter(chapter, {**GOOD, **own, **tools}).parameters == GOOD
+
+
+def test_names_that_papermill_was_told_are_checked_whatever_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also those that the notebook binds anew, private ones and those of the shell."""
+    namespace = dict(GOOD)
+    cells = ["alpha = [0.5]", ""]
+    shell = SimpleNamespace(
+        user_ns=namespace,
+        history_manager=SimpleNamespace(input_hist_parsed=cells),
+        set_custom_exc=lambda *_: None,
+    )
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    assert Chapter("both-optimized", namespace).parameters == GOOD
+    for name in ("OLD", "chapter", "_alpha", "In", "get_ipython", "open", "bogus"):
+        cells[1] = f"# Parameters\nseed = 1\n{name} = 5\n"
+        with pytest.raises(ParameterError, match=f"^parameter {name}: unknown; allowed: source, "):
+            Chapter("both-optimized", namespace)
+    cells[1] = "# Parameters\nseed = 4432\n"
+    assert Chapter("both-optimized", namespace).parameters == GOOD
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("alpha=0,5", "alpha=0.5 or alpha=0,5.0"),
+        ("alpha=1,2", "alpha=1.2 or alpha=1,2.0"),
+        ("alpha=0, 5", "alpha=0.5 or alpha=0,5.0"),
+        ("alpha=0,5,1", "alpha=0.5,1 or alpha=0,5,1.0"),
+        ("alpha=0,5,1,5", "alpha=0.5,1.5 or alpha=0,5,1,5.0"),
+    ],
+)
+def test_a_comma_that_can_be_read_in_two_ways_is_asked_about(text: str, asked: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        parse_assignment(text)
+    given = text.partition("=")[2]
+    assert str(caught.value) == f"parameter alpha: {given} can be read in two ways; write {asked}"
+    for answer in asked.split(" or "):
+        assert parse_assignment(answer)[0] == "alpha"
+
+
+@pytest.mark.parametrize(
+    "text", ["alpha=0.5,1", "alpha=0,5.0", "connections=1,50", "databases=1,20", "alpha=0,-5"]
+)
+def test_a_comma_that_can_be_read_in_one_way_is_not(text: str) -> None:
+    assert isinstance(parse_assignment(text)[1], list)
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [("aplha", "alpha"), ("Alpha", "alpha"), ("conections", "connections"), ("window", "window_s")],
+)
+def test_an_unknown_name_is_told_the_nearest(given: str, meant: str) -> None:
+    with pytest.raises(ParameterError, match=rf"; did you mean {meant}\?$"):
+        check_parameters({given: 1})

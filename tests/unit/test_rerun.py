@@ -18,7 +18,7 @@ from gapbook.book.chapters import chapters
 from gapbook.load.client import Client
 from gapbook.pages.rerun import assigned
 from gapbook.pages.results import Results
-from gapbook.parameters import check_parameters, parse_assignment
+from gapbook.parameters import chapter_parameters, check_parameters, parse_assignment
 from gapbook.paths import CHECKOUT
 from gapbook.record.run import published_folder
 from gapbook.trial import campaign
@@ -152,8 +152,17 @@ def test_a_run_that_did_not_keep_its_parameters_says_what_is_unknown(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    "assignment", ["alpha=0.1,1e-07,2", "alpha=0.3", "window_s=1.0", "seed=9007199254740991", "servers="]
+    "assignment",
+    [
+        "alpha=0.1,1e-07,2",
+        "alpha=0,5.0",
+        "connections=1,50",
+        "alpha=0.3",
+        "window_s=1.0",
+        "seed=9007199254740991",
+        "servers=",
+    ],
 )
 def test_a_value_is_written_as_it_is_read(assignment: str) -> None:
     name, value = parse_assignment(assignment)
-    assert parse_assignment(f"{name}={assigned(value)}") == (name, value)
+    assert parse_assignment(f"{name}={assigned(value, chapter_parameters()[name])}") == (name, value)
