@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from gapbook.deploy.named_server import require_this_machine
 from gapbook.deploy.warden import bare_environment
 from gapbook.errors import ParameterError, SetupError, cut
 from gapbook.record.placement import NATIVE, Placement
@@ -54,10 +55,12 @@ class ServerChoice:
 
     @classmethod
     def parse(cls, text: str) -> ServerChoice:
-        """A path to a server binary, a URL of a running server on this machine, or ``image:`` and an image's name."""
+        """A path to a server binary, a URL of a running server on this machine, or ``image:`` and an image's name.
+        Raises ParameterError."""
         if text.startswith(_IMAGE):
             return cls(image=text.removeprefix(_IMAGE))
         if "://" in text:
+            require_this_machine(text)
             return cls(endpoint=text)
         path = Path(text).expanduser()
         if not path.is_file():

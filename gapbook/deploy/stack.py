@@ -149,6 +149,12 @@ class Stack(Placed, ABC):
         """Raise StackError when this version cannot keep the class, as far as that shows before it starts."""
         del server, durability
 
+    @classmethod
+    def most_connections(cls) -> int | None:
+        """How many connections of a load a server of ours takes, by the settings that it declares; None: no limit is
+        declared."""
+        return None
+
     # --- life ---------------------------------------------------------------------------------
     @abstractmethod
     def start(self) -> None:

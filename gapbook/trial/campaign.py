@@ -29,7 +29,13 @@ from gapbook.trial.own_steal import own_steal_frac
 from gapbook.trial.patience import Patience
 from gapbook.trial.scenario import Scenario
 from gapbook.trial.schedule import Schedule
-from gapbook.trial.servers import require_processors, require_servers, require_used, started_stacks
+from gapbook.trial.servers import (
+    require_connections,
+    require_processors,
+    require_servers,
+    require_used,
+    started_stacks,
+)
 from gapbook.trial.trial import run_trial
 
 __all__ = ["obtain_run"]
@@ -64,7 +70,7 @@ def obtain_run(
     those of the chapter as they were given, kept in the manifest so that a page can print the command that
     repeats its run. ``absent`` are the contestants that were left out, each with the reason.
 
-    Raises ParameterError for more sessions than blocks, RecordError for a run that is missing or cannot be
+    Raises ParameterError for more sessions than blocks and more connections than a server takes, RecordError for a run that is missing or cannot be
     trusted, SetupError or StackError for servers that cannot run, and SessionsLeftError when the run has sessions
     after the one asked for.
     """
@@ -82,6 +88,9 @@ def obtain_run(
     )
     require_processors(scenario.contestants)
     require_used(choices, scenario.contestants, scenario.durability)
+    require_connections(
+        choices, scenario.contestants, max(map(scenario.connections_at, scenario.treatment.values))
+    )
     require_servers(choices, scenario.contestants, scenario.durability)
     for contestant in scenario.contestants:
         contestant.load_client.resolved_command()

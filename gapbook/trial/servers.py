@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,7 +12,7 @@ from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.limits import allowed_processors
 from gapbook.deploy.server import ServerChoice
 from gapbook.deploy.stack import Stack, StackContext
-from gapbook.errors import ParameterError, SetupError, cut
+from gapbook.errors import ParameterError, SetupError, cut, nearest
 from gapbook.record.durability import Durability
 from gapbook.trial.contestant import Contestant, Variant
 from gapbook.trial.scenario import Scenario
@@ -22,6 +23,7 @@ __all__ = [
     "absent_versions",
     "choice_of",
     "parse_choices",
+    "require_connections",
     "require_processors",
     "require_servers",
     "require_used",
@@ -37,14 +39,18 @@ def parse_choices(text: str) -> dict[str, ServerChoice]:
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, equals, named = (word.strip() for word in part.partition("="))
         system, at, version = name.partition("@")
-        if not equals or not system or bool(at) != bool(version):
+        if not equals or not system or named in {"", "image:"} or bool(at) != bool(version):
             raise ParameterError(
-                f"servers: {cut(repr(part))} is not of the form STACK=BINARY, STACK=URL or STACK@VERSION=BINARY"
+                f"servers: {cut(repr(_without_password(part)))} is not of the form STACK=BINARY, STACK=URL or STACK@VERSION=BINARY"
             )
         if name in chosen:
             raise ParameterError(f"servers: {name} is named twice; name one server for it")
         chosen[name] = replace(ServerChoice.parse(named), version=version or None)
     return chosen
+
+
+def _without_password(part: str) -> str:
+    return re.sub(r"(://)[^/]*@", r"\1", part)
 
 
 def choice_of(choices: Mapping[str, ServerChoice], contestant: Contestant) -> ServerChoice:
@@ -99,6 +105,7 @@ def require_used(
             kind = f"version {version} of {system}" if at else f"system {system!r}"
             raise ParameterError(
                 f"servers: {cut(repr(name))} is for the {kind}, which no contestant has; leave it out"
+                f"{nearest(name, (contestant.system for contestant in contestants))}"
             )
         declaring = [contestant.name for contestant in theirs if contestant.environment]
         if choice.endpoint and declaring:
@@ -138,6 +145,22 @@ def require_processors(contestants: Sequence[Contestant]) -> None:
             raise ParameterError(
                 f"server cores: {contestant.name} pins its server to {contestant.server_cores}, and this process may "
                 f"use {len(allowed)} (number {', '.join(map(str, allowed))}); allow it more, or leave that contestant out"
+            )
+
+
+def require_connections(
+    choices: Mapping[str, ServerChoice], contestants: Sequence[Contestant], connections: int
+) -> None:
+    """Raise ParameterError where the load opens more connections than a server of ours takes.
+
+    How many one takes that the reader named, shows as they are opened.
+    """
+    for contestant in contestants:
+        most = contestant.stack.most_connections()
+        if most is not None and connections > most and not choice_of(choices, contestant).endpoint:
+            raise ParameterError(
+                f"parameter connections: {connections} are more than {contestant.system} takes "
+                f"(contestant {contestant.name}); allowed: at most {most}, or select other contestants"
             )
 
 

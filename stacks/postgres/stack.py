@@ -46,6 +46,8 @@ from .sessions import (
 )
 from .tables import Commits, fill, read_table, tidy
 
+_KEPT_FOR_SUPERUSERS = 3  # the server's own default of superuser_reserved_connections
+_OUR_SESSIONS = 1
 _READY_TIMEOUT_S = 30.0
 _RECOVERY_TIMEOUT_S = 60.0
 
@@ -80,6 +82,10 @@ class Stack(stack.Stack):
         if not binary.is_file():
             raise SetupError(f"postgres: {binary} is missing; run: {cls.native().install_hint}")
         return Server(str(binary), version_of(binary), sha256_of(binary))
+
+    @classmethod
+    def most_connections(cls) -> int | None:
+        return int(cls.facts.settings["max_connections"].value) - _KEPT_FOR_SUPERUSERS - _OUR_SESSIONS
 
     @staticmethod
     def settings_for(durability: Durability) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from gapbook.trial.servers import (
     absent_versions,
     choice_of,
     parse_choices,
+    require_connections,
     require_servers,
     require_used,
 )
@@ -233,3 +235,69 @@ def test_who_is_behind_a_program_that_is_missing_is_left_out(
     (tmp_path / "bun").write_text("#!/bin/sh", encoding="utf-8")
     (tmp_path / "bun").chmod(0o755)
     assert absent_tiers([behind]) == {}
+
+
+_ELSEWHERE = [
+    *("postgresql://u:secret@10.9.8.7:5432/d", "http://10.9.8.7", "http://[2001:db8::1]:3000", "http://0.0.0.0:1"),
+    *("postgresql://u:secret@example.invalid/d", "http://localhost.example.invalid", "http://127.0.0.1.nip.invalid"),
+    *("http://127.0.0.1@10.9.8.7/", "postgresql://u:secret@10.9.8.7@127.0.0.1/d", "http://127.0.0.1#@10.9.8.7/"),
+    *("postgresql://127.0.0.1?@10.9.8.7/d", "http://127.0.0.1\\@10.9.8.7/", "http://127.0.0.1:80@10.9.8.7"),
+    *("postgresql://127.0.0.1/d?host=10.9.8.7", "postgresql://127.0.0.1/d?hostaddr=10.9.8.7"),
+    *("postgresql://127.0.0.1/d?sslmode=disable&%68ost=10.9.8.7", "postgresql://127.0.0.1/d?service=far"),
+    *("postgresql://10%2e9%2e8%2e7/d", "postgresql://%31%30.9.8.7/d", "postgresql:///d", "://127.0.0.1"),
+    *("http://2130706434", "http://0x0a090807", "http://012.9.8.7", "http://[::ffff:10.9.8.7]:1", "http://[::1%25eth0]"),
+    *("postgresql://127.0.0.1/d host=10.9.8.7", "http://127.0.0.1\n@10.9.8.7", "http://１２７.0.0.1", "http://[::1].x"),
+    *("host=10.9.8.7://", "http://127.0.0.1:99999999/", "postgresql://u:secret@127.0.0.1:1,10.9.8.7:2/d"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("url", _ELSEWHERE)
+def test_a_server_beyond_this_machine_is_refused_by_its_text_alone(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not a name is looked up, not a socket made; and no password is said."""
+
+    def touched(*_: object, **__: object) -> None:
+        raise AssertionError("the network was touched")
+
+    for name in ("socket", "getaddrinfo", "create_connection"):
+        monkeypatch.setattr(socket, name, touched)
+    for text in (f"postgres={url}", f"spacetimedb@9={url}"):
+        with pytest.raises(ParameterError) as caught:
+            parse_choices(text)
+        assert str(caught.value).startswith("servers: ")
+        assert "\n" not in str(caught.value)
+        assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://postgres:p%40ss@127.0.0.1:5432/postgres?sslmode=disable",
+        "postgresql://localhost/postgres",
+        "postgresql://u@[::1]:5433/d",
+        "http://127.0.0.1:3000",
+        "http://127.8.8.8:3000/",
+    ],
+)
+def test_a_server_of_this_machine_is_taken(url: str) -> None:
+    assert parse_choices(f"postgres={url}")["postgres"].endpoint == url
+
+
+@pytest.mark.parametrize("text", ["postgres=", "postgres=image:", "postgres= ,x=y"])
+def test_a_server_that_is_named_by_nothing_is_refused(text: str) -> None:
+    with pytest.raises(ParameterError, match="is not of the form STACK=BINARY"):
+        parse_choices(text)
+
+
+def test_more_connections_than_a_server_takes_are_refused_before_it_starts() -> None:
+    one = Contestant("one", "postgres", access="procedure", tier="direct", client="rust", in_flight=1)
+    most = one.stack.most_connections()
+    assert most == 296
+    require_connections({}, [one, spacetimedb()], most)
+    require_connections({}, [spacetimedb()], 1000)
+    with pytest.raises(
+        ParameterError, match=rf"connections: {most + 1} are more than postgres .* at most {most}"
+    ):
+        require_connections({}, [spacetimedb(), one], most + 1)
+    require_connections(parse_choices("postgres=postgresql://u@127.0.0.1/d"), [one], 1000)
