@@ -11,9 +11,9 @@ import polars as pl
 
 from gapbook.method.cells import Cells, Named
 from gapbook.method.factors import Decomposition, Factor, decompose
-from gapbook.method.labels import carried
+from gapbook.method.labels import LabelReading, label_reading
 from gapbook.method.noise import TrialNoise, trial_noise
-from gapbook.method.warmth import Warmth, as_one_family, warmth_of
+from gapbook.method.warmth import Warmth, warmth_of
 from gapbook.record.labels import CLIENT_BOUND, LIMIT_FRAC
 from gapbook.record.metric import GOODPUT
 from gapbook.record.scenario import RecordedContestant
@@ -24,19 +24,20 @@ __all__ = ["Findings", "named_versions", "versions_of"]
 class Findings(Cells):
     """The findings of one run of one chapter."""
 
-    def has_label(self, contestant: str, label: str, treatments: Sequence[float]) -> bool:
-        """Whether the contestant carries a label at any of these treatments (:func:`gapbook.method.labels.carried`)."""
+    def label_reading(self, contestant: str, label: str, treatment: float) -> LabelReading:
+        """What the valid trials of a contestant at one value of the treatment say of a label."""
         found = self.scenario.find(contestant)
         window_s = found.window_s if found else self.scenario.window_s
-        return any(
-            carried(
-                (row for row in self.rows(contestant, treatment) if row["valid"]),
-                label,
-                self.scenario.warmup_s,
-                window_s,
-            )
-            for treatment in treatments
-        )
+        valid = (row for row in self.rows(contestant, treatment) if row["valid"])
+        return label_reading(valid, label, self.scenario.warmup_s, window_s)
+
+    def has_label(self, contestant: str, label: str, treatments: Sequence[float]) -> bool:
+        """Whether the contestant carries a label at any of these treatments, shown by a whole interval."""
+        return any(self.label_reading(contestant, label, one).state == "carried" for one in treatments)
+
+    def may_have_label(self, contestant: str, label: str, treatments: Sequence[float]) -> bool:
+        """Whether its mean is above the limit of a label at any of these treatments, be it shown or not."""
+        return any(self.label_reading(contestant, label, one).suspected for one in treatments)
 
     def outlasts_load(self, contestant: str, treatment: float) -> bool:
         """Whether a request takes longer than warm-up and window together: in a closed loop, fewer than are in flight are
@@ -56,8 +57,14 @@ class Findings(Cells):
         return statistics.median(rates) * load_s < connections * found.in_flight
 
     def labels(self, contestant: str, treatment: float) -> list[str]:
-        """The labels that a contestant carries at one value of the treatment."""
-        return [label for label in LIMIT_FRAC if self.has_label(contestant, label, [treatment])]
+        """The labels that a contestant carries at one value of the treatment, and with *perhaps* before them those that
+        its trials do not rule out."""
+        states = {label: self.label_reading(contestant, label, treatment).state for label in LIMIT_FRAC}
+        return [
+            label if state == "carried" else f"perhaps {label}"
+            for label, state in states.items()
+            if state != "ruled out"
+        ]
 
     def warmth(self, contestant: str | None = None) -> Warmth:
         """Whether a contestant was warm when its windows opened, over all its valid trials; all contestants
@@ -71,9 +78,7 @@ class Findings(Cells):
 
     @cached_property
     def _warmth_by_contestant(self) -> dict[str, Warmth]:
-        """All contestants together, for a reading is one of as many as the table has rows."""
-        one_by_one = {c.name: self._warmth_over([c.name], c.window_s) for c in self.scenario.contestants}
-        return as_one_family(one_by_one)
+        return {c.name: self._warmth_over([c.name], c.window_s) for c in self.scenario.contestants}
 
     def _warmth_over(self, names: Collection[str], window_s: float) -> Warmth:
         trials = self.run.trials.filter(pl.col("valid") & pl.col("contestant").is_in(names))

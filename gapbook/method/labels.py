@@ -1,14 +1,16 @@
-"""Which labels a contestant carries: never by the one trial in which one showed.
+"""What is known of a label on a contestant: a caution stands until it is ruled out, and no single trial rules it out.
 
-Its share (:mod:`gapbook.record.labels`) is taken in every block, and the label holds when the whole
-interval over blocks lies above the limit.
+Its share (:mod:`gapbook.record.labels`) is taken in every block. The label is *carried* when the whole interval over
+blocks lies above the limit, *ruled out* when it lies below, and *not ruled out* otherwise: whoever measured has to show
+that a caution is needless, and not the reader that it is needed.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 import scipy
@@ -16,20 +18,53 @@ import scipy
 from gapbook.method.estimate import CONFIDENCE
 from gapbook.record.labels import LIMIT_FRAC, label_shares
 
-__all__ = ["carried"]
+__all__ = ["LabelReading", "LabelState", "label_reading"]
+
+LabelState = Literal["carried", "not ruled out", "ruled out"]
 
 
-def carried(rows: Iterable[Mapping[str, Any]], label: str, warmup_s: float, window_s: float) -> bool:
-    """Whether a contestant carries a label: its share over blocks is above the limit with its whole
-    95 % t interval, from two blocks on."""
+@dataclass(frozen=True)
+class LabelReading:
+    """The share of a contestant for one label: mean over ``n`` blocks with its 95 % t interval, and the limit.
+
+    One block has no interval, and then its own share decides: above the limit it is not ruled out. Without a trial
+    there is nothing to be careful about.
+    """
+
+    mean: float
+    low: float
+    high: float
+    limit: float
+    n: int
+
+    @property
+    def suspected(self) -> bool:
+        """Whether the mean lies above the limit, be it shown or not."""
+        return self.n > 0 and self.mean > self.limit
+
+    @property
+    def state(self) -> LabelState:
+        if self.n < 2:
+            return "not ruled out" if self.suspected else "ruled out"
+        if self.low > self.limit:
+            return "carried"
+        return "ruled out" if self.high < self.limit else "not ruled out"
+
+
+def label_reading(
+    rows: Iterable[Mapping[str, Any]], label: str, warmup_s: float, window_s: float
+) -> LabelReading:
+    """What the valid trials of a contestant say of a label; trials of one block are one value."""
     by_block: dict[int, list[float]] = {}
     for row in rows:
         by_block.setdefault(int(row["block"]), []).append(label_shares(row, warmup_s, window_s)[label])
     shares = [float(np.mean(one)) for one in by_block.values()]
-    if len(shares) < 2:
-        return False
-    # A stored run may hold any number: a spread beyond all bounds is an interval that excludes nothing.
-    with np.errstate(over="ignore"):
-        spread = float(np.std(shares, ddof=1))
-    half = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, len(shares) - 1)) * spread
-    return float(np.mean(shares)) - half / math.sqrt(len(shares)) > LIMIT_FRAC[label]
+    mean, half, limit = (float(np.mean(shares)) if shares else math.nan), math.nan, LIMIT_FRAC[label]
+    if len(shares) > 1:
+        # A stored run may hold any number: a spread beyond all bounds is an interval that excludes nothing.
+        with np.errstate(over="ignore"):
+            spread = float(np.std(shares, ddof=1))
+        half = (
+            float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, len(shares) - 1)) * spread / math.sqrt(len(shares))
+        )
+    return LabelReading(mean, mean - half, mean + half, limit, len(shares))

@@ -9,20 +9,18 @@ from __future__ import annotations
 import json
 import math
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
-from gapbook.method.estimate import CONFIDENCE, geometric_interval
-from gapbook.method.holm import holm
+from gapbook.method.estimate import geometric_interval
 from gapbook.method.interval import Interval
 from gapbook.record.series import BIN_S, bins_inside
 
-__all__ = ["RISE_FRAC", "Reading", "Warmth", "as_one_family", "warmth_of"]
+__all__ = ["RISE_FRAC", "Reading", "Warmth", "warmth_of"]
 
 Reading = Literal["warm", "still rising", "falling", "not resolved", "not told"]
 RISE_FRAC = 0.05
@@ -34,25 +32,31 @@ class Warmth:
 
     ``approach``: the rate in each whole second of the warm-up, divided by that inside the window; medians
     over trials, empty where no trial tells. ``rise``: the rate in the second half of the window divided by
-    that in the first, over blocks; None where no window holds two whole bins. ``p_value``: two-sided, for
-    no rise at all; adjusted (Holm) where several contestants are read together, NaN below two blocks.
+    that in the first, over blocks; None where no window holds two whole bins.
     """
 
     approach: tuple[float, ...]
     rise: Interval | None
-    p_value: float = math.nan
 
     @property
     def reading(self) -> Reading:
-        """*Warm* is said when the whole interval lies below a rise of 5 %; *still rising* and *falling* when a
-        change is told from none and is more than 5 %. A wide interval has shown neither: *not resolved*."""
+        """*Warm* is said when the whole interval lies below a rise of 5 %; *still rising* and *falling* when it holds no
+        standstill and the change is more than 5 %. A wide interval has shown neither: *not resolved*.
+
+        A reading is a caution, so it is not made rarer because other contestants have one too.
+        """
         if self.rise is None or not self.rise.bounded:
             return "not told"
-        if self.p_value < 1 - CONFIDENCE and self.rise.estimate > 1 + RISE_FRAC:
+        if self.rise.low > 1 and self.rise.estimate > 1 + RISE_FRAC:
             return "still rising"
-        if self.p_value < 1 - CONFIDENCE and self.rise.estimate < 1 / (1 + RISE_FRAC):
+        if self.rise.high < 1 and self.rise.estimate < 1 / (1 + RISE_FRAC):
             return "falling"
         return "warm" if self.rise.high < 1 + RISE_FRAC else "not resolved"
+
+    @property
+    def suspected(self) -> bool:
+        """Whether the rate rose by more than 5 % inside the windows of several blocks, be that shown or not."""
+        return self.rise is not None and self.rise.bounded and self.rise.estimate > 1 + RISE_FRAC
 
 
 def warmth_of(trials: Iterable[Mapping[str, Any]], warmup_s: float, window_s: float) -> Warmth:
@@ -82,17 +86,7 @@ def warmth_of(trials: Iterable[Mapping[str, Any]], warmup_s: float, window_s: fl
     return Warmth(
         tuple(statistics.median(second) for second in zip(*approaches, strict=True)),
         geometric_interval([math.exp(log) for log in logs]) if logs else None,
-        _p_value(logs),
     )
-
-
-def as_one_family(found: Mapping[str, Warmth]) -> dict[str, Warmth]:
-    """The same with p values adjusted for their number: one of thirty contestants would else be called
-    rising by luck in every second run."""
-    adjusted = holm([warmth.p_value for warmth in found.values()])
-    return {
-        name: replace(warmth, p_value=p) for (name, warmth), p in zip(found.items(), adjusted, strict=True)
-    }
 
 
 def _series(row: Mapping[str, Any]) -> tuple[NDArray[np.float64], float]:
@@ -100,12 +94,3 @@ def _series(row: Mapping[str, Any]) -> tuple[NDArray[np.float64], float]:
     fine = row.get("per_100ms")
     counts = json.loads(fine or row["per_second"])
     return np.asarray(counts, dtype=np.float64), BIN_S if fine else 1.0
-
-
-def _p_value(logs: Sequence[float]) -> float:
-    if len(logs) < 2:
-        return math.nan
-    spread = statistics.stdev(logs)
-    if spread == 0:
-        return 1.0 if statistics.fmean(logs) == 0 else 0.0
-    return float(scipy.stats.ttest_1samp(logs, 0.0).pvalue)

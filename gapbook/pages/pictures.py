@@ -106,8 +106,9 @@ class PictureResults(AnswerResults):
         )
         value = self.estimate(contestant, treatment, metric.name)
         flags = set(self.labels(contestant, treatment))
-        if self.warmth(contestant).reading == "still rising":
-            flags.add("still warming up")
+        if (warmth := self.warmth(contestant)).suspected:
+            shown = warmth.reading == "still rising"
+            flags.add("still warming up" if shown else "perhaps still warming up")
         return charts.Cell(
             value=value,
             trials=trials,

@@ -107,11 +107,18 @@ class FindingsWithProvenance(Findings):
         }
 
     def warmth_caveat(self, *named: Named) -> str:
-        """Which of these were still warming up inside their windows, as a sentence; empty when none was."""
-        contestants = self.contestants(named)
-        rising = [c.system_label for c in contestants if self.warmth(c.name).reading == "still rising"]
-        labels = " and ".join(dict.fromkeys(rising))
-        return f" Still warming up inside the window, and so understated: {labels}." if labels else ""
+        """Which of these were still warming up inside their windows, as a sentence, and which perhaps; empty when none
+        was."""
+        suspected = [c for c in self.contestants(named) if self.warmth(c.name).suspected]
+        shown = [c for c in suspected if self.warmth(c.name).reading == "still rising"]
+        rising = list(dict.fromkeys(c.system_label for c in shown))
+        perhaps = [label for label in dict.fromkeys(c.system_label for c in suspected) if label not in rising]
+        if not rising:
+            return (
+                f" Perhaps still warming up, and so understated: {words.listed(perhaps)}." if perhaps else ""
+            )
+        also = f"; perhaps {words.listed(perhaps)} too" if perhaps else ""
+        return f" Still warming up inside the window, and so understated: {words.listed(rising)}{also}."
 
     def audited(self) -> str:
         """How much was audited over all trials of the run."""

@@ -29,6 +29,7 @@ _NOT_PLANNED = "not run"
 _LABEL_WORDS = {
     CLIENT_BOUND: " Client-bound: the client held the server back.",
     NOT_SUSTAINED: " Not sustained: work was left when the load ended, so a longer run may show a lower rate.",
+    "perhaps": " Perhaps: the trials do not rule it out.",
 }
 
 
@@ -240,7 +241,7 @@ class SessionResults(FindingsWithProvenance):
         called = labels or {}
         rows: list[list[str | Html]] = []
         taken: list[float] = []
-        carried: list[list[str]] = []
+        labels: list[list[str]] = []
         for contestant in self.scenario.contestants:
             for treatment in self.treatments:
                 goodput = self.goodput(contestant.name, treatment)
@@ -257,18 +258,17 @@ class SessionResults(FindingsWithProvenance):
                         ]
                     )
                     taken.append(self._taken_frac(contestant.name, treatment))
-                    carried.append(self.labels(contestant.name, treatment))
+                    labels.append(self.labels(contestant.name, treatment))
         more: tuple[str, ...] = ()
         caption = (
             "A dash: there is no such process, because nothing stands before the database, or because it runs "
             "inside its caller."
         )
-        if any(carried):
+        if any(labels):
             more = ("label",)
-            caption += "".join(
-                words for label, words in _LABEL_WORDS.items() if any(label in one for one in carried)
-            )
-            rows = [[*row, ", ".join(one)] for row, one in zip(rows, carried, strict=True)]
+            told = ", ".join(", ".join(one) for one in labels)
+            caption += "".join(words for label, words in _LABEL_WORDS.items() if label in told)
+            rows = [[*row, ", ".join(one)] for row, one in zip(rows, labels, strict=True)]
         if any(frac > LIMITS.steal_frac for frac in taken):
             more = (*more, "machine time taken by the hypervisor")
             caption += (

@@ -79,7 +79,9 @@ class TransferResults(SweepResults):
                 self.goodput(contestant.name, treatment)
                 for treatment in (self.treatments[0], self.treatments[-1])
             ]
-            unsure = self.has_label(contestant.name, NOT_SUSTAINED, (self.treatments[0], self.treatments[-1]))
+            unsure = self.may_have_label(
+                contestant.name, NOT_SUSTAINED, (self.treatments[0], self.treatments[-1])
+            )
             if ends[0] is not None and ends[1] is not None and not unsure:
                 parts.append((ends[1].estimate / ends[0].estimate, contestant))
         if not parts:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gapbook.method.labels import carried
+from gapbook.method.labels import label_reading
 from gapbook.record.labels import CLIENT_BOUND, NOT_SUSTAINED, label_shares, labels_of
 
 _WARMUP_S, _WINDOW_S = 2.0, 10.0
@@ -67,19 +67,26 @@ def _blocks(*cpu_s: float) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    ("cpu_s", "expected"),
+    ("cpu_s", "state", "suspected"),
     [
-        ((9.5, 9.6, 9.7), True),
-        ((9.9, 5.0, 5.0), False),
-        ((9.5, 8.7, 9.6), False),
-        # One block has no interval.
-        ((9.9,), False),
+        ((9.5, 9.6, 9.7), "carried", True),
+        # A mean above the limit whose interval holds it, and one below: neither is ruled out.
+        ((9.5, 8.7, 9.6), "not ruled out", True),
+        ((9.9, 5.0, 5.0), "not ruled out", False),
+        ((5.1, 5.0, 4.9), "ruled out", False),
+        # One block has no interval; its own share decides.
+        ((9.9,), "not ruled out", True),
+        ((5.0,), "ruled out", False),
+        ((), "ruled out", False),
     ],
 )
-def test_a_contestant_carries_a_label_by_an_interval(cpu_s: tuple[float, ...], expected: bool) -> None:
-    assert carried(_blocks(*cpu_s), CLIENT_BOUND, _WARMUP_S, _WINDOW_S) is expected
+def test_a_label_stands_until_its_interval_rules_it_out(
+    cpu_s: tuple[float, ...], state: str, suspected: bool
+) -> None:
+    reading = label_reading(_blocks(*cpu_s), CLIENT_BOUND, _WARMUP_S, _WINDOW_S)
+    assert (reading.state, reading.suspected) == (state, suspected)
 
 
 def test_trials_of_one_block_are_one_value() -> None:
     rows = [_row(block=0, client_cpu_s=9.5) for _ in range(5)]
-    assert not carried(rows, CLIENT_BOUND, _WARMUP_S, _WINDOW_S)
+    assert label_reading(rows, CLIENT_BOUND, _WARMUP_S, _WINDOW_S).state == "not ruled out"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gapbook.method.warmth import Warmth, as_one_family, warmth_of
+from gapbook.method.warmth import Warmth, warmth_of
 from gapbook.pages.results import Results
 from tests.unit import stored_runs as runs
 
@@ -65,13 +65,12 @@ def test_a_trend_is_said_of_a_whole_interval_only(second_halves: Sequence[float]
     assert _warmth(*([9, 9, 9, 100, half] for half in second_halves)).reading == reading
 
 
-def test_one_of_many_is_not_called_rising_by_luck() -> None:
-    rising = _warmth(*([9, 9, 9, 100, half] for half in (110, 107, 113)))
-    assert rising.reading == "still rising"
-    others = {f"other-{number}": _warmth([9, 9, 9, 100, 101], [9, 9, 9, 100, 99]) for number in range(30)}
-    read = as_one_family({"one": rising, **others})
-    assert read["one"].reading != "still rising"
-    assert read["one"].rise == rising.rise
+def test_a_rise_that_is_not_shown_is_suspected_all_the_same() -> None:
+    def halves(*second: float) -> Warmth:
+        return _warmth(*([9, 9, 9, 100, one] for one in second))
+
+    assert [halves(115, 137, 97).suspected, halves(112, 114, 106).suspected] == [True, True]
+    assert not any(one.suspected for one in (halves(103, 104, 103), halves(140), Warmth((), None)))
 
 
 def test_tenths_of_a_second_are_used_where_they_were_told() -> None:
