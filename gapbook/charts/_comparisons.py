@@ -30,13 +30,18 @@ _VALUE_WIDTH = 150.0
 
 @dataclass(frozen=True)
 class Condition:
-    """One ratio: under which condition, with its interval and what each block says of it; None where it
-    was not measured. ``published`` is what somebody else printed for it."""
+    """One ratio: under which condition, with its interval and what each block says of it; None where there is none,
+    and ``missing`` says why in a word or two. ``published`` is what somebody else printed for it."""
 
     label: str
     ratio: Interval | None
     blocks: tuple[float, ...] = ()
     published: float | None = None
+    missing: str = "not measured"
+
+    @property
+    def printed(self) -> str:
+        return self.ratio.as_factor() if self.ratio else self.missing
 
 
 @dataclass(frozen=True)
@@ -108,8 +113,7 @@ def _draw_comparison(canvas: Canvas, row: Comparison, names: float) -> None:
 
 
 def _draw_condition(canvas: Canvas, condition: Condition, token: str, names: float) -> None:
-    sizes, ratio = sizes_of(canvas), condition.ratio
-    printed = ratio.as_factor() if ratio else "not measured"
+    sizes, ratio, printed = sizes_of(canvas), condition.ratio, condition.printed
     if canvas.is_phone:
         top = canvas.y
         canvas.y += 16
@@ -141,7 +145,7 @@ def _table(rows: Sequence[Comparison]) -> Table:
             (
                 row.name,
                 condition.label,
-                condition.ratio.as_factor() if condition.ratio else "not measured",
+                condition.printed,
                 f"×{format_factor(condition.published)}" if condition.published else "–",
             )
             for row in rows
@@ -152,8 +156,6 @@ def _table(rows: Sequence[Comparison]) -> Table:
 
 def _description(title: str, rows: Sequence[Comparison]) -> str:
     clauses = [
-        f"{row.name}, {condition.label}: {condition.ratio.as_factor() if condition.ratio else 'not measured'}"
-        for row in rows
-        for condition in row.conditions
+        f"{row.name}, {condition.label}: {condition.printed}" for row in rows for condition in row.conditions
     ]
     return f"Dot plot, log scale. {title}. {'; '.join(clauses)}."

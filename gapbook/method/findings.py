@@ -11,6 +11,7 @@ import polars as pl
 
 from gapbook.method.cells import Cells, Named
 from gapbook.method.factors import Decomposition, Factor, decompose
+from gapbook.method.interval import Interval
 from gapbook.method.labels import LabelReading, label_reading
 from gapbook.method.noise import TrialNoise, trial_noise
 from gapbook.method.warmth import Warmth, warmth_of
@@ -39,9 +40,19 @@ class Findings(Cells):
         """Whether its mean is above the limit of a label at any of these treatments, be it shown or not."""
         return any(self.label_reading(contestant, label, one).suspected for one in treatments)
 
-    def outlasts_load(self, contestant: str, treatment: float) -> bool:
-        """Whether a request takes longer than warm-up and window together: in a closed loop, fewer than are in flight are
-        answered in that time.
+    def stands_alone(self, value: Interval, treatment: float, *contestants: Named) -> bool:
+        """Whether a value may be named in a title or an answer, without its table beside it: it tells something
+        (:attr:`gapbook.method.interval.Interval.tells`), and none of these contestants jams there.
+
+        A run of the reader's own may be as short as it likes: what it measured is named for what it is worth.
+        """
+        if any(self.jams(self.contestant(one).name, treatment) for one in contestants):
+            return False
+        return value.tells or not self.run.published
+
+    def jams(self, contestant: str, treatment: float) -> bool:
+        """Whether a contestant all but stands still: a request takes longer than warm-up and window together, so that in a
+        closed loop fewer are answered in that time than are in flight.
 
         By Little's law the mean time of a request is what is in flight divided by the rate. The rate of such a contestant
         is that of the first requests which came through, and need not last. The median over valid trials decides.

@@ -9,8 +9,10 @@ from typing import Literal
 __all__ = ["Interval", "Lies", "format_count", "format_factor", "format_percent"]
 
 Lies = Literal["inside", "outside", "straddles"]
-_WIDEST_TOLD = 10.0
-"""An interval whose upper end is more than so many times its lower one tells next to nothing."""
+_WIDEST_TOLD = 4.0
+"""An interval whose upper end is more than so many times its lower one, wider than times or divided by 2, tells next to
+nothing."""
+_FEWEST_TOLD = 3
 
 
 def format_factor(value: float) -> str:
@@ -59,6 +61,12 @@ class Interval:
     def vague(self) -> bool:
         """Whether it has bounds, so far apart that it tells next to nothing."""
         return self.bounded and self.high > _WIDEST_TOLD * self.low
+
+    @property
+    def tells(self) -> bool:
+        """Whether it may stand alone, in a title or an answer: three independent values or more, and bounds that are
+        not too far apart."""
+        return self.n >= _FEWEST_TOLD and self.bounded and not self.vague
 
     def against(self, low: float, high: float) -> Lies:
         """Where it lies against a band; an interval without bounds decides nothing, and so straddles."""

@@ -10,14 +10,17 @@ from gapbook.claims.claim import NOTE, claim
 from gapbook.claims.rules import RULES
 from gapbook.markup import Html, each, link
 from gapbook.method.cells import Named
+from gapbook.method.interval import Interval
+from gapbook.method.over_runs import ratio_over_runs
 from gapbook.pages import page
 from gapbook.pages.citation import CitationResults
 from gapbook.pages.cuts import cut_sentence
 from gapbook.pages.gloss import gloss_of
 from gapbook.pages.register import verdict_words
 from gapbook.pages.strikes import bound_words
-from gapbook.pages.words import listed, listed_html, operation_of, operations_of
+from gapbook.pages.words import JAMS, listed, listed_html, operation_of, operations_of
 from gapbook.record.cuts import observed_cuts
+from gapbook.record.labels import CLIENT_BOUND, NOT_SUSTAINED
 from gapbook.record.losses import ObservedLoss
 from gapbook.record.metric import GOODPUT
 from gapbook.record.scenario import RecordedContestant
@@ -123,7 +126,7 @@ class AnswerResults(CitationResults):
         *,
         at: Collection[float],
     ) -> page.Answer:
-        parts, cited, vague, even = [], [], [], []
+        parts, untold, cited, vague, even = [], [], [], [], []
         over, under = self.contestants((above, beneath))
         counted = f"{self._operations} per second" if metric == GOODPUT.name else self.metric(metric).words
         for treatment in self._answered_at(at, over, under):
@@ -142,7 +145,12 @@ class AnswerResults(CitationResults):
                         f"at {self.at(treatment)}."
                     )
                 )
-            parts.append((page.estimate(ratio.as_times()), self.at(treatment)))
+            if why := self._why_untold(ratio, treatment, over, under):
+                untold.append((self.at(treatment), why))
+                continue
+            between = self._between_runs(over, under, treatment, metric)
+            told = f" ({between} between runs)" if between else ""
+            parts.append((Html("{}{}").format(page.estimate(ratio.as_times()), told), self.at(treatment)))
             if ratio.vague:
                 vague.append(ratio.n)
             elif ratio.bounded and ratio.low < 1 < ratio.high:
@@ -153,18 +161,42 @@ class AnswerResults(CitationResults):
                     treatment,
                     ratio,
                     self.over_sessions(self.ratio_by_block(over.name, under.name, treatment, metric)),
+                    between,
                 )
             )
+        if not parts:
+            named = f"{self.versioned_label(over)} against {self.versioned_label(under)}"
+            reasons = "; ".join(f"at {where} {why}" for where, why in untold)
+            return page.Answer(Html.escape(f"Not answered by this run, {named}: {reasons}."))
         text = _told(Html.escape(sentence), parts).replace("{operations}", self._operations)
         text = text.replace("{operation}", operation_of(self.scenario.workload))
         for place, contestant in (("{over}", over), ("{under}", under)):
             text = text.replace(place, self.versioned_label(contestant))
+        text += "".join(f" At {where} {why}: no ratio." for where, why in untold)
         if vague:
             text += f" That rests on {min(vague)} blocks alone and says next to nothing."
         if even:
             where = "This" if len(even) == len(parts) else f"At {listed(even)} this"
             text += f" {where} run cannot tell the two apart."
         return page.Answer(text, tuple(cited))
+
+    def _between_runs(
+        self, over: RecordedContestant, under: RecordedContestant, treatment: float, metric: str
+    ) -> str:
+        """From the least to the greatest that published runs made of the same ratio; empty where there is but one, and
+        on a reader's own run."""
+        if not self.run.published:
+            return ""
+        found = ratio_over_runs(self, over.name, under.name, treatment, metric)
+        return found.as_range() if found and found.runs > 1 else ""
+
+    def _why_untold(self, ratio: Interval, treatment: float, *pair: RecordedContestant) -> str:
+        """Why a ratio is in no answer, as the rest of a sentence; empty where it may stand there."""
+        if self.stands_alone(ratio, treatment, *pair):
+            return ""
+        if stuck := [self.versioned_label(one) for one in pair if self.jams(one.name, treatment)]:
+            return f"{listed(stuck)} {JAMS}"
+        return f"its interval over {ratio.n} block{'s' if ratio.n > 1 else ''} is too wide"
 
     def _answered_at(self, at: Collection[float], *contestants: RecordedContestant) -> Sequence[float]:
         """Those of ``at`` at which all of them run; where there are none, the first and the last such value."""
@@ -291,42 +323,47 @@ class AnswerResults(CitationResults):
         contestants = list({one.name: one for group in compared for one in group}.values())
         called = self._with_class(contestants)
         ahead, bound = (
-            list(
-                dict.fromkeys(
-                    called[one.name]
-                    for group in compared
-                    for one in group
-                    if self.has_label(one.name, label, self._answered_at(at, *group))
-                )
-            )
-            for label in ("not sustained", "client-bound")
+            self._labelled(compared, called, at, label) for label in (NOT_SUSTAINED, CLIENT_BOUND)
         )
         sentences = []
         if ahead:
             sentences.append(
-                f"{listed(ahead)} still had work to do when the load ended, so a longer run may show a lower rate."
+                f"{_perhaps(ahead)} still had work to do when the load ended, so a longer run may show a lower rate."
             )
         if bound:
+            several = len(bound) > 1
             sentences.append(
-                f"The client held back {listed(bound)}, so a ratio with {'them' if len(bound) > 1 else 'it'} "
+                f"The client held back {_perhaps(bound)}, so a ratio with {'them' if several else 'it'} "
                 "does not compare engines."
             )
-        return [*sentences, *self._outlasted(compared, at), self.warmth_caveat(*contestants).strip()]
+        return [*sentences, *self._jammed(compared, at), self.warmth_caveat(*contestants).strip()]
 
-    def _outlasted(self, compared: _Groups, at: Collection[float]) -> list[str]:
-        """Whose requests take longer than a whole trial, and at which values of the treatment."""
-        found = {
-            (one.name, treatment): one
+    def _labelled(
+        self, compared: _Groups, called: Mapping[str, str], at: Collection[float], label: str
+    ) -> dict[str, bool]:
+        """Who may carry a label at what is answered for, and whether that is shown; the shown first."""
+        found: dict[str, bool] = {}
+        for group in compared:
+            for one in group:
+                values = self._answered_at(at, *group)
+                if self.may_have_label(one.name, label, values):
+                    shown = self.has_label(one.name, label, values)
+                    found[called[one.name]] = found.get(called[one.name], False) or shown
+        return dict(sorted(found.items(), key=lambda one: not one[1]))
+
+    def _jammed(self, compared: _Groups, at: Collection[float]) -> list[str]:
+        """What it means that one of them jams, where one does."""
+        windows = {
+            one.window_s
             for group in compared
             for treatment in self._answered_at(at, *group)
             for one in group
-            if self.outlasts_load(one.name, treatment)
+            if self.jams(one.name, treatment)
         }
         return [
-            f"At {self.at(treatment)} {one.full_label} answered fewer requests in the "
-            f"{self.scenario.warmup_s + one.window_s:g} s of a trial than it had in flight: its rate is that of the first "
-            "to come through, and need not last."
-            for (_, treatment), one in found.items()
+            f"*{JAMS.capitalize()}*: fewer requests are answered in the {self.scenario.warmup_s + window_s:g} s of a trial than "
+            "are in flight."
+            for window_s in sorted(windows)[:1]
         ]
 
     # --- who is meant -------------------------------------------------------------------------
@@ -384,3 +421,12 @@ def _loss_words(loss: ObservedLoss, operations: str = "", of_work: str = "") -> 
     if loss.worst_loss_s < _LEAST_TOLD_S:
         return f"{lost} (less than {_LEAST_TOLD_S:g} s{of_work})"
     return f"{lost} ({loss.worst_loss_s:.2f} s{of_work})"
+
+
+def _perhaps(named: Mapping[str, bool]) -> str:
+    """``A and perhaps B``: those of whom it is shown, then those of whom it is not."""
+    shown = [name for name, is_shown in named.items() if is_shown]
+    perhaps = [name for name, is_shown in named.items() if not is_shown]
+    if not perhaps:
+        return listed(shown)
+    return f"{f'{listed(shown)}, and ' if shown else ''}perhaps {listed(perhaps)}"

@@ -70,10 +70,10 @@ class PictureResults(AnswerResults):
         return f"{words}{f': {told}' if told else ''}."
 
     def _contestants_title(self, metric: Metric) -> str:
-        """Who is best at each end of the treatment; a simulated server is nobody, nor is a known defect, nor, where
-        others have an interval that tells something, who has none or one that does not. With how many others may be
-        as good: those whose interval, or estimate where there is none, reaches into that of the best."""
-        parts = []
+        """Who is best at each end of the treatment; a simulated server is nobody, nor is a known defect, nor who has no
+        interval that tells something. With how many others may be as good: those whose interval, or estimate where
+        there is none, reaches into that of the best."""
+        parts, nobody = [], "has a valid trial"
         for treatment in self.ends:
             known = [
                 (value, c)
@@ -82,7 +82,10 @@ class PictureResults(AnswerResults):
             ]
             if known:
                 pick = max if metric.better == "higher" else min
-                told = [(value, c) for value, c in known if value.bounded and not value.vague]
+                told = [(value, c) for value, c in known if value.tells]
+                if not told and self.run.published:
+                    nobody = "has an interval that tells something"
+                    continue
                 value, best = pick(told or known, key=lambda pair: pair[0].estimate)
                 name = f"{self.versioned_label(best)}, {best.detail_label}"
                 rivals = sum(_reaches(other, value, metric) for other, c in known if c is not best)
@@ -94,7 +97,7 @@ class PictureResults(AnswerResults):
         return (
             f"{metric.best}{faulty}: {'; '.join(parts)}"
             if parts
-            else "No contestant without a defect has a valid trial"
+            else f"No contestant without a defect {nobody}"
         )
 
     def _chart_cell(

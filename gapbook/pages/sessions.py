@@ -12,10 +12,10 @@ import polars as pl
 from gapbook import charts
 from gapbook.markup import Html, values_table
 from gapbook.method.cells import Named
-from gapbook.method.interval import format_factor, format_percent
+from gapbook.method.interval import Interval, format_factor, format_percent
 from gapbook.method.sessions import session_means
 from gapbook.pages.provenance import FindingsWithProvenance
-from gapbook.pages.words import NO_VALID_TRIAL, listed, operations_of
+from gapbook.pages.words import JAMS, NO_VALID_TRIAL, listed, operations_of
 from gapbook.record.gates import LIMITS
 from gapbook.record.labels import CLIENT_BOUND, NOT_SUSTAINED
 from gapbook.record.metric import GOODPUT, Metric
@@ -43,9 +43,9 @@ class SessionResults(FindingsWithProvenance):
         at those named."""
         values = at or self.treatments
         rows: list[list[str | Html]] = []
-        for name, over, under in pairs:
-            ratios = [self.ratio(over.name, under.name, value, metric) for value in values]
-            rows.append([name, *(ratio.as_factor() if ratio else _NO_TRIAL for ratio in ratios)])
+        for name, *pair in pairs:
+            told = [self._told_ratio(pair, value, metric) for value in values]
+            rows.append([name, *(ratio.as_factor() if ratio else why for ratio, why in told)])
         return values_table(("comparison", *map(self.at, values)), rows)
 
     def comparisons_chart(
@@ -63,12 +63,7 @@ class SessionResults(FindingsWithProvenance):
                 name,
                 self.contestant(over).colour,
                 tuple(
-                    charts.Condition(
-                        self.at(treatment),
-                        self.ratio(over.name, under.name, treatment, metric),
-                        tuple(self.ratio_by_block(over.name, under.name, treatment, metric).values()),
-                        printed.get((name, treatment)),
-                    )
+                    self._condition((over, under), treatment, metric, printed.get((name, treatment)))
                     for treatment in self.wanted_of(at, over.name, under.name)
                     or self.treatments_of(over.name, under.name)
                 ),
@@ -86,19 +81,37 @@ class SessionResults(FindingsWithProvenance):
             **self._divided(self.metric(metric)),
         )
 
+    def _told_ratio(
+        self, pair: Sequence[Named], treatment: float, metric: str
+    ) -> tuple[Interval | None, str]:
+        """The ratio of a pair, or without one the word for it: a contestant that jams has a rate of its first answers, and
+        what is divided by that is no ratio of rates."""
+        names = [self.contestant(one).name for one in pair]
+        if any(self.jams(name, treatment) for name in names):
+            return None, JAMS
+        return self.ratio(names[0], names[1], treatment, metric), _NO_TRIAL
+
+    def _condition(
+        self, pair: Sequence[Named], treatment: float, metric: str, printed: float | None
+    ) -> charts.Condition:
+        ratio, missing = self._told_ratio(pair, treatment, metric)
+        over, under = (self.contestant(one).name for one in pair)
+        blocks = tuple(self.ratio_by_block(over, under, treatment, metric).values()) if ratio else ()
+        return charts.Condition(self.at(treatment), ratio, blocks, printed if ratio else None, missing)
+
     def _comparisons_title(self, pairs: Sequence[Pair], rows: Sequence[charts.Comparison]) -> str:
         """The range of the ratios of a bank and what it is made of; of another workload the ratio farthest from ×1.
 
-        A ratio whose contestant answers too few requests for a rate that lasts is in the chart and not in its title.
+        A ratio that cannot stand alone is in the chart and not in its title.
         """
-        measured = [
-            (condition.ratio.estimate, row.name, condition.label, pair)
-            for row, (_, *pair) in zip(rows, pairs, strict=True)
+        known = [
+            (condition.ratio.estimate, row.name, condition.label)
+            for row in rows
             for condition in row.conditions
-            if condition.ratio is not None
+            if condition.ratio is not None and (condition.ratio.tells or not self.run.published)
         ]
-        lasting = [one for one in measured if self._lasts(one[3], one[2])]
-        known = [one[:3] for one in lasting or measured]
+        if not known:
+            return "No ratio of this run has an interval that tells something"
         if self.scenario.workload.accounts:
             least, most = (format_factor(pick(known)[0]) for pick in (min, max))
             by, conditions = self._what_varies(pairs), {label for _, _, label in known}
@@ -113,15 +126,6 @@ class SessionResults(FindingsWithProvenance):
             return f"{ratios} to ×{most}{f', by {listed(by)}' if by else ''}{where}"
         ratio, pair, condition_label = max(known, key=lambda one: abs(math.log(one[0])))
         return f"×{format_factor(ratio)} at {condition_label}: {pair}"
-
-    def _lasts(self, pair: Sequence[Named], label: str) -> bool:
-        """Whether neither of a pair answers too few requests for a rate, at the value of the treatment of this label."""
-        return not any(
-            self.outlasts_load(self.contestant(one).name, treatment)
-            for one in pair
-            for treatment in self.treatments
-            if self.at(treatment) == label
-        )
 
     def _what_varies(self, pairs: Sequence[Pair]) -> list[str]:
         """What differs from pair to pair; within a pair, where each compares a system with itself."""
@@ -241,7 +245,7 @@ class SessionResults(FindingsWithProvenance):
         called = labels or {}
         rows: list[list[str | Html]] = []
         taken: list[float] = []
-        labels: list[list[str]] = []
+        cautions: list[list[str]] = []
         for contestant in self.scenario.contestants:
             for treatment in self.treatments:
                 goodput = self.goodput(contestant.name, treatment)
@@ -258,17 +262,17 @@ class SessionResults(FindingsWithProvenance):
                         ]
                     )
                     taken.append(self._taken_frac(contestant.name, treatment))
-                    labels.append(self.labels(contestant.name, treatment))
+                    cautions.append(self.labels(contestant.name, treatment))
         more: tuple[str, ...] = ()
         caption = (
             "A dash: there is no such process, because nothing stands before the database, or because it runs "
             "inside its caller."
         )
-        if any(labels):
+        if any(cautions):
             more = ("label",)
-            told = ", ".join(", ".join(one) for one in labels)
+            told = ", ".join(", ".join(one) for one in cautions)
             caption += "".join(words for label, words in _LABEL_WORDS.items() if label in told)
-            rows = [[*row, ", ".join(one)] for row, one in zip(rows, labels, strict=True)]
+            rows = [[*row, ", ".join(one)] for row, one in zip(rows, cautions, strict=True)]
         if any(frac > LIMITS.steal_frac for frac in taken):
             more = (*more, "machine time taken by the hypervisor")
             caption += (

@@ -83,14 +83,16 @@ class SweepResults(AnswerResults):
     def depth_chart(self, *named: Sequence[Named], metric: str = GOODPUT.name) -> charts.Figure:
         """A metric over the requests in flight: each group is one system at several depths."""
         treatment, groups = self.treatments[0], [self.contestants(group) for group in named]
-        best = [(group[0].system_label, self._best(group, treatment, metric)) for group in groups]
-        parts = [f"{label} with {c.in_flight} in flight" for label, c in best if c is not None]
+        measured = [self._best(group, treatment, metric) for group in groups]
+        told = [[one for one in group if self._tells(one, treatment, metric)] for group in groups]
+        best = [self._best(group, treatment, metric) for group in told]
+        parts = [f"{one.system_label} with {one.in_flight} in flight" for one in best if one is not None]
         return self.lines_chart(
             {group[0].system_label: [(c.in_flight, c.name) for c in group] for group in groups},
             x_label="requests in flight on each connection",
             title=f"{_best_of(self.metric(metric))}: {', '.join(parts)}"
             if parts
-            else "No number in flight has a valid trial in this run",
+            else f"No number in flight has {'an interval that tells something' if any(measured) else 'a valid trial in this run'}",
             treatment=treatment,
             log_x=True,
             metric=metric,
@@ -121,6 +123,10 @@ class SweepResults(AnswerResults):
             ),
             rows,
         )
+
+    def _tells(self, contestant: RecordedContestant, treatment: float, metric: str) -> bool:
+        value = self.estimate(contestant.name, treatment, metric)
+        return value is not None and self.stands_alone(value, treatment, contestant)
 
     def _best(
         self, group: Sequence[RecordedContestant], treatment: float, metric: str

@@ -16,7 +16,7 @@ from gapbook.method.interval import format_count, format_factor
 from gapbook.pages import page
 from gapbook.pages.kills import KILL_COLUMNS, kill_caption, kill_table
 from gapbook.pages.provenance import FindingsWithProvenance
-from gapbook.pages.words import factor_cell, operation_of, rate_cell
+from gapbook.pages.words import JAMS, factor_cell, operation_of, rate_cell
 from gapbook.record.describe import TIER_SETTING
 
 __all__ = ["TableResults"]
@@ -31,12 +31,13 @@ class TableResults(FindingsWithProvenance):
         rows: list[list[str | Html]] = []
         for name, over, under, published in rungs:
             for treatment in self.treatments_of(over, under):
-                ours = self.ratio(over, under, treatment)
+                stuck = any(self.jams(name, treatment) for name in (over, under))
+                ours = None if stuck else self.ratio(over, under, treatment)
                 theirs = _published_ratio(published, over, under, treatment)
                 rows.append(
                     [
                         f"{name}, {self.at(treatment)}",
-                        factor_cell(ours),
+                        JAMS if stuck else factor_cell(ours),
                         f"×{format_factor(theirs)}" if theirs else "–",
                         ours.against(theirs * (1 - VERDICT_BAND_FRAC), theirs * (1 + VERDICT_BAND_FRAC))
                         if theirs and ours and ours.bounded

@@ -9,6 +9,7 @@ from gapbook.method.interval import Interval
 from gapbook.record.scenario import RecordedScenario, RecordedWorkload
 
 __all__ = [
+    "JAMS",
     "NO_VALID_TRIAL",
     "as_text",
     "audited_words",
@@ -25,6 +26,8 @@ __all__ = [
     "state_row_of",
 ]
 
+JAMS = "jams"
+"""Stands in the place of a ratio whose contestant answers fewer requests in a trial than it has in flight."""
 NO_VALID_TRIAL = "no valid trial"
 """Stands in a cell whose trials were all refused."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from gapbook.model.plan import PlannedTrial
 from gapbook.pages.pictures import _gate_cell
 from gapbook.pages.results import Results
 from gapbook.pages.who import who_table
-from gapbook.record.run import published_folder
+from gapbook.record.run import Run, published_folder
 from tests.unit import stored_runs as runs
 from tests.unit.stored_runs import DRIZZLE, PROCEDURE, SPACETIMEDB, SQL
 from tests.unit.test_rerun import execute
@@ -190,18 +191,55 @@ def test_of_several_losses_the_first_says_what_is_counted(tmp_path: Path) -> Non
     )
 
 
-def test_a_rate_of_requests_that_outlast_their_trial_is_told_and_no_title(tmp_path: Path) -> None:
+def test_a_jam_gets_a_word_and_no_number(tmp_path: Path) -> None:
     # Eight are in flight, one on each connection, for half a second of warm-up and two of window.
     def rate_per_s(planned: PlannedTrial) -> float:
         return 3.0 if (planned.contestant, planned.treatment) == (DRIZZLE.name, 1.5) else 300.0
 
     rows = [runs.valid(planned, rate_per_s(planned)) for planned in runs.planned_trials(3)]
     found = Results(runs.store(tmp_path / runs.CHAPTER, rows), runs.CHAPTER)
-    text = html.unescape(found.answer_ratio(PROCEDURE, DRIZZLE).html)
-    assert text.count("answered fewer requests in the 2.5 s of a trial than it had in flight") == 1
-    assert f"At α = 1.5 {found.contestant(DRIZZLE).full_label} answered fewer" in text
-    assert "answered fewer" not in found.answer_ratio(PROCEDURE, SPACETIMEDB).html
-    assert "×100" not in found.comparisons_chart([("both", PROCEDURE, DRIZZLE)]).title
+    answer = found.answer_ratio(PROCEDURE, DRIZZLE)
+    assert "At α = 1.5 Postgres 1.0 jams: no ratio." in answer.html
+    assert answer.html.count("fewer requests are answered in the 2.5 s of a trial than are in flight") == 1
+    assert [one.value for one in answer.cited] == ["×1.00 [1.00–1.00]"]
+    assert "jam" not in found.answer_ratio(PROCEDURE, SPACETIMEDB).html
+    pair = ("both", PROCEDURE, DRIZZLE)
+    chart = found.comparisons_chart([pair])
+    shown = [
+        chart.title,
+        chart.html,
+        found.comparisons_table([pair]).html,
+        found.ladder_table([("both", PROCEDURE.name, DRIZZLE.name, {})]).html,
+        *found.citation(answer.cited).values(),
+    ]
+    assert not [text for text in shown if "×100" in text]
+
+
+@pytest.mark.parametrize(
+    ("rates_per_s", "told"),
+    [((100, 101, 102), True), ((100, 101), False), ((100, 180, 420), False)],
+    ids=["narrow", "two blocks", "wider than times or divided by 2"],
+)
+def test_what_tells_too_little_is_in_no_answer_and_no_title_of_a_published_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rates_per_s: Sequence[float], told: bool
+) -> None:
+    def rate_per_s(planned: PlannedTrial) -> float:
+        return rates_per_s[planned.block] if planned.contestant == SPACETIMEDB.name else 100.0
+
+    rows = [runs.valid(planned, rate_per_s(planned)) for planned in runs.planned_trials(len(rates_per_s))]
+    found = Results(runs.store(tmp_path / runs.CHAPTER, rows), runs.CHAPTER)
+    pair = ("pair", SPACETIMEDB, DRIZZLE)
+
+    def named() -> list[bool]:
+        return [
+            bool(found.answer_ratio(SPACETIMEDB, DRIZZLE).cited),
+            "×" in found.comparisons_chart([pair]).title,
+        ]
+
+    # A reader's own run may be short: what it has is told for what it is worth.
+    assert named() == [True, True]
+    monkeypatch.setattr(Run, "published", True)
+    assert named() == [told, told]
 
 
 @pytest.mark.parametrize("stores", [True, False])
