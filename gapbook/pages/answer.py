@@ -89,7 +89,7 @@ class AnswerResults(CitationResults):
         told = [self._compared(*one, at=at) for one in compared]
         answered = [pair[1:3] for one, pair in zip(told, compared, strict=True) if one.cited]
         cited = [number for one in told for number in one.cited]
-        sentences = dict.fromkeys(one.text for one in sorted(told, key=lambda one: not one.cited))
+        sentences = dict.fromkeys(one.sentence for one in sorted(told, key=lambda one: not one.cited))
         return self.read_with(Html(" ").join(sentences), answered, cited, at=at)
 
     def read_with(
@@ -114,8 +114,7 @@ class AnswerResults(CitationResults):
             *self._caveats(groups, at),
             self.between_sessions(cited),
         ]
-        notes = " ".join(filter(None, after))
-        return page.answer(Html('{} <span class="gb-gloss">{}</span>').format(text, notes), cited)
+        return page.answer(text, cited, " ".join(filter(None, after)))
 
     def _compared(
         self,

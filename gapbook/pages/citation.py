@@ -11,6 +11,7 @@ from gapbook.pages import page
 from gapbook.pages.bibtex import bibtex_entry, book_as_cited
 from gapbook.pages.provenance import FindingsWithProvenance
 from gapbook.pages.words import listed
+from gapbook.record.reach import reach
 
 __all__ = ["CitationResults"]
 
@@ -24,26 +25,36 @@ class CitationResults(FindingsWithProvenance):
         treatment: float | None,
         value: Interval,
         over_sessions: Interval | None = None,
+        between_runs: str = "",
     ) -> page.Cited:
         """A number as an answer gives it, to be cited just so, and beside it its interval over sessions, where
-        that is another."""
+        that is another, and what other runs made of it."""
         where = "" if treatment is None else f" at {self.at(treatment)}"
         # Where each block is a session, an interval over blocks is one over sessions.
         between = None if self.each_block_is_a_session else over_sessions
         told = between.as_factor() if between else ""
         own = value.as_factor()
-        return page.Cited(f"{quantity}{where}", own, value.n, "" if told == own else told)
+        return page.Cited(f"{quantity}{where}", own, value.n, "" if told == own else told, between_runs)
 
     def between_sessions(self, cited: Sequence[page.Cited]) -> str:
         """The same ratios with intervals that hold what changes from one session to the next."""
         told = [one.over_sessions for one in cited if one.over_sessions]
         if told:
             return f"The same ratios with intervals over {len(self.sessions)} sessions: {listed(told)}."
-        if cited and self.each_block_is_a_session:
-            known = sorted(one.n for one in cited)
-            held = " to ".join(dict.fromkeys(map(str, (known[0], known[-1]))))
-            return f"Intervals are over {held} sessions; each started every server afresh."
         return ""
+
+    def reach_note(self, cited: Sequence[page.Cited]) -> str:
+        """On how many machines and over which time the intervals of these numbers were made; empty without a number."""
+        if not cited:
+            return ""
+        known = sorted(one.n for one in cited)
+        held = " to ".join(dict.fromkeys(map(str, (known[0], known[-1]))))
+        sessions = f" over {held} sessions" if self.each_block_is_a_session else ""
+        return f"Intervals are{sessions} {self._reached()}; another machine may differ by more."
+
+    def _reached(self) -> str:
+        found = reach(self.run)
+        return f"on {found.counted}, {found.time_words}"
 
     def cite_panel(self, answer: page.Answer) -> Html:
         """The numbers of an answer, just as it gives them."""
@@ -63,7 +74,7 @@ class CitationResults(FindingsWithProvenance):
         blocks = " to ".join(map(str, dict.fromkeys((numbers[0], numbers[-1]))))
         held = f" in {len(self.sessions)} sessions" if len(self.sessions) > 1 else ""
         counted = "one block, no interval" if blocks == "1" else f"95 % CI, n = {blocks} blocks{held}"
-        design = f"{counted}; {conditions}"
+        design = f"{counted}, {self._reached()}; {conditions}"
         where = f"The Gap Book, {chapter}, run {self.run.run_id}, {facts['date']}"
         plain, bold = (
             "; ".join(
@@ -92,7 +103,9 @@ class CitationResults(FindingsWithProvenance):
 
 
 def _beside(cited: page.Cited, *, several: bool) -> str:
-    """What stands behind one number: its blocks, where others have more or fewer, and its interval over sessions."""
+    """What stands behind one number: its blocks, where others have more or fewer, its interval over sessions, and
+    what other runs made of it."""
     beside = [f"n = {cited.n}"] if several else []
     beside += [f"over sessions {cited.over_sessions}"] if cited.over_sessions else []
+    beside += [f"{cited.between_runs} between runs"] if cited.between_runs else []
     return f" ({', '.join(beside)})" if beside else ""

@@ -32,6 +32,7 @@ class FirstScreenResults(AnswerResults, RerunResults):
         The chart is also written as files for the buttons.
         """
         self.export_picture(picture)
+        answer = answer.noted(self.reach_note(answer.cited))
         parts: list[SupportsHtml] = [
             self.banner() or Html(""),
             claim_line,

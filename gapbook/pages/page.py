@@ -9,7 +9,7 @@ import hashlib
 import json
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from gapbook.markup import Html, each, link, values_table
@@ -53,21 +53,33 @@ _ICONS = {
 class Cited:
     """A number of an answer: what it is of, the value as printed, and the blocks behind it.
 
-    ``over_sessions`` is the same with its interval over sessions, empty where a run cannot tell it.
+    ``over_sessions`` is the same with its interval over sessions, empty where a run cannot tell it; ``between_runs``
+    from the least to the greatest that published runs made of it, empty where there is but one.
     """
 
     quantity: str
     value: str
     n: int
     over_sessions: str = ""
+    between_runs: str = ""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer and the numbers that it gives: just these can be cited."""
+    """An answer and the numbers that it gives: just these can be cited. ``notes`` are what it must be read with."""
 
-    text: Html
+    sentence: Html
     cited: tuple[Cited, ...] = ()
+    notes: str = ""
+
+    @property
+    def text(self) -> Html:
+        gloss = Html(' <span class="gb-gloss">{}</span>').format(self.notes) if self.notes else Html("")
+        return Html('<p class="gb-answer">{}{}</p>').format(self.sentence, gloss)
+
+    def noted(self, first: str) -> Answer:
+        """The same with a note before the others."""
+        return replace(self, notes=f"{first} {self.notes}".strip())
 
     @property
     def html(self) -> str:
@@ -107,9 +119,9 @@ def estimate(text: str) -> Html:
     return Html('<strong class="gb-number">{}</strong>').format(text)
 
 
-def answer(sentence: str | Html, cited: Sequence[Cited] = ()) -> Answer:
-    """The chapter's answer in one sentence or a few, with the numbers that it gives."""
-    return Answer(Html('<p class="gb-answer">{}</p>').format(sentence), tuple(cited))
+def answer(sentence: str | Html, cited: Sequence[Cited] = (), notes: str = "") -> Answer:
+    """The chapter's answer in one sentence or a few, with the numbers that it gives, and what it must be read with."""
+    return Answer(Html("{}").format(sentence), tuple(cited), notes)
 
 
 def claim_line(

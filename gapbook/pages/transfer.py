@@ -141,7 +141,7 @@ class TransferResults(SweepResults):
         asked = known or [(self.treatments[0], self.treatments[-1])]
         told = [self._contention(over, under, sentence, low, high) for low, high in asked]
         return self.read_with(
-            Html(" ").join(dict.fromkeys(one.text for one in told)),
+            Html(" ").join(dict.fromkeys(one.sentence for one in told)),
             [(over, under)],
             [number for one in told for number in one.cited],
             at=sorted({exponent for span in asked for exponent in span}),

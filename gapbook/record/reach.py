@@ -37,15 +37,18 @@ class Reach:
     def machine_words(self) -> str:
         """``one machine, 2 cores of an AMD EPYC``; ``one kind of machine, ...`` where which one was not recorded."""
         if len(self.kinds) > 1:
-            return f"{len(self.kinds)} kinds of machine: {', '.join(self.kinds[:-1])} and {self.kinds[-1]}"
+            return f"{self.counted}: {', '.join(self.kinds[:-1])} and {self.kinds[-1]}"
+        each = " each with" if self.machines is not None and self.machines > 1 else ""
+        return f"{self.counted},{each} {self.kinds[0]}"
+
+    @property
+    def counted(self) -> str:
+        """How many machines, without what they are: ``one machine``."""
+        if len(self.kinds) > 1:
+            return f"{len(self.kinds)} kinds of machine"
         if self.machines is None:
-            return f"one kind of machine, {self.kinds[0]}"
-        many = (
-            "one machine"
-            if self.machines == 1
-            else f"{self.machines} machines or restarts of them, each with"
-        )
-        return f"{many}{',' if self.machines == 1 else ''} {self.kinds[0]}"
+            return "one kind of machine"
+        return "one machine" if self.machines == 1 else f"{self.machines} machines or restarts of them"
 
     @property
     def time_words(self) -> str:

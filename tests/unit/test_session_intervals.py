@@ -107,10 +107,11 @@ def test_where_each_block_is_a_session_the_intervals_hold_that_and_are_not_said_
     ]
     shown = Results(runs.store(tmp_path / runs.CHAPTER, rows), runs.CHAPTER)
     answer = shown.answer_ratio(SPACETIMEDB, PROCEDURE)
-    assert "Intervals are over 3 sessions; each started every server afresh." in answer.html
+    assert shown.reach_note(answer.cited).startswith("Intervals are over 3 sessions on one machine, within ")
+    assert shown.reach_note(answer.cited) in answer.noted(shown.reach_note(answer.cited)).html
     citation = shown.citation(answer.cited)["plain"]
     assert "over sessions" not in citation
-    assert "n = 3 blocks in 3 sessions" in citation
+    assert "n = 3 blocks in 3 sessions, on one machine, within " in citation
 
 
 def test_an_answer_of_one_session_claims_nothing_of_others(tmp_path: Path) -> None:
