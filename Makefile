@@ -7,7 +7,11 @@ ENVIRONMENT := .venv
 READY := $(ENVIRONMENT)/.ready
 QUICK := -p blocks=2 -p sessions=1 -p attempts=1 -p kills=0 -p window_s=2 -p warmup_s=1 \
 	-p contestants=drizzle-rpc,procedure-rpc,procedure-rpc-rust,postgres-rust,postgres-rust-deep,postgres-waits-deep,spacetimedb-rust-deep,spacetimedb-2-rust-deep,spacetimedb-2-waits-deep
-UV := UV_CACHE_DIR=$(CACHE)/uv $(ENVIRONMENT)/bin/uv
+# From the indexes that the reader names, and otherwise as if nobody had set anything.
+PACKAGES := UV_CACHE_DIR=$(CACHE)/uv $(ENVIRONMENT)/bin/python -I gapbook/package_index.py
+UV := $(PACKAGES) $(ENVIRONMENT)/bin/uv
+# What these goals compile needs more of the machine; it is looked at before the first package comes.
+BUILDS := $(if $(filter run test bench faults setup,$(MAKECMDGOALS)),--build)
 
 # Compiled Python is kept, or every start of a kernel compiles its libraries again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -55,12 +59,11 @@ requirements: $(READY) ## resolve and hash requirements.in into requirements.txt
 
 $(READY): requirements.txt pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { echo "gapbook: $(PYTHON) is missing; install it: apt-get install python3 python3-venv" >&2; exit 2; }
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "gapbook: Python 3.11 or later is needed, $$($(PYTHON) -V) found; name another: make PYTHON=python3.12" >&2; exit 2; }
-	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { echo "gapbook: Python's venv module is missing; install it: apt-get install python3-venv" >&2; exit 2; }
+	@$(PYTHON) -I gapbook/prerequisites.py $(BUILDS)
 	@echo "Python packages: started, about 2 min (10 s when the cache is warm)"
 	$(PYTHON) -m venv $(ENVIRONMENT)
 	@grep -A100 '^uv==' requirements.txt | sed -n '1p;2,/^[a-z]/{/^ .*--hash/p}' > $(ENVIRONMENT)/uv.txt
-	$(ENVIRONMENT)/bin/pip install -q --disable-pip-version-check --require-hashes -r $(ENVIRONMENT)/uv.txt
+	$(PACKAGES) $(ENVIRONMENT)/bin/python -I -m pip install -q --require-hashes -r $(ENVIRONMENT)/uv.txt
 	$(UV) pip sync -q --python $(ENVIRONMENT) --require-hashes requirements.txt
 	$(UV) pip install -q --python $(ENVIRONMENT) --no-deps --no-build-isolation -e .
 	@# -I: a folder of PYTHONPATH cannot hide a module from the command.

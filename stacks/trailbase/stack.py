@@ -14,10 +14,11 @@ import httpx
 from gapbook.declared.reading import required
 from gapbook.deploy.server import Server, ServerChoice, built_note, said_version, sha256_of
 from gapbook.deploy.sqlite_server import UnsyncedServer
-from gapbook.deploy.toolchain import CARGO_HINT, COMPILER_HINT, require_tool, run_step
+from gapbook.deploy.toolchain import require_tool, run_step
 from gapbook.deploy.wheels import WheelProgram
 from gapbook.errors import SetupError
 from gapbook.paths import cache_directory, hash_files
+from gapbook.prerequisites import CARGO_HINT, COMPILER_HINT
 
 _ANSWER_TIMEOUT_S = 30.0
 _HASH_CHARACTERS = 16

@@ -1,0 +1,134 @@
+"""What a set-up needs of the machine, looked at before the first install: ``python3 -I gapbook/prerequisites.py``.
+
+The standard library alone, and nothing newer than Python 3.6: it runs before there is an environment, and is what
+says that the Python found is too old.
+"""
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+__all__ = ["CARGO_HINT", "COMPILER_HINT", "missing_of_python", "missing_to_build", "tool_fault"]
+
+CARGO_HINT = "https://rustup.rs, or your system's packages: cargo and rustc 1.85 or later"
+COMPILER_HINT = "a C compiler, e.g. apt-get install gcc libc6-dev"
+_PYTHON = (3, 11)
+_CARGO = (1, 85)
+_BUILD_NEEDS_BYTES = 5 * 1024**3
+"""What the set-up writes into the cache, and while it compiles, with a little room."""
+_ANSWERS_WITHIN_S = 20.0
+_LOOPBACK_WITHIN_S = 2.0
+_REFUSED = 2
+
+
+def missing_of_python() -> "list[str]":
+    """What an environment of Python packages lacks here, each in one line with how to get it."""
+    found = ".".join(map(str, sys.version_info[:3]))
+    if sys.version_info[:2] < _PYTHON:
+        return [f"Python 3.11 or later is needed, {found} found; name another: make PYTHON=python3.12"]
+    try:
+        import ensurepip  # noqa: F401, PLC0415 (the part of venv that systems leave out)
+        import venv  # noqa: F401, PLC0415
+    except ImportError:
+        return ["Python's venv module is missing; install it: apt-get install python3-venv"]
+    return []
+
+
+def missing_to_build(cache: Path) -> "list[str]":
+    """What servers and clients cannot be built or run without, each in one line with how to get it.
+
+    ``cache`` is the folder that they are built into; it need not be there.
+    """
+    cargo = tool_fault("cargo", CARGO_HINT) or _too_old_cargo()
+    return [
+        fault for fault in (cargo, tool_fault("cc", COMPILER_HINT), _no_room(cache), _no_loopback()) if fault
+    ]
+
+
+def tool_fault(name: str, install_hint: str) -> str:
+    """Why a program cannot be used, with what mends it; empty where it can.
+
+    One that does not even say its version cannot: rustup puts a ``cargo`` into place that runs nothing before a
+    toolchain was chosen.
+    """
+    found = shutil.which(name)
+    if found is None:
+        return f"{name} is missing; install it: {install_hint}"
+    try:
+        asked = _version(found)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"{name}: {found} --version failed ({error}); install it: {install_hint}"
+    if asked.returncode == 0:
+        return ""
+    said = next((line for line in asked.stderr.splitlines() if line.strip()), "it says nothing")
+    hint = "rustup default stable" if "rustup" in asked.stderr else install_hint
+    return f"{name}: {found} does not run ({said.strip()[:200]}); mend it: {hint}"
+
+
+def _version(program: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(  # noqa: UP022 (capture_output is of Python 3.7)
+        [program, "--version"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        errors="replace",
+        timeout=_ANSWERS_WITHIN_S,
+        check=False,
+    )
+
+
+def _too_old_cargo() -> str:
+    said = _version("cargo").stdout
+    version = re.match(r"cargo (\d+)\.(\d+)", said)
+    if version is None or (int(version[1]), int(version[2])) >= _CARGO:
+        return ""
+    return f"cargo 1.85 or later is needed, {version[1]}.{version[2]} found; get it: {CARGO_HINT}"
+
+
+def _no_room(cache: Path) -> str:
+    there = next(folder for folder in (cache.absolute(), *cache.absolute().parents) if folder.is_dir())
+    if not os.access(there, os.W_OK):
+        return f"{cache} cannot be written; name another folder for what is built: GAPBOOK_CACHE=FOLDER"
+    free = shutil.disk_usage(there).free
+    if free >= _BUILD_NEEDS_BYTES:
+        return ""
+    return (
+        f"{cache} has {free / 1024**3:.1f} GiB of room, {_BUILD_NEEDS_BYTES / 1024**3:.0f} are needed; make room, "
+        "or name another folder for what is built: GAPBOOK_CACHE=FOLDER"
+    )
+
+
+def _no_loopback() -> str:
+    try:
+        with socket.socket() as listener:
+            listener.bind(("127.0.0.1", 0))
+            listener.listen(1)
+            with socket.create_connection(listener.getsockname(), timeout=_LOOPBACK_WITHIN_S):
+                return ""
+    except OSError as error:
+        return f"127.0.0.1 cannot be reached ({error}), where servers listen; bring it up: ip link set lo up"
+
+
+def _cache() -> Path:
+    """As :func:`gapbook.paths.cache_directory`, which an old Python cannot read."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111 (no error without a home)
+    return Path(os.environ.get("GAPBOOK_CACHE") or base + "/gapbook")
+
+
+def _main() -> int:
+    absent = missing_of_python()
+    # A cache that was built into may have all that is wanted: the set-up itself sees to that.
+    if "--build" in sys.argv[1:] and not any(_cache().glob("clients/*/bin")):
+        absent += missing_to_build(_cache())
+    for line in absent:
+        sys.stderr.write(f"gapbook: {line}\n")
+    return _REFUSED if absent else 0
+
+
+if __name__ == "__main__":
+    sys.exit(_main())
