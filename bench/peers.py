@@ -12,7 +12,7 @@ from bench.load import program_load
 from bench.pairs import Case, Load
 from bench.programs import Ended
 from gapbook.deploy.deployment import Deployment
-from gapbook.deploy.toolchain import require_tool, run_step
+from gapbook.deploy.toolchain import cargo_for_this_machine, require_tool, run_step
 from gapbook.paths import CHECKOUT, cache_directory
 from gapbook.prerequisites import CARGO_HINT
 
@@ -25,15 +25,16 @@ _EXPECTED_S = 480.0
 def built_peers() -> Path:
     """The folder of the peers' programs, built first where they are not up to date."""
     target = cache_directory() / "build" / "peers-target"
+    cargo = require_tool("cargo", CARGO_HINT)
+    options, built = cargo_for_this_machine(cargo, target)
     with contextlib.redirect_stdout(sys.stderr):  # the table has standard output for itself
         run_step(
             "SDK peers",
-            [require_tool("cargo", CARGO_HINT), "build", "--release", "--locked"],
+            [cargo, "build", "--release", "--locked", *options],
             expected_s=_EXPECTED_S,
-            environment={"CARGO_TARGET_DIR": str(target)},
             working_directory=_WORKSPACE,
         )
-    return target / "release"
+    return built
 
 
 def peer_load(deployment: Deployment, program: Path, endpoint: Mapping[str, Any], case: Case) -> Load:

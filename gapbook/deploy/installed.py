@@ -7,7 +7,7 @@ import threading
 from collections import defaultdict
 from pathlib import Path
 
-from gapbook.deploy.toolchain import require_tool, run_step
+from gapbook.deploy.toolchain import cargo_for_this_machine, require_tool, run_step
 from gapbook.errors import SetupError
 from gapbook.paths import cache_directory, tool_path
 from gapbook.prerequisites import CARGO_HINT
@@ -34,11 +34,11 @@ def cargo_install(crate: str, version: str, *, expected_s: float, binary: Path |
         root = binary.parent.parent
         # Kept until the build is through, so that an interrupted one goes on where it stopped.
         target = root.with_name(f"{root.name}-target")
+        options, _ = cargo_for_this_machine(cargo, target)
         run_step(
             f"{crate} {version}",
-            [cargo, "install", f"{crate}@{version}", "--locked", "--root", root],
+            [cargo, "install", f"{crate}@{version}", "--locked", "--root", root, *options],
             expected_s=expected_s,
-            environment={"CARGO_TARGET_DIR": str(target)},
         )
         shutil.rmtree(target, ignore_errors=True)
 

@@ -22,6 +22,7 @@ from gapbook.deploy.rust import RUST_WORKSPACE, rust_binaries_directory, rust_bi
 from gapbook.deploy.server import ServerChoice
 from gapbook.deploy.stack import Stack, discover_stacks
 from gapbook.deploy.toolchain import (
+    cargo_for_this_machine,
     interrupt_steps,
     node_path,
     require_tool,
@@ -143,18 +144,18 @@ def build_rust_clients() -> None:
     cargo = require_tool("cargo", CARGO_HINT)
     require_tool("cc", COMPILER_HINT)
     target = cache_directory() / "build" / "clients-target"
+    options, built = cargo_for_this_machine(cargo, target)
     run_step(
         "Rust clients",
-        [cargo, "build", "--release", "--locked"],
+        [cargo, "build", "--release", "--locked", *options],
         expected_s=_RUST_EXPECTED_S,
-        environment={"CARGO_TARGET_DIR": str(target)},
         working_directory=RUST_WORKSPACE,
     )
     staged = binaries.parent.with_name(f"{binaries.parent.name}.partial")
     shutil.rmtree(staged, ignore_errors=True)
     (staged / "bin").mkdir(parents=True)
     for name in rust_client_names():
-        shutil.copy2(target / "release" / name, staged / "bin" / name)
+        shutil.copy2(built / name, staged / "bin" / name)
     shutil.rmtree(binaries.parent, ignore_errors=True)
     staged.rename(binaries.parent)
 

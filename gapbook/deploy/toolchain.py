@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+import subprocess
 import sys
 import threading
 import time
@@ -16,7 +18,7 @@ from gapbook.deploy.environment import build_environment
 from gapbook.errors import SetupError, StackError
 from gapbook.prerequisites import tool_fault
 
-__all__ = ["interrupt_steps", "node_path", "require_tool", "run_step"]
+__all__ = ["cargo_for_this_machine", "interrupt_steps", "node_path", "require_tool", "run_step"]
 
 _REPORT_EVERY_S = 15.0
 _NICENESS = 10  # the published book is built at the same time, to be read while servers compile
@@ -28,6 +30,26 @@ def require_tool(name: str, install_hint: str) -> Path:
     if fault := tool_fault(name, install_hint):
         raise SetupError(fault)
     return Path(shutil.which(name) or name)
+
+
+def cargo_for_this_machine(cargo: Path, target: Path) -> tuple[list[str | Path], Path]:
+    """Options that have cargo build for this machine into the folder ``target``, and where its programs are then.
+
+    A reader's own settings of cargo may say another machine or another folder (``build.target``,
+    ``build.target-dir``): what lay in the folder from before would be taken for what was built now.
+    """
+    said = subprocess.run(
+        [cargo, "--version", "--verbose"],
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
+    ).stdout
+    host = re.search(r"^host: (\S+)$", said, re.MULTILINE)
+    options: list[str | Path] = ["--target-dir", target]
+    if host is None:
+        return options, target / "release"
+    return [*options, "--target", host[1]], target / host[1] / "release"
 
 
 def run_step(

@@ -14,7 +14,7 @@ import httpx
 from gapbook.declared.reading import required
 from gapbook.deploy.server import Server, ServerChoice, built_note, said_version, sha256_of
 from gapbook.deploy.sqlite_server import UnsyncedServer
-from gapbook.deploy.toolchain import require_tool, run_step
+from gapbook.deploy.toolchain import cargo_for_this_machine, require_tool, run_step
 from gapbook.deploy.wheels import WheelProgram
 from gapbook.errors import SetupError
 from gapbook.paths import cache_directory, hash_files
@@ -50,6 +50,7 @@ class Stack(UnsyncedServer):
             raise SetupError(f"trailbase: {protoc.folder} has no folder include; remove it and set up again")
         # Kept until the build is through, so that an interrupted one goes on where it stopped.
         target = binary.parent.parent.with_name(f"{binary.parent.parent.name}-target")
+        options, built = cargo_for_this_machine(cargo, target)
         run_step(
             f"TrailBase {native.version}",
             [
@@ -59,10 +60,10 @@ class Stack(UnsyncedServer):
                 "--locked",
                 "--manifest-path",
                 cls.folder / "server" / "Cargo.toml",
+                *options,
             ],
             expected_s=required(native.expected_install_s, f"{_WHERE}.expected_install_s"),
             environment={
-                "CARGO_TARGET_DIR": str(target),
                 "PATH": f"{cls.folder / 'tools'}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
                 "PROTOC": str(protoc.path),
                 "PROTOC_INCLUDE": str(included),
@@ -73,7 +74,7 @@ class Stack(UnsyncedServer):
         binary.parent.mkdir(parents=True, exist_ok=True)
         # In one step, so that a copy that was cut off is never taken for the program.
         partial = binary.with_suffix(".partial")
-        shutil.copy2(target / "release" / required(native.binary, f"{_WHERE}.binary"), partial)
+        shutil.copy2(built / required(native.binary, f"{_WHERE}.binary"), partial)
         partial.rename(binary)
         shutil.rmtree(target, ignore_errors=True)
 

@@ -248,10 +248,10 @@ def test_doctor_names_each_missing_tool_and_how_to_get_it(bare: dict[str, str | 
 def test_setup_without_a_toolchain_names_it_and_builds_nothing(bare: dict[str, str | Path]) -> None:
     ended = _command([BIN / "gapbook", "setup"], bare)
     assert ended.code == 2
-    assert ended.lines
-    for line in ended.lines:
-        assert line.startswith("gapbook: cargo is missing; install it: ")
-        assert "rustup.rs" in line
+    cargo, compiler = ended.lines
+    assert cargo.startswith("gapbook: cargo is missing; install it: ")
+    assert "rustup.rs" in cargo
+    assert compiler.startswith("gapbook: cc is missing; install it: ")
     assert not list(Path(bare["GAPBOOK_CACHE"]).glob("build/*"))
 
 

@@ -1,0 +1,130 @@
+"""What is looked at before the first install, and what of a reader's own settings installs may follow."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gapbook import package_index, prerequisites
+from gapbook.deploy import setup
+from gapbook.deploy.toolchain import cargo_for_this_machine, require_tool
+from gapbook.errors import SetupError
+from gapbook.package_index import environment_of_packages, read_settings
+
+_CONFIGURED = """
+[build]
+target = "wasm32-unknown-unknown"
+target-dir = "elsewhere"
+"""
+
+
+def _tool(folder: Path, name: str, script: str) -> None:
+    (folder / name).write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    (folder / name).chmod(0o755)
+
+
+def test_all_that_is_missing_is_said_at_once_before_there_is_an_environment(tmp_path: Path) -> None:
+    _tool(tmp_path, "cargo", "echo 'error: rustup could not choose a version of cargo to run' >&2; exit 1")
+    ended = subprocess.run(
+        [sys.executable, "-I", prerequisites.__file__, "--build"],
+        capture_output=True,
+        env={"PATH": str(tmp_path), "GAPBOOK_CACHE": "/proc/nowhere"},
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )
+    cargo, compiler, cache = ended.stderr.splitlines()
+    assert ended.returncode == 2
+    assert cargo.startswith("gapbook: cargo: ")
+    assert cargo.endswith("mend it: rustup default stable")
+    assert compiler.startswith("gapbook: cc is missing; install it: a C compiler, e.g. apt-get install gcc")
+    assert cache.startswith("gapbook: /proc/nowhere ")
+    assert "GAPBOOK_CACHE=FOLDER" in cache
+
+
+@pytest.mark.parametrize(
+    ("script", "says"),
+    [
+        ("echo cargo 1.84.1", "cargo 1.85 or later is needed, 1.84 found; get it: https://rustup.rs"),
+        ("echo cargo 1.85.0", ""),
+        ("exit 0", ""),
+    ],
+)
+def test_old_cargo_is_told(script: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _tool(tmp_path, "cargo", script)
+    _tool(tmp_path, "cc", "exit 0")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(prerequisites, "_BUILD_NEEDS_BYTES", 0)
+    assert "".join(prerequisites.missing_to_build(tmp_path)).startswith(says)
+    assert bool(prerequisites.missing_to_build(tmp_path)) == bool(says)
+
+
+def test_setup_begins_nothing_where_the_disk_has_no_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GAPBOOK_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(prerequisites, "_BUILD_NEEDS_BYTES", 1 << 60)
+    with pytest.raises(SetupError, match=r"GiB of room, 1073741824 are needed"):
+        setup.set_up()
+    assert not (tmp_path / "cache").exists()
+
+
+def test_readers_settings_of_cargo_change_neither_machine_nor_folder(tmp_path: Path) -> None:
+    (tmp_path / ".cargo").mkdir()
+    (tmp_path / ".cargo" / "config.toml").write_text(_CONFIGURED, encoding="utf-8")
+    (tmp_path / "Cargo.toml").write_text('[package]\nname = "tiny"\nversion = "0.1.0"\n', encoding="utf-8")
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "main.rs").write_text("fn main() {}\n", encoding="utf-8")
+    cargo = require_tool("cargo", prerequisites.CARGO_HINT)
+    options, built = cargo_for_this_machine(cargo, tmp_path / "target")
+    subprocess.run([cargo, "build", "--release", "--quiet", "--offline", *options], cwd=tmp_path, check=True)
+    subprocess.run([built / "tiny"], check=True)
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_package_managers_follow_the_reader_to_an_index_and_nowhere_else(tmp_path: Path) -> None:
+    configuration = tmp_path / "pip.conf"
+    configuration.write_text(
+        "[global]\nindex-url = https://house.invalid/a b\ntrusted-host = one\n two\n"
+        "[install]\nuser = true\ntarget = /elsewhere\n",
+        encoding="utf-8",
+    )
+    told = {
+        "PIP_CONFIG_FILE": str(configuration),
+        "PIP_USER": "1",
+        "PIP_NO_BINARY": ":all:",
+        "PIP_EXTRA_INDEX_URL": "https://b.invalid https://c.invalid",
+        "UV_PYTHON": "/nowhere",
+        "UV_HTTP_TIMEOUT": "7",
+        "PIP_TIMEOUT": "9",
+    }
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PIP_", "UV_", "SSL_"))}
+    printed = subprocess.run(
+        [sys.executable, "-I", package_index.__file__, str(shutil.which("env"))],
+        capture_output=True,
+        env={**kept, **told},
+        encoding="utf-8",
+        check=True,
+    ).stdout
+    found = dict(line.partition("=")[::2] for line in printed.splitlines())
+    assert {name: value for name, value in found.items() if name.startswith("UV_")} == {
+        "UV_DEFAULT_INDEX": "https://house.invalid/a b",
+        "UV_INDEX": "https://b.invalid https://c.invalid",
+        "UV_INSECURE_HOST": "one two",
+        "UV_INDEX_STRATEGY": "unsafe-best-match",
+        "UV_HTTP_TIMEOUT": "7",
+    }
+    assert found["PIP_INDEX_URL"] == "https://house.invalid/a b"
+    assert found["PIP_CONFIG_FILE"] == os.devnull
+    assert not {"PIP_USER", "PIP_TARGET", "PIP_NO_BINARY"} & set(found)
+
+
+def test_settings_of_a_command_go_before_general_ones() -> None:
+    listed = "global.proxy='a'\ninstall.proxy='b'\nsearch.proxy='c'\n:env:.timeout='3'\nnonsense"
+    assert read_settings(listed) == {"proxy": "b", "timeout": "3"}
+    assert environment_of_packages({"ALL_PROXY": "mine"}, {"proxy": "b"})["ALL_PROXY"] == "mine"
