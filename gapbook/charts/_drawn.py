@@ -47,11 +47,14 @@ _ATTRIBUTES = frozenset(
         "y2",
     ]
 )
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+"""What XML has no way to say."""
 _ELSEWHERE = re.compile(r"url\((?!#)|javascript:|data:", re.IGNORECASE)
 
 
 def drawn(svg: str) -> Html:
     """An SVG as HTML. Raises ValueError where it is none, or holds what no chart has or an address of something else."""
+    svg = _CONTROL.sub("", svg)
     parser = expat.ParserCreate()
     parser.StartElementHandler = _check
     try:

@@ -25,9 +25,11 @@ import polars as pl
 
 from gapbook.errors import RecordError
 from gapbook.paths import CHECKOUT
+from gapbook.record.bounds import MOST_BYTES, check_texts, parsed
 from gapbook.record.goodput import recount
 from gapbook.record.measured import checked_metrics, make_metrics
 from gapbook.record.older import LAST_OLDER_FORMAT, upgraded_trials
+from gapbook.record.parquet_size import check_pages
 from gapbook.record.scenario import RecordedScenario
 from gapbook.record.schema import (
     FILES,
@@ -65,7 +67,6 @@ STAGED = "finishing-"
 """What the name of a folder begins with in which a run is put together."""
 _ID_LENGTH = 12
 _RUN_ID = re.compile(f"[0-9a-f]{{{_ID_LENGTH}}}")
-_MOST_ROWS = 1_000_000
 _LAST_FORMAT_OF_EARLIER_RULE = 1
 _WHAT_TO_DO = "; take a fresh copy of the run, or name another with source="
 
@@ -135,9 +136,11 @@ def _read_manifest(folder: Path, run_id: str) -> dict[str, Any]:
     """The manifest as it was written; raises ValueError for one that is not that of ``run_id``."""
     written = _read_named(folder / MANIFEST)
     try:
-        manifest = json.loads(written, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:
+        manifest = parsed(written)
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{MANIFEST} was changed (not JSON: {one_line(error)})") from error
+    except ValueError as error:
+        raise ValueError(f"{MANIFEST}: {one_line(error)}") from error
     if not isinstance(manifest, dict):
         raise ValueError(f"{MANIFEST} was changed (it holds no object)")
     stated = manifest.pop("run_id", None)
@@ -152,10 +155,6 @@ def _read_manifest(folder: Path, run_id: str) -> dict[str, Any]:
     return manifest
 
 
-def _refuse_constant(text: str) -> float:
-    raise ValueError(f"{text} is no number")
-
-
 def _read_table(path: Path, sha256: str) -> pl.DataFrame:
     """A table whose bytes have the hash; raises ValueError."""
     data = _read_named(path)
@@ -163,16 +162,20 @@ def _read_table(path: Path, sha256: str) -> pl.DataFrame:
     if actual != sha256:
         raise ValueError(f"{path.name} was changed; sha256 {actual[:12]}, recorded {sha256[:12]}")
     try:
-        rows = pl.scan_parquet(io.BytesIO(data)).select(pl.len()).collect().item()
-        if rows > _MOST_ROWS:
-            raise ValueError(f"{path.name} has {rows:,} rows; allowed: up to {_MOST_ROWS:,}")
-        return pl.read_parquet(io.BytesIO(data))
+        check_pages(data)
+    except ValueError as error:
+        raise ValueError(f"{path.name} {error}") from error
+    try:
+        table = pl.read_parquet(io.BytesIO(data))
     except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise ValueError(f"{path.name} cannot be read as a table ({one_line(error)})") from error
+    check_texts(path.name, table)
+    return table
 
 
 def read_bytes(path: Path) -> bytes:
-    """The bytes of a regular file that lies where it is named; raises ValueError saying what else it is."""
+    """The bytes of a regular file that lies where it is named and is not too large; raises ValueError saying what else
+    it is."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
@@ -181,10 +184,13 @@ def read_bytes(path: Path) -> bytes:
         reason = "it is a link" if error.errno == errno.ELOOP else error.strerror
         raise ValueError(f"cannot be read ({reason})") from error
     try:
-        if not stat.S_ISREG(os.fstat(file).st_mode):
+        about = os.fstat(file)
+        if not stat.S_ISREG(about.st_mode):
             raise ValueError("is no regular file")
+        if about.st_size > MOST_BYTES:
+            raise ValueError(f"has {about.st_size:,} bytes; allowed: up to {MOST_BYTES:,}")
         with os.fdopen(file, "rb", closefd=False) as reader:
-            return reader.read()
+            return reader.read(MOST_BYTES)
     finally:
         os.close(file)
 
@@ -246,7 +252,7 @@ def find_begun_at(chapter: str, plan_key: str, started_unix_s: float) -> Run | N
     """The finished live run of this plan that began at that moment; None when there is none that can be read."""
     for folder in finished_folders(chapter):
         try:
-            manifest = json.loads(read_bytes(folder / MANIFEST))
+            manifest = parsed(read_bytes(folder / MANIFEST))
             if (manifest["plan_key"], manifest["started_unix_s"]) == (plan_key, started_unix_s):
                 return load_run(folder)
         except (KeyError, TypeError, RecursionError, ValueError, RecordError):

@@ -7,6 +7,7 @@ value of another type. Text stays text: pages escape it.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -154,6 +155,9 @@ class Manifest(msgspec.Struct):
     """Contestants that could not be measured, each with the reason."""
 
     def __post_init__(self) -> None:
+        numbers = Counter(trial[0] for trial in self.trials)
+        if twice := [number for number, count in numbers.items() if count > 1]:
+            raise ValueError(f"trials: number {twice[0]} stands twice in the plan")
         if self.format > LAST_OLDER_FORMAT and self.files.metrics is None:
             raise ValueError(f"files: {METRICS} is not among them")
 

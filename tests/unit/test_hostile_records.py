@@ -3,7 +3,10 @@ every text is escaped.
 
 They are made of published runs, always in the same order: a value of the manifest or of a table is taken
 away, replaced by another type, by a number out of range or by text that would be markup, and the hashes are
-made to fit again. So what is tested is the schema, not the hashes.
+made to fit again. So what is tested is the schema, not the hashes. Files are made huge, sparse, deep and false about
+their own size, and a run that is refused or shown takes no more memory than one that is published.
+
+`make test` takes some of them, other ones each day; ``GAPBOOK_DRAW=all`` takes all.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import hashlib
 import json
 import os
 import random
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from itertools import chain
@@ -25,9 +29,13 @@ from gapbook.errors import RecordError
 from gapbook.pages.results import Results
 from gapbook.paths import CHECKOUT
 from gapbook.record.run import canonical, latest_published, load_run, run_id_of
+from tests.drawn import drawn
+from tests.memory import peak_bytes, resident_bytes
 
 _SEED = 20_261_122
-_MANIFESTS, _TABLES = 240, 120
+_MANIFESTS, _TABLES = 240, 132
+_DRAWN = 60
+_MOST_BYTES = 300_000_000
 _MARKUP = "<script>alert(1)</script>\"'{x}&"
 _VALUES: tuple[Any, ...] = (
     None, True, -1, 0, 10**30, 1.5, "", "text", _MARKUP, "x" * 5_000, "a\nb\u2028c", [], [None], {}, {"a": 1},
@@ -215,6 +223,78 @@ _FILES: list[tuple[str, Harm]] = [
 ]  # fmt: skip
 
 
+# --- sizes ------------------------------------------------------------------------------------
+def _sparse(name: str) -> Harm:
+    def harm(folder: Path, _manifest: dict[str, Any]) -> None:
+        os.truncate(folder / name, 8 * 2**30)
+
+    return harm
+
+
+def _nested(levels: int) -> Any:
+    return {"a": _nested(levels - 1)} if levels else 0
+
+
+def _doubled(_folder: Path, manifest: dict[str, Any]) -> None:
+    manifest["trials"].append(manifest["trials"][0])
+
+
+def _many(*path: Any, count: int) -> Harm:
+    """A list with its first entry so many times."""
+
+    def harm(_folder: Path, manifest: dict[str, Any]) -> None:
+        place = _holder(manifest, path)
+        place[path[-1]] = place[path[-1]][:1] * count
+
+    return harm
+
+
+def _footer_says(number: bytes, instead: bytes) -> Harm:
+    """A table of which one number in its footer or headers is another; both are as Thrift writes them."""
+
+    def harm(folder: Path, manifest: dict[str, Any]) -> None:
+        path = folder / "trials.parquet"
+        path.write_bytes(path.read_bytes().replace(number, instead, 40))
+        _hash_again(folder, manifest)
+
+    return harm
+
+
+def _rows(count: int) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    return lambda table: table.head(1).select(pl.all().repeat_by(count).explode())
+
+
+def _long(table: pl.DataFrame) -> pl.DataFrame:
+    """Texts of 120 MB that compress to nothing."""
+    texts = [str(number) + "0" * 10_000_000 for number in range(12)]
+    return table.head(12).with_columns(pl.Series("labels", texts).head(min(12, table.height)))
+
+
+_SIZES: list[tuple[str, Harm]] = [
+    *((f"{name} of 8 GB that are not there", _sparse(name)) for name in _TABLE_FILES),
+    ("a processor of 10 MB", _putting(("machine", "processor"), "x" * 10_000_000)),
+    ("a processor of 1 MB", _putting(("machine", "processor"), "x" * 1_000_000)),
+    ("a NUL in a processor", _putting(("machine", "processor"), "x\0y")),
+    ("a bell in a name", _putting(("scenario", "contestants", 0, "system_label"), "x\ay")),
+    ("a text turned round", _putting(("scenario", "contestants", 0, "system_label"), "x\u202ey")),
+    ("nested 600 deep", _putting(("parameters",), _nested(600))),
+    ("nested 13 deep", _putting(("parameters",), _nested(13))),
+    ("a name of 1 MB", _putting(("parameters",), {"x" * 1_000_000: 1})),
+    ("50,000 parameters", _putting(("parameters",), {str(n): 1 for n in range(50_000)})),
+    ("a doubled trial", _doubled),
+    ("30,000 contestants", _many("scenario", "contestants", count=30_000)),
+    ("2,000 contestants", _many("scenario", "contestants", count=2_000)),
+    ("30,000 planned trials", _many("trials", count=30_000)),
+    ("a number of 5,000 digits", _putting(("blocks",), 10**4_000)),
+    ("60,000 rows", _rewrite(_rows(60_000))),
+    ("a column that says other sizes", _footer_says(b"\x15\x04", b"\x15\x7e")),
+    ("texts of 120 MB", _rewrite(_long)),
+    ("NUL in a cell", _rewrite(_first("labels", '["a\\u0000"]'))),
+    ("NUL in a column", _rewrite(_first("durability", "a\0b"))),
+    ("a cell of 5 MB", _rewrite(_first("labels", '["' + "x" * 5_000_000 + '"]'))),
+]  # fmt: skip
+
+
 # --- the page ---------------------------------------------------------------------------------
 def _render(folder: Path, chapter: str) -> list[str]:
     """What a chapter's page shows of any run: the same calls, for whichever contestants there are."""
@@ -261,19 +341,19 @@ def _cases() -> Iterator[tuple[str, str, Harm]]:
             _hostile_manifests(manifest, int(_MANIFESTS * share)),
             _hostile_tables(table, int(_TABLES * share)),
             _FILES,
+            _SIZES,
         )
         yield from ((chapter, named, harm) for named, harm in made)
 
 
-@pytest.mark.parametrize(("chapter", "harm"), [pytest.param(c, h, id=f"{c}: {n}") for c, n, h in _cases()])
+@pytest.mark.parametrize(
+    ("chapter", "harm"), [pytest.param(c, h, id=f"{c}: {n}") for c, n, h in drawn(list(_cases()), _DRAWN)]
+)
 def test_a_hostile_run_ends_in_one_line_or_in_an_escaped_page(
     chapter: str, harm: Harm, tmp_path: Path
 ) -> None:
-    published = latest_published(chapter).folder
-    folder = shutil.copytree(published, tmp_path / "runs" / published.name)
-    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    harm(folder, manifest)
-    sealed = _seal(folder, manifest)
+    sealed = _hostile(chapter, harm, tmp_path)
+    before = resident_bytes()
     try:
         texts = _render(sealed, chapter)
     except RecordError as error:
@@ -283,6 +363,37 @@ def test_a_hostile_run_ends_in_one_line_or_in_an_escaped_page(
         assert len(line) < 500
     else:
         assert not [text for text in texts if _MARKUP[:8] in text and not text.startswith("{")]
+    assert peak_bytes() - before < _MOST_BYTES
+
+
+@pytest.mark.parametrize(
+    ("named", "told"),
+    [
+        ("trials.parquet of 8 GB that are not there", "trials.parquet has 8,589,934,592 bytes"),
+        ("a processor of 1 MB", "manifest.json: machine.processor has 1,000,000 characters"),
+        ("a NUL in a processor", "manifest.json: machine.processor holds the control character U+0000"),
+        ("nested 13 deep", "nested too deep"),
+        ("a doubled trial", "manifest.json: trials: number"),
+        ("30,000 planned trials", "manifest.json: trials has 30,000 entries"),
+        ("60,000 rows", "trials.parquet has 60,000 rows"),
+        ("NUL in a cell", "trials.parquet: labels holds a control character"),
+        ("a cell of 5 MB", "trials.parquet: labels has a text of 5,000,004 bytes"),
+        ("texts of 120 MB", "; allowed: up to 100,663,296"),
+    ],
+)
+def test_what_is_too_large_is_refused_by_name(named: str, told: str, tmp_path: Path) -> None:
+    sealed = _hostile(_BASES[1], dict(_SIZES)[named], tmp_path)
+    with pytest.raises(RecordError, match=re.escape(told)):
+        load_run(sealed)
+
+
+def _hostile(chapter: str, harm: Harm, tmp_path: Path) -> Path:
+    """The newest published run of a chapter, copied and harmed."""
+    published = latest_published(chapter).folder
+    folder = shutil.copytree(published, tmp_path / "runs" / published.name)
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    harm(folder, manifest)
+    return _seal(folder, manifest)
 
 
 def test_a_name_that_is_markup_is_text_on_page_and_chart(tmp_path: Path) -> None:
