@@ -11,6 +11,7 @@ import functools
 import html
 import http.server
 import io
+import itertools
 import json
 import os
 import threading
@@ -24,6 +25,8 @@ from IPython.core.interactiveshell import InteractiveShell
 from playwright.sync_api import Browser, Page
 
 from gapbook.book.chapters import chapters
+from gapbook.pages.page import claim_line
+from gapbook.pages.register_table import RegisterRow, register
 from gapbook.paths import CHECKOUT
 from gapbook.record.run import published_folder
 from tests.book.hostile import Attacks, payload, write_hostile_run
@@ -158,3 +161,31 @@ def test_the_browser_would_show_an_attack(browser: Browser, served: tuple[Path, 
     ran, asked = _opened(browser, served, f"<p>{payload(7)}</p>")
     assert 7 in ran
     assert "/hit/7" in asked
+
+
+def test_no_text_of_a_claim_runs_or_calls_out(browser: Browser, served: tuple[Path, str, list[str]]) -> None:
+    texts = map(payload, itertools.count(1))
+    row = RegisterRow(
+        anchor=next(texts),
+        verdict="refuted",
+        says=next(texts),
+        source=next(texts),
+        published=next(texts),
+        ours=[next(texts)],
+        why=next(texts),
+        details=[next(texts)],
+        link=(next(texts), next(texts)),
+    )
+    line = claim_line(
+        next(texts),
+        next(texts),
+        anchor=next(texts),
+        where=next(texts),
+        verdict=("refuted", next(texts)),
+        basis=next(texts),
+        summary=next(texts),
+        address=next(texts),
+    )
+    body = register([row], {"refuted": next(texts)}) + line
+    assert payload(1) in html.unescape(body)
+    assert _opened(browser, served, body) == ([], [])
