@@ -49,10 +49,11 @@ doctor: $(READY) ## what is here, what is missing, how to get it
 setup: $(READY) ## build clients, install servers and packages
 	$(ENVIRONMENT)/bin/gapbook setup
 
-check: $(READY) ## formatter, linters and type checkers of all languages
+check: $(READY) ## declarations; formatter, linter and type checker of Python (other languages: make test)
 	$(ENVIRONMENT)/bin/ruff format --check -q .
 	$(ENVIRONMENT)/bin/ruff check -q .
 	$(ENVIRONMENT)/bin/mypy
+	$(ENVIRONMENT)/bin/gapbook check
 
 requirements: $(READY) ## resolve and hash requirements.in into requirements.txt
 	$(UV) pip compile --universal --python-version 3.11 --generate-hashes --no-header -q --overrides overrides.in requirements.in -o requirements.txt

@@ -45,7 +45,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _main(arguments: Sequence[str] | None) -> int:
-    chosen = _parser().parse_args(arguments)
+    try:
+        chosen = _parser().parse_args(arguments)
+    except GapbookError as error:
+        # Help names what declarations hold: one that is not as it must be stops every command.
+        print(f"gapbook: {error}", file=sys.stderr)
+        return _REFUSED
     before = {number: signal.signal(number, _end) for number in _ENDING_SIGNALS}
     try:
         return int(chosen.command(chosen) or 0)
@@ -157,6 +162,10 @@ def _parser() -> argparse.ArgumentParser:
     book = commands.add_parser("book", help="build the published book from stored runs (no server)")
     book.set_defaults(command=lambda chosen: _build_book())
 
+    commands.add_parser("check", help="read all declarations, and say what is wrong in them").set_defaults(
+        command=lambda chosen: _check()
+    )
+
     install = commands.add_parser(
         "setup", help="build clients, install servers: the usual, or those of a chapter"
     )
@@ -220,6 +229,18 @@ def _build_book() -> None:
     from gapbook.book.build import build_published
 
     _say_page(build_published())
+
+
+def _check() -> int:
+    from gapbook.book.check import checked
+
+    count, wrong = checked()
+    for line in wrong:
+        print(line, file=sys.stderr)
+    if wrong:
+        return _REFUSED
+    print(f"{count} declarations are as they must be")
+    return 0
 
 
 def _set_up(chosen: argparse.Namespace) -> None:

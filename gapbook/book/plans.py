@@ -84,17 +84,10 @@ def _read(chapter: str) -> PublishedPlan:
     text, where = text_of(path), named(path)
     given = parsed(text, where)
     converted(given, plan_kind(), where, text)
-    for name, value in given.items():
-        try:
-            require_executable(chapter, {name: value})
-        except ParameterError as error:
-            raise DeclarationError(
-                f"{where}:{line_of(text, (name,), offsets(text))}: {str(error).removeprefix('parameter ')}"
-            ) from error
     try:
         require_executable(chapter, given)
     except ParameterError as error:
-        raise DeclarationError(f"{where}: {error}") from error
+        raise DeclarationError(_told(error, chapter, given, where, text)) from error
     plan = PublishedPlan(chapter, given, {**own_parameters(chapter), **given})
     if plan.sessions > plan.parameters["blocks"]:
         raise DeclarationError(
@@ -102,3 +95,14 @@ def _read(chapter: str) -> PublishedPlan:
             "allowed: at most one for each block"
         )
     return plan
+
+
+def _told(error: ParameterError, chapter: str, given: Mapping[str, Any], where: str, text: str) -> str:
+    """What a notebook does not take of its plan, with the line of the key where one alone is refused."""
+    for name, value in given.items():
+        try:
+            require_executable(chapter, {name: value})
+        except ParameterError as alone:
+            line = line_of(text, (name,), offsets(text))
+            return f"{where}:{line}: {str(alone).removeprefix('parameter ')}"
+    return f"{where}: {error}"
