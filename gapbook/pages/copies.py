@@ -134,11 +134,8 @@ def _sentences(label: str, copies: _Copies) -> Iterator[str]:
     if copies.valid and whole == copies.valid:
         yield f"Every copy that {label} made was whole when it was restored after the writes."
     elif copies.valid:
-        gone = "1 row" if copies.lost == 1 else f"{copies.lost:,.0f} rows"
-        yield (
-            f"{label} brought every row back in {whole or 'none'} of {copies.valid} trials; {gone} had not come back "
-            "when we stopped looking."
-        )
+        # How many rows are gone follows the rate of the writer; how many copies are whole does not.
+        yield f"{label} brought every row back in {whole or 'none'} of {copies.valid} trials."
     if copies.never:
         more = "One more trial" if copies.never == 1 else f"{copies.never} more trials"
         yield f"{more} of {label} ended before the first write, because its first copy could not be restored."

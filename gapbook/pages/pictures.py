@@ -31,9 +31,12 @@ class PictureResults(AnswerResults):
     """The findings of a run as figures."""
 
     def contestants_chart(
-        self, published: Mapping[tuple[str, float], str], metric: str = GOODPUT.name
+        self, published: Mapping[tuple[str, float], str], metric: str = GOODPUT.name, title: str = ""
     ) -> charts.Figure:
-        """A metric of every contestant, one panel a value of the treatment; ``published`` maps cells to claim ids."""
+        """A metric of every contestant, one panel a value of the treatment; ``published`` maps cells to claim ids.
+
+        Without a title, it says who is best.
+        """
         measured = self.metric(metric)
         rows = [
             charts.Contestant(
@@ -53,7 +56,7 @@ class PictureResults(AnswerResults):
             rows,
             facets=[self.at(value) for value in self.treatments],
             provenance=self.provenance,
-            title=self._contestants_title(measured),
+            title=title or self._contestants_title(measured),
             subtitle=self._sentence(measured)
             + (
                 f" Durability {self.scenario.durability}, where a row names no other."

@@ -25,7 +25,7 @@ __all__ = ["Ends", "ends_of", "soundness_answer", "soundness_chart", "soundness_
 _KINDS = (
     charts.Outcome("every row came back", "confirmed"),
     charts.Outcome("rows are missing", "conditions"),
-    charts.Outcome("the copy cannot be used", "refuted"),
+    charts.Outcome("the copy fails its check or restore", "refuted"),
 )
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ][\d:.]+Z? ?")
 
@@ -83,7 +83,8 @@ def _sentences(
     label = found.versioned_label(found.contestant(killed))
     number = f"{struck.unusable_of_all} [{struck.interval}]"
     sentence = Html(
-        "{}, killed under load and started again, left a copy that cannot be used in {} {}"
+        "{}, killed with kill -9 under load and started again, left a copy that fails SQLite's integrity check or its "
+        "restore in {} {}"
     ).format(label, page.estimate(number), "trial" if struck.trials == 1 else "trials")
     if struck.lacking:
         sentence += f", and one that lacks rows in {struck.lacking}"
@@ -92,7 +93,7 @@ def _sentences(
         yield f"Left alone, it did in {control.unusable_of_all}."
     cited.append(
         page.Cited(
-            f"trials with a copy that cannot be used, {label}, killed and started again",
+            f"trials with a copy that fails SQLite's integrity check or its restore, {label}, killed and started again",
             number,
             len({row["block"] for row in _counting(found, killed)}),
         )
@@ -112,7 +113,7 @@ def soundness_chart(found: FindingsWithProvenance, rows: Rows) -> charts.Figure:
         return charts.missing(title, NOTHING_RESTORED, provenance=found.provenance)
     label, worst = max(ended, key=lambda row: row[1].unusable)
     if worst.unusable:
-        title = f"{label}: {worst.unusable_of_all} copies cannot be used"
+        title = f"{label}: {worst.unusable_of_all} copies fail SQLite's integrity check or their restore"
     return charts.outcomes(
         [
             charts.Outcomes(
@@ -134,7 +135,7 @@ def soundness_table(found: Findings, rows: Rows) -> Html:
         "trials that count",
         "every row came back",
         "rows are missing",
-        "the copy cannot be used",
+        "the copy fails its check or restore",
         "95 % interval of that share",
     )
     body: list[list[str | Html]] = [

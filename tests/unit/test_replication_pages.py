@@ -100,11 +100,10 @@ def test_who_lost_most_comes_first_and_who_told_nothing_is_not_there(found: Resu
 def test_the_answer_gives_each_count_and_says_what_the_copies_were_worth(found: Results) -> None:
     answer = memory_answer(found, _LOSSY, _EACH, [_KEEPS], [_LOSSY, _KEEPS], published_at=[1, 20])
     text = re.sub(r"<[^>]+>", "", answer.html)
-    assert text.startswith(
-        "walsync brought every row back in none of 6 trials; 240 rows had not come back when we stopped looking."
-    )
+    assert text.startswith("walsync brought every row back in none of 6 trials. ")
+    assert "rows had not" not in text
     assert "Every copy that Litestream 0.3.13 made was whole" in text
-    assert text.index("had not come back") < text.index(
+    assert text.index("in none of 6 trials") < text.index(
         "With 20 databases, one process of walsync for all takes 12.0"
     )
     assert re.search(r"Litestream 0\.3\.13 with a process for each takes 600 .*resident sets added up", text)

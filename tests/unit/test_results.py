@@ -121,6 +121,7 @@ ELSEWHERE = {
     "between_sessions",
     "citation",
     "cited",
+    "reach_note",
     "read_with",
     "version_of",
     "versioned_label",

@@ -81,8 +81,8 @@ def test_the_answer_counts_the_bad_copies_and_has_the_undisturbed_beside_them(fo
     answer = soundness_answer(found, [(_KILLED, _ALONE)])
     text = re.sub(r"<[^>]+>", "", answer.html)
     assert text == (
-        "Litestream 0.5.17, killed under load and started again, left a copy that cannot be used in 2 of 4 [15–85 %] "
-        "trials, and one that lacks rows in 1. Left alone, it did in none of 5."
+        "Litestream 0.5.17, killed with kill -9 under load and started again, left a copy that fails SQLite's integrity "
+        "check or its restore in 2 of 4 [15–85 %] trials, and one that lacks rows in 1. Left alone, it did in none of 5."
     )
     assert [(one.value, one.n) for one in answer.cited] == [("2 of 4 [15–85 %]", 4)]
     assert "Left alone" not in soundness_answer(found, [(_KILLED, None)]).html
@@ -95,7 +95,7 @@ def test_tables_and_chart_have_every_trial_that_counts(found: Results) -> None:
     assert cells[0] == ["killed", "4", "1", "1", "2", "15–85 %"]
     assert cells[1][:5] == ["left alone", "5", "5", "0", "0"]
     chart = soundness_chart(found, _ROWS)
-    assert chart.title == "killed: 2 of 4 copies cannot be used"
+    assert chart.title == "killed: 2 of 4 copies fail SQLite's integrity check or their restore"
     assert "5 randomised blocks in one session; each mark is one trial." in found.method_of_marks
     assert "intervals" not in chart.svg()
     assert [row[1:4] for row in chart.table.rows] == [("1", "1", "2"), ("5", "0", "0")]
