@@ -44,13 +44,13 @@ class CitationResults(FindingsWithProvenance):
         return ""
 
     def reach_note(self, cited: Sequence[page.Cited]) -> str:
-        """On how many machines and over which time the intervals of these numbers were made; empty without a number."""
+        """On how many machines and over which time these numbers were measured; empty without a number."""
         if not cited:
             return ""
         known = sorted(one.n for one in cited)
         held = " to ".join(dict.fromkeys(map(str, (known[0], known[-1]))))
         sessions = f" over {held} sessions" if self.each_block_is_a_session else ""
-        return f"Intervals are{sessions} {self._reached()}; another machine may differ by more."
+        return f"Measured{sessions} {self._reached()}; another may differ by more than the intervals."
 
     def _reached(self) -> str:
         found = reach(self.run)

@@ -82,10 +82,15 @@ def _sentences(
         return
     label = found.versioned_label(found.contestant(killed))
     number = f"{struck.unusable_of_all} [{struck.interval}]"
-    sentence = Html(
-        "{}, killed with kill -9 under load and started again, left a copy that fails SQLite's integrity check or its "
-        "restore in {} {}"
-    ).format(label, page.estimate(number), "trial" if struck.trials == 1 else "trials")
+    told = (
+        Html("{}, killed so too, left one in {} {}")
+        if cited
+        else Html(
+            "{}, killed with kill -9 under load and started again, left a copy that fails SQLite's integrity check or its "
+            "restore in {} {}"
+        )
+    )
+    sentence = told.format(label, page.estimate(number), "trial" if struck.trials == 1 else "trials")
     if struck.lacking:
         sentence += f", and one that lacks rows in {struck.lacking}"
     yield sentence + "."

@@ -30,7 +30,6 @@ ANSWERED = re.compile(r"\d times\b")
 COMPARED = (
     ("spacetimedb-2-waits-deep", "postgres-waits-deep"),
     ("spacetimedb-2-rust-deep", "postgres-rust-deep"),
-    ("spacetimedb-rust-deep", "postgres-rust-deep"),
 )
 """The contestants of each comparison in the chapter's answer."""
 
@@ -145,6 +144,27 @@ def test_refused_run_says_so_and_draws_no_number(refused_site: Site, visit: Open
     page.locator("details.gb-fold summary", has_text="refused").click()
     table = page.locator("table", has=page.locator("caption", has_text="Refused trials"))
     assert table.locator("tbody tr").count() == refused_site.run.trials.height
+
+
+def test_no_published_answer_has_a_number_that_tells_too_little(published_site: Site) -> None:
+    answered = 0
+    for page in published_site.pages:
+        shown = (published_site.folder / page).read_text(encoding="utf-8")
+        answer = " ".join(re.findall(r'<p class="gb-answer">(.*?)</p>', shown, re.DOTALL))
+        ratios = re.findall(r"[\d.,]+ times \[([\d.,]+)–([\d.,]+)\]", answer)
+        answered += len(ratios)
+        # Printed bounds have three digits, so a bound is off by half a per cent at most.
+        wide = [one for one in ratios if _number(one[1]) > 4.05 * _number(one[0])]
+        assert not wide, page
+        if ratios:
+            assert "another may differ by more than the intervals" in answer, page
+            cited = " ".join(re.findall(r'<div id="cite".*?</div>', shown, re.DOTALL))
+            assert not re.findall(r"n = [12]\b", cited), page
+    assert answered
+
+
+def _number(printed: str) -> float:
+    return float(printed.replace(",", ""))
 
 
 def test_first_screen_reaches_the_footer_of_its_chart(published_site: Site, visit: Open) -> None:

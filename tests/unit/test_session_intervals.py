@@ -107,7 +107,7 @@ def test_where_each_block_is_a_session_the_intervals_hold_that_and_are_not_said_
     ]
     shown = Results(runs.store(tmp_path / runs.CHAPTER, rows), runs.CHAPTER)
     answer = shown.answer_ratio(SPACETIMEDB, PROCEDURE)
-    assert shown.reach_note(answer.cited).startswith("Intervals are over 3 sessions on one machine, within ")
+    assert shown.reach_note(answer.cited).startswith("Measured over 3 sessions on one machine, within ")
     assert shown.reach_note(answer.cited) in answer.noted(shown.reach_note(answer.cited)).html
     citation = shown.citation(answer.cited)["plain"]
     assert "over sessions" not in citation
