@@ -248,13 +248,18 @@ class Stack(stack.Stack):
             return {name: show(connection, name) for name in (*SETTINGS_READ_BACK, *self.facts.settings)}
 
     def durability(self) -> Durability:
-        # A client may read the variables of its contestant or not: the weaker promise of both is kept.
+        # A client may read the variables of its contestant or not: both must be promised the same.
         proven = []
         declared = self.deployment.declared
         for environment in ({}, declared) if declared else ({},):
             with stack_errors("read durability back"), as_client(self._address, environment) as connection:
                 proven.append(proven_durability(connection))
-        return next(one for one in proven if all(other.satisfies(one) for other in proven))
+        if len(set(proven)) > 1:
+            raise StackError(
+                f"postgres: sessions that read the environment of the contestant have durability {proven[1]}, others "
+                f"{proven[0]}; leave out of it what changes that"
+            )
+        return proven[0]
 
     def committed_operations(self) -> int | None:
         """What the rows written since the seed make, as the module's ``commits`` says, and the operations that

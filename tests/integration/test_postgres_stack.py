@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 
@@ -17,8 +18,11 @@ from tests.bank import balances_of, seed_bank
 from tests.hostile import hostile_shell
 from tests.processes import process_of
 
+_OTHER = {"none": "", "delayed": "on", "delayed(500 ms)": "on", "fsync-per-commit": "off"}
+"""By class a value of synchronous_commit with which a session would have another; none without fsync."""
 
-@pytest.mark.parametrize("asked", ["none", "delayed", "delayed(500 ms)", "fsync-per-commit"])
+
+@pytest.mark.parametrize("asked", _OTHER)
 def test_the_running_server_proves_the_class_it_was_asked_for(asked: str, deployment: Deployment) -> None:
     declared = Durability.parse(asked)
     stack = stack_class("postgres")(StackContext(deployment, declared))
@@ -29,6 +33,16 @@ def test_the_running_server_proves_the_class_it_was_asked_for(asked: str, deploy
             proven = stack.durability()
             assert proven.satisfies(declared)
             assert proven.kind == declared.kind
+            with deployment.declaring({"PGOPTIONS": "-c jit=on"}):
+                assert stack.settings()["jit"] == "on"
+                assert stack.durability() == proven
+            with (
+                deployment.declaring({"PGOPTIONS": f"-c synchronous_commit={_OTHER[asked] or 'off'}"}),
+                pytest.raises(StackError, match=r"sessions that read the environment .* leave out of it")
+                if _OTHER[asked]
+                else contextlib.nullcontext(),
+            ):
+                stack.durability()
         finally:
             stack.stop()
 
