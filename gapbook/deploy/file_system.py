@@ -5,12 +5,55 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["MEMORY_FILE_SYSTEMS", "existing", "file_system", "size_unless_gone"]
+from gapbook.paths import deployments_directory
+
+__all__ = ["MEMORY_FILE_SYSTEMS", "data_keeping", "existing", "file_system", "size_unless_gone"]
 
 MEMORY_FILE_SYSTEMS = frozenset({"tmpfs", "ramfs"})
 """Those that forget everything when the machine stops: nothing on them is durable."""
+_SAID = "GAPBOOK_DATA_KEEPS"
+"""The variable by which a reader says of one type of file system that it keeps what was fsynced."""
+_ELSEWHERE = re.compile(
+    r"overlay|aufs|fuse|nfs|cifs|smb|9p|virtiofs|ceph|gluster|lustre|afs|gfs2|ocfs2|unknown"
+)
+"""How the names of those begin that hand data on to what nobody here can see: a container's own layer, programs,
+other machines."""
+
+
+@dataclass(frozen=True)
+class DataKeeping:
+    """Whether what was fsynced to the folder of servers' data is there after the machine has stopped."""
+
+    folder: Path
+    file_system: str
+    kept: bool
+    said: bool
+    """Whether the reader said so of a file system that does not tell it by its kind."""
+
+    @property
+    def why_not(self) -> str:
+        """What is wrong with the folder, and what to do, as the end of a sentence."""
+        here = f"{self.folder} is on {self.file_system}"
+        if self.file_system in MEMORY_FILE_SYSTEMS:
+            return f"{here}, which forgets all when the machine stops; set GAPBOOK_DATA to a folder on a disk"
+        return (
+            f"{here}, which does not tell whether it keeps what is fsynced; set GAPBOOK_DATA to a folder on a disk, as "
+            f"a mounted volume, or {_SAID}={self.file_system} where you know that it does, which is recorded"
+        )
+
+
+def data_keeping() -> DataKeeping:
+    """What the folder of servers' data keeps, by the kind of its file system and by what the reader said of that."""
+    folder = deployments_directory()
+    kind = file_system(existing(folder))
+    if kind in MEMORY_FILE_SYSTEMS:
+        return DataKeeping(folder, kind, kept=False, said=False)
+    tells = _ELSEWHERE.match(kind) is None
+    said = not tells and os.environ.get(_SAID) == kind
+    return DataKeeping(folder, kind, kept=tells or said, said=said)
 
 
 def existing(path: Path) -> Path:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
+
+from gapbook.deploy.limits import allowed_processors
 
 __all__ = [
     "LivingCpu",
@@ -26,6 +28,8 @@ _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _READING_ATTEMPTS = 20
 # A kernel thread is told by its flag: in a container, process 2 can be anybody's.
 _KERNEL_THREAD = 0x0020_0000  # PF_KTHREAD
+_LAST_PROCESSOR = 36
+"""Where in what follows the name stands on which processor it ran last."""
 _RUNS_INTERRUPTS = "ksoftirqd/"
 _Identity: TypeAlias = tuple[int, int]
 
@@ -118,7 +122,7 @@ def proportional_memory_bytes(roots: Iterable[int]) -> int:
 
 @dataclass(frozen=True)
 class MachineCpu:
-    """CPU seconds of the whole machine since boot, by who was charged.
+    """CPU seconds since boot of the processors on which this process may run, by who was charged.
 
     ``charged_s`` is that of programs and kernel threads, ``interrupts_s`` that of interrupts, soft ones
     included, and ``steal_s`` what the hypervisor took away.
@@ -131,8 +135,13 @@ class MachineCpu:
 
 def machine_cpu() -> MachineCpu:
     """See /proc/stat in proc(5): user, nice, system, idle, iowait, irq, softirq, steal."""
-    first = Path("/proc/stat").read_text(encoding="utf-8").splitlines()[0].split()[1:]
-    user, nice, system, _idle, _iowait, irq, softirq, steal = (int(word) for word in first[:8])
+    lines = (line.split() for line in Path("/proc/stat").read_text(encoding="utf-8").splitlines())
+    whole, *each = ([name, *map(int, ticks[:8])] for name, *ticks in lines if name.startswith("cpu"))
+    allowed = {f"cpu{number}" for number in allowed_processors()}
+    ours = [ticks for name, *ticks in each if name in allowed]
+    # The line of the whole machine is rounded once, those of its processors one by one.
+    counted = [whole[1:]] if len(ours) == len(each) else ours
+    user, nice, system, _idle, _iowait, irq, softirq, steal = map(sum, zip(*counted, strict=True))
     ticks = (user + nice + system, irq + softirq, steal)
     return MachineCpu(*(each / _TICKS_PER_S for each in ticks))
 
@@ -142,24 +151,38 @@ class LivingCpu:
     """CPU ticks so far of all that lives at one moment, by identity: process id and start.
 
     ``programs`` are the processes of users, ``kernel_threads`` those of the kernel but the ones that serve
-    interrupts, whose time the machine counts as such.
+    interrupts, whose time the machine counts as such. ``elsewhere`` are those of both that ran last on a processor
+    that is not allowed to this process: nothing of ours, and in nobody's way here.
     """
 
     programs: Mapping[_Identity, int]
     kernel_threads: Mapping[_Identity, int]
+    elsewhere: Collection[_Identity] = frozenset()
+
+    def here(self) -> LivingCpu:
+        """Those that ran last where this process may run."""
+        programs, threads = (
+            {one: ticks for one, ticks in some.items() if one not in self.elsewhere}
+            for some in (self.programs, self.kernel_threads)
+        )
+        return LivingCpu(programs, threads)
 
 
 def living_cpu() -> LivingCpu:
     """What ended children used is left out: it was theirs while they lived."""
     programs: dict[_Identity, int] = {}
     kernel_threads: dict[_Identity, int] = {}
+    elsewhere: set[_Identity] = set()
+    allowed = frozenset(map(str, allowed_processors()))
     for pid, name, fields in _stats():
         ticks, identity = int(fields[11]) + int(fields[12]), (pid, int(fields[19]))
+        if fields[_LAST_PROCESSOR] not in allowed:
+            elsewhere.add(identity)
         if not int(fields[6]) & _KERNEL_THREAD:
             programs[identity] = ticks
         elif not name.startswith(_RUNS_INTERRUPTS):
             kernel_threads[identity] = ticks
-    return LivingCpu(programs, kernel_threads)
+    return LivingCpu(programs, kernel_threads, elsewhere)
 
 
 def used_s(before: Mapping[_Identity, int], after: Mapping[_Identity, int]) -> float:

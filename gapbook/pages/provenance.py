@@ -156,14 +156,19 @@ class FindingsWithProvenance(Findings):
         return f"durability {self.scenario.durability}" if stores else "nothing is stored"
 
     def provenance_parts(self) -> list[str]:
-        facts = self.glue_values()
+        facts, machine = self.glue_values(), self.run.manifest["machine"]
         return [
             f"Run {self.run.run_id}",
             f"{facts['blocks']} block{'' if self.blocks == 1 else 's'} in {self._held}",
             f"{facts['valid_trials']} of {facts['trials']} trials valid",
             facts["load"],
             f"{facts['processor']}, {facts['cores']}, {facts['memory']}"
-            + (", virtual machine" if self.run.manifest["machine"]["virtual"] else ""),
+            + (", virtual machine" if machine["virtual"] else ""),
+            *(
+                [f"data on {machine['file_system']}, which keeps what is fsynced as whoever measured says"]
+                if machine.get("data_kept_said")
+                else []
+            ),
             *named_versions(self.run.manifest["systems"]),
             self.promise,
             facts["date"],

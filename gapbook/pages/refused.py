@@ -12,6 +12,7 @@ _OF_INTEREST_FRAC = 0.5
 _WHAT_TO_DO = {
     "quiet machine": "end other work on this machine, or measure on another one",
     "steal": "measure on a machine whose processors are not shared with others",
+    "throttled": "run without a quota of processor time (cpu.max, docker --cpus)",
     "steady": "warm up longer (warmup_s) or measure longer (window_s)",
     "depth": "measure longer (window_s), or ask for less at once (in_flight)",
     "own work": "use a client that does less between two requests",

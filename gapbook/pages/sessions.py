@@ -18,6 +18,7 @@ from gapbook.pages.provenance import FindingsWithProvenance
 from gapbook.pages.words import JAMS, NO_VALID_TRIAL, listed, operations_of
 from gapbook.record.gates import LIMITS
 from gapbook.record.labels import CLIENT_BOUND, NOT_SUSTAINED
+from gapbook.record.machine import allowed_count
 from gapbook.record.metric import GOODPUT, Metric
 from gapbook.record.scenario import RecordedContestant
 
@@ -307,7 +308,7 @@ class SessionResults(FindingsWithProvenance):
         """The share of the machine that the hypervisor took, median over valid trials; NaN where none tells it."""
         trials = self.trials_of(contestant, treatment).filter("valid")
         window_s = pl.col("window_s").fill_null(self.scenario.window_s)
-        machine_s = window_s * self.run.manifest["machine"]["processors"]
+        machine_s = window_s * allowed_count(self.run.manifest["machine"])
         found = trials.select((pl.col("steal_s") / machine_s).median()).item()
         return math.nan if found is None else float(found)
 

@@ -21,6 +21,7 @@ class Limits:
     trend_min_window_s: float = 2.0
     steal_frac: float = 0.01
     other_cpu_frac: float = 0.10
+    throttled_frac: float = 0.01
 
 
 LIMITS = Limits()

@@ -13,7 +13,15 @@ import msgspec
 
 from gapbook.record.fields import Amount, Count, Positive, Sha256
 
-__all__ = ["Machine", "Usable", "cores_number", "cores_words", "processor_words", "usable_cores"]
+__all__ = [
+    "Machine",
+    "Usable",
+    "allowed_count",
+    "cores_number",
+    "cores_words",
+    "processor_words",
+    "usable_cores",
+]
 
 
 class Usable(msgspec.Struct, frozen=True):
@@ -49,10 +57,18 @@ class Machine(msgspec.Struct, omit_defaults=True):
     usable: Usable | None = None
     data_kept: bool | None = None
     """Whether what was fsynced to that folder outlives the machine's stop."""
+    data_kept_said: bool = False
+    """Whether that is so because the reader said it: the kind of the file system does not tell."""
     identity: dict[str, str] | None = None
     """What tells processors apart that share a name: vendor, family, model, stepping and microcode."""
     boot_sha256: Sha256 | None = None
     """Tells whether two runs were made on one machine without a restart between them; names no machine."""
+
+
+def allowed_count(machine: Mapping[str, Any]) -> int:
+    """On how many processors a recorded run could run; all that the machine has, where that was not recorded."""
+    told = machine.get("usable")
+    return len(told["processors"]) if told else int(machine["processors"])
 
 
 def usable_cores(machine: Mapping[str, Any]) -> float:

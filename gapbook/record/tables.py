@@ -95,6 +95,7 @@ TRIAL_COLUMNS: Mapping[str, _Column] = {
     "steal_s": _Column(_FLOAT),
     "other_cpu_s": _Column(_FLOAT, signed=True),
     "kernel_cpu_s": _Column(_FLOAT),
+    "throttled_s": _Column(_FLOAT),
     "server_memory_bytes": _Column(_INTEGER),
     "log_bytes": _Column(_INTEGER),
     "watched": _Column(_TEXT, holds=list[_Watched], absent="[]"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import time
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
@@ -12,6 +11,7 @@ from typing import Any
 
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.environment import described_environment
+from gapbook.deploy.limits import allowed_processors
 from gapbook.deploy.server import ServerChoice
 from gapbook.deploy.stack import Stack
 from gapbook.errors import ParameterError, RecordError, SessionsLeftError
@@ -31,6 +31,7 @@ from gapbook.trial.scenario import Scenario
 from gapbook.trial.schedule import Schedule
 from gapbook.trial.servers import (
     require_connections,
+    require_kept,
     require_processors,
     require_servers,
     require_used,
@@ -87,6 +88,7 @@ def obtain_run(
         only_at=only_at,
     )
     require_processors(scenario.contestants)
+    require_kept(choices, scenario.contestants, scenario.durability)
     require_used(choices, scenario.contestants, scenario.durability)
     require_connections(
         choices, scenario.contestants, max(map(scenario.connections_at, scenario.treatment.values))
@@ -266,7 +268,7 @@ class _Campaign:
                     deployment=deployment,
                     tables=deployment.directory,
                     ceiling_per_s=ceilings.of(contestant, stack, planned.block, planned.treatment),
-                    own_steal_frac=own_steal_frac(done.values(), planned, os.cpu_count() or 1),
+                    own_steal_frac=own_steal_frac(done.values(), planned, len(allowed_processors())),
                 )
             row["session"] = session
             self.journal.add(row)

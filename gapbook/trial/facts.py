@@ -14,11 +14,11 @@ from typing import Any
 import msgspec
 import psutil
 
-from gapbook.deploy.file_system import existing, file_system
+from gapbook.deploy.file_system import data_keeping
 from gapbook.deploy.limits import usable
 from gapbook.deploy.stack import Stack
 from gapbook.errors import RecordError
-from gapbook.paths import CHECKOUT, deployments_directory
+from gapbook.paths import CHECKOUT
 from gapbook.record.machine import Machine
 from gapbook.record.schema import UNKNOWN_REVISION
 
@@ -52,13 +52,15 @@ def machine() -> dict[str, Any]:
     """What a reader must know to compare: processor, cores, memory, kernel, disk, and what of it this run may use;
     no host name."""
     described = Path("/proc/cpuinfo").read_text(encoding="utf-8")
-    memory_bytes = psutil.virtual_memory().total
+    memory_bytes, data = psutil.virtual_memory().total, data_keeping()
     here = Machine(
         processor=processor_of(described) or platform.machine(),
         processors=os.cpu_count() or 1,
         memory_bytes=memory_bytes,
         kernel=f"{platform.system()} {platform.release()}",
-        file_system=file_system(existing(deployments_directory())),
+        file_system=data.file_system,
+        data_kept=data.kept,
+        data_kept_said=data.said,
         virtual="hypervisor" in described,
         python=platform.python_version(),
         usable=usable(memory_bytes),

@@ -20,6 +20,7 @@ __all__ = [
     "settings_as_declared",
     "steady",
     "steal",
+    "throttled",
     "within_failures",
 ]
 
@@ -146,3 +147,13 @@ def steal(steal_s: float, window_s: float, processors: int, own_frac: float) -> 
     # Both are whole ticks of the kernel: what subtraction adds must not decide at the limit.
     others = round(stolen - own_frac, 6)
     return Gate("steal", others <= limit, others, limit, text)
+
+
+def throttled(throttled_s: float, window_s: float, processors: int) -> Gate:
+    """A quota of processor time kept little of the work waiting inside the window; NaN where the window is unknown."""
+    frac = throttled_s / (window_s * processors)
+    limit = LIMITS.throttled_frac
+    if math.isnan(frac):
+        return Gate("throttled", None, math.nan, limit, "not assessed")
+    text = f"work waited for the quota of processor time during {frac:.2%} (limit {limit:.0%})"
+    return Gate("throttled", frac <= limit, frac, limit, text)

@@ -60,6 +60,7 @@ def as_measured(loaded: Loaded) -> dict[str, Any]:
         "steal_s": _readable(cpu.steal_s),
         "other_cpu_s": _readable(cpu.other_s(loaded.client_cpu_s)),
         "kernel_cpu_s": _readable(cpu.kernel_s),
+        "throttled_s": _readable(cpu.throttled_s),
         "server_memory_bytes": loaded.server_memory_bytes,
         "log_bytes": loaded.log_bytes,
         "watched": loaded.watched,

@@ -9,10 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.file_system import data_keeping
 from gapbook.deploy.limits import allowed_processors
 from gapbook.deploy.server import ServerChoice
 from gapbook.deploy.stack import Stack, StackContext
 from gapbook.errors import ParameterError, SetupError, cut, nearest
+from gapbook.model.declaration import declaration_of
 from gapbook.record.durability import Durability
 from gapbook.trial.contestant import Contestant, Variant
 from gapbook.trial.scenario import Scenario
@@ -24,6 +26,7 @@ __all__ = [
     "choice_of",
     "parse_choices",
     "require_connections",
+    "require_kept",
     "require_processors",
     "require_servers",
     "require_used",
@@ -135,6 +138,22 @@ def require_servers(
             found[where] = contestant.stack.located(choice)
         contestant.module.require_version(contestant.access, found[where].version)
         contestant.stack.require_durability(found[where], asked)
+
+
+def require_kept(
+    choices: Mapping[str, ServerChoice], contestants: Sequence[Contestant], durability: Durability
+) -> None:
+    """Raise SetupError where a server that we start as a process is to promise something about the disk, and the folder
+    of its data is on none, as far as can be told. One in a container or of the reader's tells of its own."""
+    data = data_keeping()
+    if data.kept:
+        return
+    for contestant in contestants:
+        asked = Durability.parse(contestant.durability) if contestant.durability else durability
+        choice = choice_of(choices, contestant)
+        ours = not (choice.endpoint or choice.placement.in_container or contestant.said.simulated)
+        if ours and asked.kind != "none" and declaration_of(contestant.workload).state:
+            raise SetupError(f"durability: {asked} of {contestant.name} cannot be kept: {data.why_not}")
 
 
 def require_processors(contestants: Sequence[Contestant]) -> None:

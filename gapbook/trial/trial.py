@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from typing import Any
 from gapbook.deploy.backend import memory_bytes_of
 from gapbook.deploy.delay import delay_proxy
 from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.limits import allowed_processors
 from gapbook.deploy.probe import Probe, probe_of_machine
 from gapbook.deploy.process import Process
 from gapbook.deploy.stack import Ahead, Stack
@@ -251,7 +251,7 @@ def _judge(
         scenario.connections_at(planned.treatment),
     )
     declared = scenario.durability_of(contestant)
-    processors = os.cpu_count() or 1
+    processors = len(allowed_processors())
     window = report.window
     judged = [
         gates.reconciled(loaded.audit),
@@ -267,6 +267,9 @@ def _judge(
         gates.quiet(loaded.cpu.other_s(loaded.client_cpu_s), report.window_s, processors),
         gates.steal(loaded.cpu.steal_s, report.window_s, processors, own_steal_frac),
     ]
+    if loaded.cpu.throttled_s:
+        # Without a quota nothing is ever throttled, and there is nothing to judge.
+        judged.append(gates.throttled(loaded.cpu.throttled_s, report.window_s, processors))
     refused = [f"{gate.name}: {gate.text}" for gate in judged if gate.passed is False]
     return {
         "valid": not refused,

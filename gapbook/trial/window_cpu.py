@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
 from gapbook.deploy.backend import Running, cpu_s_of, memory_bytes_of
+from gapbook.deploy.limits import throttled_s
 from gapbook.deploy.usage import LivingCpu, MachineCpu, living_cpu, machine_cpu, used_s
 
 __all__ = ["Watched", "WindowCpu", "WindowSampler"]
@@ -18,9 +19,10 @@ __all__ = ["Watched", "WindowCpu", "WindowSampler"]
 class WindowCpu:
     """CPU seconds inside the window; NaN where nobody could read them.
 
-    ``programs_s`` is that of all programs of the machine, ours among them, and ``kernel_s`` that of interrupts
+    ``programs_s`` is that of all programs on the processors that we may use, ours among them, and ``kernel_s`` that of interrupts
     and kernel threads, whoever gave them work. Where the kernel does not time interrupts by themselves, one
-    that interrupts a program is in both.
+    that interrupts a program is in both. ``throttled_s`` are seconds for which a quota kept what was ready to run
+    waiting (:func:`gapbook.deploy.limits.throttled_s`).
     """
 
     server_s: float
@@ -29,6 +31,7 @@ class WindowCpu:
     programs_s: float
     kernel_s: float
     steal_s: float
+    throttled_s: float = 0.0
 
     def other_s(self, client_s: float) -> float:
         """What neither server, tier, client nor harness used; NaN for a server that is not ours to watch.
@@ -46,6 +49,7 @@ class _Edge:
     harness_s: float
     machine: MachineCpu
     living: LivingCpu
+    throttled_s: float
 
 
 class Watched(TypedDict):
@@ -91,33 +95,37 @@ class WindowSampler:
                 time.process_time(),
                 machine,
                 living,
+                throttled_s(),
             )
 
     def window_cpu(self) -> WindowCpu:
         """Differences between both edges; all NaN when the client never told them."""
         if len(self._edges) < 2:
-            return WindowCpu(*[math.nan] * 6)
+            return WindowCpu(*[math.nan] * 7)
         start, end = self._edges["window_start"], self._edges["window_end"]
-        threads_s = used_s(start.living.kernel_threads, end.living.kernel_threads)
+        ending = end.living.here()
+        threads_s = used_s(start.living.kernel_threads, ending.kernel_threads)
         return WindowCpu(
             end.server_s - start.server_s,
             end.tier_s - start.tier_s,
             end.harness_s - start.harness_s,
-            _programs_s(start, end, threads_s),
+            _programs_s(start, end, ending, threads_s),
             end.machine.interrupts_s - start.machine.interrupts_s + threads_s,
             end.machine.steal_s - start.machine.steal_s,
+            end.throttled_s - start.throttled_s,
         )
 
 
-def _programs_s(start: _Edge, end: _Edge, threads_s: float) -> float:
+def _programs_s(start: _Edge, end: _Edge, ending: LivingCpu, threads_s: float) -> float:
     """What programs used, counted in two ways; the larger, for each can only miss something.
 
     The machine's own count lacks interrupts that ran on top of a program, which the program's count has where
     the kernel does not time interrupts by themselves: less what ours used, that would hide as much of others.
-    The sum over all programs lacks those that ended before the window did.
+    The sum over all programs lacks those that ended before the window did, and has all of what
+    another program used that ran here last, wherever it was before.
     """
     charged_s = end.machine.charged_s - start.machine.charged_s - threads_s
-    return max(charged_s, used_s(start.living.programs, end.living.programs))
+    return max(charged_s, used_s(start.living.programs, ending.programs))
 
 
 def _cpu_s(several: Sequence[Running]) -> float:

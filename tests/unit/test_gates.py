@@ -132,7 +132,17 @@ def test_what_a_contestant_makes_the_hypervisor_do_refuses_nothing(stolen: float
     assert "3.00% is usual for this contestant (limit 1% beyond that)" in gate.text
 
 
+@pytest.mark.parametrize(("waited", "passed"), [(0.1, True), (0.2, True), (0.3, False)])
+def test_a_window_in_which_a_quota_kept_work_waiting_is_refused(waited: float, passed: bool) -> None:
+    gate = gates.throttled(waited, 10.0, 2)
+    assert (gate.name, gate.passed, gate.value) == ("throttled", passed, waited / 20)
+
+
 def test_what_nobody_could_read_is_not_assessed() -> None:
-    for gate in (gates.quiet(math.nan, 10.0, 2), gates.steal(math.nan, 10.0, 2, 0.0)):
+    for gate in (
+        gates.quiet(math.nan, 10.0, 2),
+        gates.steal(math.nan, 10.0, 2, 0.0),
+        gates.throttled(math.nan, 10.0, 2),
+    ):
         assert gate.passed is None
         assert "not assessed" in gate.text

@@ -12,12 +12,14 @@ from gapbook.deploy.stack import stack_class
 from gapbook.errors import ParameterError, SetupError, StackError
 from gapbook.record.durability import Durability
 from gapbook.trial.contestant import Contestant
+from gapbook.trial.facts import machine
 from gapbook.trial.servers import (
     absent_tiers,
     absent_versions,
     choice_of,
     parse_choices,
     require_connections,
+    require_kept,
     require_servers,
     require_used,
 )
@@ -301,3 +303,59 @@ def test_more_connections_than_a_server_takes_are_refused_before_it_starts() -> 
     ):
         require_connections({}, [spacetimedb(), one], most + 1)
     require_connections(parse_choices("postgres=postgresql://u@127.0.0.1/d"), [one], 1000)
+
+
+_ASKED = "fsync-per-commit"
+
+
+@pytest.mark.parametrize(
+    ("kind", "said", "found"),
+    [
+        ("ext4", "", None),
+        ("xfs", "", None),
+        (
+            "tmpfs",
+            "tmpfs",
+            "is on tmpfs, which forgets all when the machine stops; set GAPBOOK_DATA to a folder on a disk",
+        ),
+        (
+            "overlay",
+            "",
+            "is on overlay, which does not tell whether it keeps what is fsynced; set GAPBOOK_DATA",
+        ),
+        ("nfs4", "overlay", "where you know that it does, which is recorded"),
+        ("fuse.sshfs", "", "GAPBOOK_DATA_KEEPS=fuse.sshfs"),
+        ("overlay", "overlay", None),
+    ],
+)
+def test_a_promise_about_the_disk_is_refused_where_there_is_none(
+    kind: str, said: str, found: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gapbook.deploy.file_system.file_system", lambda path: kind)
+    monkeypatch.setenv("GAPBOOK_DATA_KEEPS", said)
+    told = machine()
+    assert (told["file_system"], told["data_kept"]) == (kind, found is None)
+    assert told.get("data_kept_said", False) is bool(found is None and said)
+    own = [postgres(durability="none")]
+    require_kept({}, own, Durability.parse(_ASKED))
+    for asked in (_ASKED, "delayed", "delayed(500 ms)"):
+        for promising in ([postgres(), *own], [spacetimedb()], [postgres(durability=asked)]):
+            if found is None:
+                require_kept({}, promising, Durability.parse(asked))
+                continue
+            with pytest.raises(SetupError, match=found) as refused:
+                require_kept({}, promising, Durability.parse(asked))
+            assert f"durability: {asked} of " in str(refused.value)
+            assert "\n" not in str(refused.value)
+
+
+def test_memory_is_known_by_where_the_data_would_lie(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GAPBOOK_DATA", "/dev/shm/not/made/yet")
+    with pytest.raises(SetupError, match="/dev/shm/not/made/yet is on tmpfs"):
+        require_kept({}, [postgres()], Durability.parse(_ASKED))
+    named = parse_choices("postgres=postgresql://me@127.0.0.1:1/bank")
+    require_kept(named, [postgres()], Durability.parse(_ASKED))
+    require_kept({}, [postgres(backend="docker+layer")], Durability.parse(_ASKED))
+    require_kept(
+        {}, [Contestant("simulated", "plant", "base", "direct", "rust", 1)], Durability.parse(_ASKED)
+    )

@@ -195,6 +195,38 @@ def test_threads_of_the_kernel_are_no_programs() -> None:
         assert 2 in threads
 
 
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one processor has no elsewhere")
+def test_what_runs_where_we_may_not_is_nobody_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, *_, last = sorted(os.sched_getaffinity(0))
+    monkeypatch.setattr(usage, "allowed_processors", lambda: [last])
+    with another_process(_SPINS) as pid:
+        for place in (first, last):
+            os.sched_setaffinity(pid, {place})
+            time.sleep(0.05)
+            living = usage.living_cpu()
+            assert pid in {one for one, _ in living.programs}
+            assert (pid in {one for one, _ in living.here().programs}) is (place == last)
+
+
+def test_the_machine_is_the_processors_that_we_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As another library counts them."""
+    last = max(os.sched_getaffinity(0))
+    monkeypatch.setattr(usage, "allowed_processors", lambda: [last])
+
+    def charged_s() -> float:
+        told = psutil.cpu_times(percpu=True)[last]
+        return float(told.user + told.nice + told.system)
+
+    before_s, ours_s, after_s = charged_s(), usage.machine_cpu().charged_s, charged_s()
+    assert before_s - 0.001 <= ours_s <= after_s + 0.001
+
+
+def test_what_a_quota_kept_waiting_is_that_of_the_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    readings = iter((1.0, 1.25))
+    monkeypatch.setattr(window_cpu, "throttled_s", lambda: next(readings))
+    assert sampled(0.0).throttled_s == pytest.approx(0.25)
+
+
 def _programs() -> dict[tuple[int, float], float]:
     """CPU seconds of all programs, as another library reads them; what has no memory of its own is the kernel's."""
     found = {}
