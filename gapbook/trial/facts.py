@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import platform
 import subprocess
@@ -67,7 +66,8 @@ def machine() -> dict[str, Any]:
         identity=_identity(described),
         boot_sha256=_boot_sha256(),
     )
-    found: dict[str, Any] = msgspec.to_builtins(here)
+    # As it is read back: what a journal kept of an earlier session is compared with it.
+    found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(here))
     return found
 
 
@@ -131,8 +131,8 @@ def require_same_kind(before: Mapping[str, Any], here: Mapping[str, Any]) -> Non
 
 
 def _usable_of(machine: Mapping[str, Any]) -> dict[str, Any]:
-    """What of it a run could use, as it is after a journal was written and read; nothing of an older run."""
-    told: dict[str, Any] = json.loads(json.dumps(machine.get("usable") or {}))
+    """What of it a run could use; nothing of an older run."""
+    told: dict[str, Any] = machine.get("usable") or {}
     return told
 
 
