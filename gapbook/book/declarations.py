@@ -26,6 +26,7 @@ from gapbook.declared.published import HistoryDeclaration, TimesDeclaration
 from gapbook.declared.reading import Declared
 from gapbook.declared.stack import StackDeclaration
 from gapbook.declared.vectors import VectorsDeclaration
+from gapbook.declared.verdict_change import VerdictChanges
 from gapbook.declared.verdicts import VerdictsDeclaration
 from gapbook.model import declaration
 from gapbook.paths import CHECKOUT
@@ -75,6 +76,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("plan", ("notebooks/*.plan.toml",), plan_kind()),
     Kind("claims", ("book/claims.toml",), ClaimsDeclaration),
     Kind("verdicts", ("book/verdicts*.toml",), VerdictsDeclaration),
+    Kind("verdict-changes", ("book/verdict-changes.toml",), VerdictChanges),
     Kind("history", ("book/headline-history.toml",), HistoryDeclaration),
     Kind("times", ("book/*-times.toml",), TimesDeclaration),
     Kind("older", ("gapbook/record/older.toml",), OlderDeclaration),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from gapbook.claims.rules import VERDICT_BAND_FRAC
@@ -12,35 +11,39 @@ from gapbook.errors import ParameterError
 from gapbook.method.estimate import amount_interval, geometric_interval
 from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval, format_count, format_percent
+from gapbook.method.over_runs import OverRuns, estimates_over_runs
+from gapbook.method.proportions import wilson_interval
+from gapbook.method.same import Cell
 from gapbook.record.measured import own_metric
 from gapbook.record.metric import GOODPUT, METRICS, Metric
 
-__all__ = ["SHARES", "as_printed", "quantity", "quantity_name"]
+__all__ = ["SHARES", "as_printed", "over_runs", "quantity", "quantity_name"]
 
-SHARES = {"log-share", "ceiling-frac"}
+_GROUPS = ("over", "under", "whole_over", "whole_under")
+_LINEAR = {"log-share", "mean", "proportion"}
+"""Quantities that are compared as they are; all others on the log scale."""
+SHARES = {"log-share", "ceiling-frac", "proportion"}
 """Quantities that are fractions, and printed in percent."""
 _TREATMENTS = {"alpha": "α", "treatment": "treatment"}
 """The keys under which a test has its value of the treatment, each with its label where no run says how it is printed."""
 
 
-@dataclass(frozen=True)
-class _Cell:
-    contestant: str
-    treatment: float
-
-    @classmethod
-    def parse(cls, text: str, treatment: float | None) -> _Cell:
-        """``name`` at the test's own value of the treatment, or ``name@1.5``."""
-        name, at, own = text.partition("@")
-        if not at and treatment is None:
-            raise ParameterError(f"verdict: {text!r} is at no value of a treatment; write NAME@VALUE")
-        return cls(name, float(own) if at else float(treatment or 0))
+def _cell(text: str, treatment: float | None) -> Cell:
+    """``name`` at the test's own value of the treatment, or ``name@1.5``."""
+    name, at, own = text.partition("@")
+    if not at and treatment is None:
+        raise ParameterError(f"verdict: {text!r} is at no value of a treatment; write NAME@VALUE")
+    return Cell(name, float(own) if at else float(treatment or 0))
 
 
-def _cells(test: Mapping[str, Any], key: str) -> list[_Cell]:
+def _cells(test: Mapping[str, Any], key: str) -> list[Cell]:
     named = test.get(key, [])
     own = next((test[name] for name in _TREATMENTS if name in test), None)
-    return [_Cell.parse(name, own) for name in ([named] if isinstance(named, str) else named)]
+    return [_cell(name, own) for name in ([named] if isinstance(named, str) else named)]
+
+
+def _needed(test: Mapping[str, Any]) -> list[Cell]:
+    return [cell for key in _GROUPS for cell in _cells(test, key)]
 
 
 def _at(test: Mapping[str, Any], value: float, found: Findings | None) -> str:
@@ -51,11 +54,29 @@ def _at(test: Mapping[str, Any], value: float, found: Findings | None) -> str:
     return f"{label} = {value:g}"
 
 
-def quantity(test: Mapping[str, Any], found: Findings) -> Interval | str:
-    """The measured quantity with its interval over blocks, or why this run does not have it."""
-    groups = {key: _cells(test, key) for key in ("over", "under", "whole_over", "whole_under")}
+def over_runs(test: Mapping[str, Any], found: Findings) -> OverRuns | None:
+    """The quantity of a published run in all published runs that hold the same cells; None where it has none, or the
+    run at hand is a reader's own, which is judged by itself."""
+    if not found.run.published or test["quantity"] == "worst":
+        return None
+
+    def held(other: Findings, named: Mapping[Cell, Cell]) -> Interval | None:
+        told = quantity(test, other, named)
+        return None if isinstance(told, str) else told
+
+    return estimates_over_runs(found, _needed(test), held, log=test["quantity"] not in _LINEAR)
+
+
+def quantity(
+    test: Mapping[str, Any], found: Findings, named: Mapping[Cell, Cell] | None = None
+) -> Interval | str:
+    """The measured quantity with its interval over blocks, or why this run does not have it.
+
+    ``named`` says what this run calls each cell of the test, where that is another name.
+    """
+    groups = {key: [(named or {}).get(cell, cell) for cell in _cells(test, key)] for key in _GROUPS}
     needed = [cell for cells in groups.values() for cell in cells]
-    values: dict[_Cell, Mapping[int, float]] = {}
+    values: dict[Cell, Mapping[int, float]] = {}
     names = {contestant.name for contestant in found.scenario.contestants}
     for cell in needed:
         if cell.contestant not in names:
@@ -71,6 +92,8 @@ def quantity(test: Mapping[str, Any], found: Findings) -> Interval | str:
         return f"Run {found.run.run_id} has no block in which {' and '.join(_name(cell, found) for cell in needed)} are all valid"
     if test["quantity"] == "worst":
         return _worst(needed[0], _metric(test, found), found)
+    if test["quantity"] == "proportion":
+        return _proportion(found.trial_values(*needed[0], _metric(test, found).name))
     if test["quantity"] == "mean":
         return amount_interval([values[needed[0]][block] for block in blocks])
     ratios = [_product(groups["over"], values, b) / _product(groups["under"], values, b) for b in blocks]
@@ -86,11 +109,29 @@ def quantity(test: Mapping[str, Any], found: Findings) -> Interval | str:
             ]
             return _log_share(ratios, wholes)
     raise ParameterError(
-        f"quantity {test['quantity']!r}: unknown; allowed: ratio, goodput, value, mean, worst, log-share, ceiling-frac"
+        f"quantity {test['quantity']!r}: unknown; allowed: ratio, goodput, value, mean, proportion, worst, log-share, ceiling-frac"
     )
 
 
-def _worst(cell: _Cell, metric: Metric, found: Findings) -> Interval:
+def decisive(test: Mapping[str, Any], several: OverRuns) -> Interval:
+    """What several runs together hold against a bound: what another run should find; of a proportion, all their trials."""
+    if test["quantity"] != "proportion":
+        return several.expected
+    whole = sum(round(one.interval.estimate * one.interval.n) for one in several.each)
+    return _of_trials(whole, sum(one.interval.n for one in several.each))
+
+
+def _proportion(values: Sequence[float]) -> Interval:
+    """In what part of the trials all of it was there (the value is 1), with the interval of Wilson: the mean of five
+    trials that all came out has none."""
+    return _of_trials(sum(value >= 1 for value in values), len(values))
+
+
+def _of_trials(whole: int, trials: int) -> Interval:
+    return Interval(whole / trials, *wilson_interval(whole, trials), trials)
+
+
+def _worst(cell: Cell, metric: Metric, found: Findings) -> Interval:
     """The worst value of any valid trial, for what is claimed of every one: a single trial refutes that, and no interval
     of a mean can."""
     values = found.trial_values(cell.contestant, cell.treatment, metric.name)
@@ -98,7 +139,7 @@ def _worst(cell: _Cell, metric: Metric, found: Findings) -> Interval:
     return Interval(worst, worst, worst, len(values))
 
 
-def _product(cells: Sequence[_Cell], values: Mapping[_Cell, Mapping[int, float]], block: int) -> float:
+def _product(cells: Sequence[Cell], values: Mapping[Cell, Mapping[int, float]], block: int) -> float:
     return math.prod(values[cell][block] for cell in cells)
 
 
@@ -114,7 +155,7 @@ def _log_share(parts: Sequence[float], wholes: Sequence[float]) -> Interval | st
     return Interval(middle, low, high, spread.n)
 
 
-def _ceiling_frac(cell: _Cell, found: Findings) -> Interval | str:
+def _ceiling_frac(cell: Cell, found: Findings) -> Interval | str:
     """Goodput as a fraction of what the same client reaches against a server that does nothing, over blocks:
     trials of one block count as their geometric mean."""
     rows = [
@@ -128,7 +169,7 @@ def _ceiling_frac(cell: _Cell, found: Findings) -> Interval | str:
     return geometric_interval([geometric_interval(shares).estimate for shares in by_block.values()])
 
 
-def _name(cell: _Cell, found: Findings) -> str:
+def _name(cell: Cell, found: Findings) -> str:
     return f"{cell.contestant} at {found.at(cell.treatment)}"
 
 
@@ -163,7 +204,7 @@ def _metric(test: Mapping[str, Any], found: Findings) -> Metric:
     ParameterError for one without ratios where ratios are asked for."""
     name = test.get("metric", GOODPUT.name)
     metric = found.metric(name)
-    if not metric.log and test["quantity"] not in {"mean", "worst"}:
+    if not metric.log and test["quantity"] not in {"mean", "proportion", "worst"}:
         raise ParameterError(f"verdict: metric {metric.name} can be 0 and has no ratio")
     return metric
 
@@ -172,9 +213,14 @@ def as_printed(test: Mapping[str, Any], ours: Interval, found: Findings) -> str:
     if test["quantity"] == "worst":
         unit = _metric(test, found).unit
         return f"{format_count(ours.estimate)}{unit}, the worst of {ours.n} trial{'s' if ours.n > 1 else ''}"
+    if test["quantity"] == "proportion":
+        return f"{round(ours.estimate * ours.n)} of {ours.n} trials, {format_percent(ours.estimate)} %{_percents(ours)}"
     if test["quantity"] in {"goodput", "value", "mean"}:
         return f"{ours.as_count()}{_metric(test, found).unit}"
     if test["quantity"] not in SHARES:
         return ours.as_factor()
-    low, middle, high = (format_percent(value) for value in (ours.low, ours.estimate, ours.high))
-    return f"{middle} % [{low}–{high}]" if ours.bounded else f"{middle} %"
+    return f"{format_percent(ours.estimate)} %{_percents(ours)}"
+
+
+def _percents(ours: Interval) -> str:
+    return f" [{format_percent(ours.low)}–{format_percent(ours.high)}]" if ours.bounded else ""

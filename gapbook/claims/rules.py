@@ -4,7 +4,7 @@ was fixed."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from gapbook.declared.verdicts import VerdictsDeclaration
 from gapbook.errors import ParameterError
 from gapbook.paths import CHECKOUT
 
-__all__ = ["RULES", "VERDICT_BAND_FRAC", "fixed_at", "rules_by_claim", "tests_fixed"]
+__all__ = ["POOLING_FIXED", "RULES", "VERDICT_BAND_FRAC", "fixed_at", "rules_by_claim", "tests_fixed"]
 
 RULES: Mapping[str, str] = {
     "band": "our interval against a band round the published value",
@@ -29,6 +29,8 @@ RULES: Mapping[str, str] = {
 }
 VERDICT_BAND_FRAC = 0.10
 """Half the width of the band round a published value, as a fraction of it."""
+POOLING_FIXED = datetime(2026, 11, 27, 16, 40, tzinfo=UTC)
+"""When it was fixed that all published runs of the same cells decide together; before, the newest did alone."""
 
 
 def tests_fixed(chapter: str) -> list[datetime]:

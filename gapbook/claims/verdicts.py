@@ -3,8 +3,12 @@
 A rule names what is measured and what it must be; nothing here knows a result beforehand. A claim is
 tested in one or several places:
 
-- every place holds: *confirmed*; none does: *refuted*; some do: *confirmed with conditions*;
+- every place holds: *confirmed*; at least half do: *confirmed with conditions*; fewer do, or one fails whose failure
+  refutes the claim by its own check: *refuted*;
 - an interval that straddles its bound, or a place without a measurement: *not resolved*.
+
+Where several published runs hold the same cells, all of them decide (:mod:`gapbook.method.over_runs`): the interval
+held against the bound is that of what another run should find, never that of the newest alone.
 """
 
 from __future__ import annotations
@@ -17,13 +21,14 @@ from typing import Any, Literal
 
 from gapbook.claims.arithmetic import compute
 from gapbook.claims.claim import Claim, claims
-from gapbook.claims.quantities import SHARES, as_printed, quantity, quantity_name
-from gapbook.claims.rules import RULES, VERDICT_BAND_FRAC, fixed_at, rules_by_claim
+from gapbook.claims.quantities import SHARES, as_printed, decisive, over_runs, quantity, quantity_name
+from gapbook.claims.rules import POOLING_FIXED, RULES, VERDICT_BAND_FRAC, fixed_at, rules_by_claim
 from gapbook.errors import GapbookError, ParameterError
 from gapbook.method.estimate import chance_within
 from gapbook.method.findings import Findings, named_versions
 from gapbook.method.interval import Interval, Lies
-from gapbook.record.run import latest_published, published_folder
+from gapbook.method.over_runs import OverRuns
+from gapbook.record.run import Run, latest_published, published_folder
 
 __all__ = [
     "Evidence",
@@ -46,8 +51,12 @@ _OUTCOMES: Mapping[Lies, Outcome] = {"inside": "holds", "outside": "fails", "str
 class Evidence:
     """What one place says: the quantity, our value as printed, and whether it is as claimed.
 
-    ``chapter`` and ``run_id`` are empty where nothing was measured. ``run_is_older`` says that the run
-    began before the rules were fixed. ``chance_if_true`` is how likely the published number would have been
+    ``chapter`` and ``run_id`` are empty where nothing was measured; ``run_id`` is the newest run of the chapter.
+    ``runs`` is how many published runs decide, ``pooled`` says on how many machines and how far they are apart.
+    ``newest`` is what the newest of several runs holds by itself, ``alike`` what each of them says where all say the
+    same.
+    ``runs_older`` says how many of them began before the rules were fixed. ``refutes`` says that it is not as claimed
+    and refutes the whole claim by itself. ``chance_if_true`` is how likely the published number would have been
     confirmed at this precision if it were exactly true; None where no single published ratio stands against ours.
     """
 
@@ -59,7 +68,12 @@ class Evidence:
     run_id: str = ""
     n: int = 0
     versions: str = ""
-    run_is_older: bool = False
+    runs: int = 0
+    runs_older: int = 0
+    pooled: str = ""
+    newest: str = ""
+    alike: Outcome | None = None
+    refutes: bool = False
     chance_if_true: float | None = None
 
 
@@ -72,17 +86,31 @@ class Judgement:
     rule: str
     why: str
     evidence: tuple[Evidence, ...] = ()
+    condition: str = ""
+    """Under which condition it holds, of a claim that was read in a source."""
 
     @property
     def summary(self) -> str:
         """The verdict's reason in one sentence."""
         if self.verdict == "unresolved":
             absent = [one.ours for one in self.evidence if one.outcome == "missing"]
-            return f"{absent[0]}." if absent else "An interval straddles its bound."
+            if absent:
+                return f"{absent[0]}."
+            if all(one.alike == "holds" for one in self.evidence if one.outcome == "straddles"):
+                return (
+                    "Each run by itself holds it, but they are so far apart that another machine might not."
+                )
+            return "An interval straddles its bound."
         if self.verdict == "conditions" and self.evidence:
-            failing = "; ".join(one.quantity for one in self.evidence if one.outcome == "fails")
-            return f"Not for {failing}."
-        return ""
+            return f"Not for {self._places('fails')}."
+        if self.verdict == "refuted" and (decisive := [one for one in self.evidence if one.refutes]):
+            return f"Refuted by {'; '.join(one.quantity for one in decisive)}."
+        if self.verdict == "refuted" and self._places("holds"):
+            return f"Only for {self._places('holds')}."
+        return self.condition
+
+    def _places(self, outcome: Outcome) -> str:
+        return "; ".join(one.quantity for one in self.evidence if one.outcome == outcome)
 
 
 def judge_all(prefix: str, measured: Measured | None = None) -> list[Judgement]:
@@ -118,7 +146,7 @@ def judge(claim: Claim, rule: Mapping[str, Any], measured: Measured) -> Judgemen
     if kind not in RULES:
         raise ParameterError(f"verdict {claim.identifier}: rule {kind!r}; allowed: {', '.join(RULES)}")
     if kind == "source":
-        return Judgement(claim, rule["verdict"], kind, rule["why"])
+        return Judgement(claim, rule["verdict"], kind, rule["why"], condition=rule.get("condition", ""))
     if kind == "not-measurable":
         return Judgement(claim, "unmeasurable", kind, rule["why"])
     evidence = tuple(_examine(claim, rule, test, measured) for test in rule["test"])
@@ -131,9 +159,18 @@ def _verdict(rule: str, evidence: Sequence[Evidence]) -> Verdict:
         return "unresolved"
     if rule == "version":
         return "version"
+    if any(one.refutes for one in evidence):
+        return "refuted"
     if "straddles" in outcomes:
         return "unresolved"
-    return "confirmed" if outcomes == {"holds"} else "refuted" if outcomes == {"fails"} else "conditions"
+    holding = sum(one.outcome == "holds" for one in evidence)
+    return (
+        "confirmed"
+        if holding == len(evidence)
+        else "conditions"
+        if 2 * holding >= len(evidence)
+        else "refuted"
+    )
 
 
 # --- one place --------------------------------------------------------------------------------
@@ -180,18 +217,45 @@ def _measure(claim: Claim, test: Mapping[str, Any], measured: Measured) -> Evide
     versions = ", ".join(named_versions(run.manifest["systems"]))
     if isinstance(ours, str):
         return Evidence(name, ours, "missing", expected, test["chapter"], run.run_id, 0, versions)
+    several = over_runs(test, found)
+    if several is None or several.runs == 1:
+        decides, began, fixed, pooled, newest, alike = ours, [_began(run)], fixed_at(test), "", "", None
+    else:
+        decides, began = decisive(test, several), [one.began_unix_s for one in several.each]
+        fixed, pooled = max(fixed_at(test), POOLING_FIXED), _spread(test, several, found)
+        newest = as_printed(test, ours, found)
+        each = {_OUTCOMES[one.interval.against(low, high)] for one in several.each}
+        alike = each.pop() if len(each) == 1 else None
+    outcome = _OUTCOMES[decides.against(low, high)]
     return Evidence(
         name,
-        as_printed(test, ours, found),
-        _OUTCOMES[ours.against(low, high)],
+        as_printed(test, decides, found),
+        outcome,
         expected,
         test["chapter"],
         run.run_id,
         ours.n,
         versions,
-        float(run.manifest["started_unix_s"]) < fixed_at(test).timestamp(),
-        _chance_if_true(claim, test, ours),
+        len(began),
+        sum(unix_s < fixed.timestamp() for unix_s in began),
+        pooled,
+        newest,
+        alike,
+        outcome == "fails" and bool(test.get("decisive")),
+        _chance_if_true(claim, test, decides),
     )
+
+
+def _began(run: Run) -> float:
+    return float(run.manifest["started_unix_s"])
+
+
+def _spread(test: Mapping[str, Any], several: OverRuns, found: Findings) -> str:
+    """``over 4 runs on 2 machines, from ×4.84 to ×8.53``: what the runs hold, as the quantity is printed."""
+    if test["quantity"] == "proportion":
+        return several.where()
+    ends = (Interval(end, math.nan, math.nan, 1) for end in (several.least, several.greatest))
+    return f"{several.where()}, from {' to '.join(as_printed(test, end, found) for end in ends)}"
 
 
 def _chance_if_true(claim: Claim, test: Mapping[str, Any], ours: Interval) -> float | None:
@@ -228,10 +292,13 @@ def _expected(
     numbers = printed if isinstance(printed, tuple | list) else (printed, printed)
     if exact and not test.get("about", claim.about):
         half = 0.5 * 10.0 ** -_decimals(numbers[0])
-        return numbers[0] - half, numbers[-1] + half, f"{numbers[0]:,g}, to the digits printed"
+        return numbers[0] - half, numbers[-1] + half, f"{_shown(numbers)}, to the digits printed"
     ends = [number * frac for number in numbers for frac in _BAND]
-    shown = " to ".join(f"{number:,g}" for number in dict.fromkeys(numbers))
-    return min(ends), max(ends), f"{shown} ±{VERDICT_BAND_FRAC:.0%}"
+    return min(ends), max(ends), f"{_shown(numbers)} ±{VERDICT_BAND_FRAC:.0%}"
+
+
+def _shown(numbers: Sequence[float]) -> str:
+    return " to ".join(f"{number:,g}" for number in dict.fromkeys(numbers))
 
 
 _BAND = (1 - VERDICT_BAND_FRAC, 1 + VERDICT_BAND_FRAC)

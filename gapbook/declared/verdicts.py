@@ -14,7 +14,9 @@ __all__ = ["TESTED", "RuleKind", "RuleTest", "VerdictRule", "VerdictsDeclaration
 RuleKind: TypeAlias = Literal["band", "bound", "version", "arithmetic", "count", "source", "not-measurable"]
 TESTED = frozenset({"band", "bound", "version", "arithmetic", "count"})
 """The kinds of rule that are decided by tests."""
-Quantity: TypeAlias = Literal["ratio", "goodput", "value", "mean", "worst", "log-share", "ceiling-frac"]
+Quantity: TypeAlias = Literal[
+    "ratio", "goodput", "value", "mean", "proportion", "worst", "log-share", "ceiling-frac"
+]
 
 
 class RuleTest(Declared, frozen=True, kw_only=True):
@@ -36,6 +38,7 @@ class RuleTest(Declared, frozen=True, kw_only=True):
     within: tuple[int | float, int | float] | UnsetType = UNSET
     equals: int | float | tuple[int | float, int | float] | UnsetType = UNSET
     about: bool | UnsetType = UNSET
+    decisive: bool | UnsetType = UNSET
     of: str | UnsetType = UNSET
     fixed: datetime.datetime | UnsetType = UNSET
 
@@ -49,6 +52,7 @@ class VerdictRule(Declared, frozen=True, kw_only=True):
     test: tuple[RuleTest, ...] | UnsetType = UNSET
     terms: dict[str, str | int | float] | UnsetType = UNSET
     verdict: Literal["confirmed", "conditions", "refuted", "version"] | UnsetType = UNSET
+    condition: str | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         if self.rule in TESTED and not self.test:

@@ -84,14 +84,26 @@ class OverRuns:
 
     @property
     def expected(self) -> Interval:
-        """What another run should be expected to find: the 95 % prediction interval from three runs on; of two, all
-        that their intervals hold; of one, its own interval. ``estimate`` is the mean over runs, ``n`` their number."""
+        """What another run should be expected to find: the 95 % prediction interval from three runs on; of two, their
+        range, widened at both ends by the error that the noise within them leaves in their mean; of one, its own
+        interval. ``estimate`` is the mean over runs, ``n`` their number."""
         if self.pooled is None:
             return self.newest.interval
         if self.runs >= LEAST_TO_PREDICT:
             return self._interval(self.pooled.prediction_half)
-        lows, highs = zip(*((one.interval.low, one.interval.high) for one in self.each), strict=True)
-        return Interval(self.mean.estimate, min(lows), max(highs), self.runs)
+        half = _quantile(sum(one.interval.n - 1 for one in self.each)) * self.pooled.error_within
+        low, high = (
+            self._unscaled(self._scaled(self.least) - half),
+            self._unscaled(self._scaled(self.greatest) + half),
+        )
+        return Interval(self.mean.estimate, low, high, self.runs)
+
+    def opposed(self, run: Run) -> list[RunEstimate]:
+        """The other runs that say the opposite of one: whose interval lies wholly on the other side of 1."""
+        own = next(one.interval for one in self.each if one.run.run_id == run.run_id)
+        return [
+            one for one in self.each if one.interval.high < 1 < own.low or own.high < 1 < one.interval.low
+        ]
 
     def as_range(self) -> str:
         """``×4.84 to ×8.53``: from the least to the greatest of what the runs hold."""
@@ -104,9 +116,8 @@ class OverRuns:
 
     def _with_error(self, interval: Interval) -> tuple[float, float]:
         """An estimate and its standard error on the scale of comparison."""
-        quantile = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, interval.n - 1))
         low, middle, high = map(self._scaled, (interval.low, interval.estimate, interval.high))
-        return middle, (high - low) / 2 / quantile
+        return middle, (high - low) / 2 / _quantile(interval.n - 1)
 
     def _interval(self, half: float) -> Interval:
         middle = self.pooled.mean if self.pooled else math.nan
@@ -166,6 +177,10 @@ def estimates_over_runs(
 @cache
 def _published() -> Sequence[tuple[Findings, Mapping[Setup, Cell]]]:
     return tuple((Findings(run, run.manifest["chapter"]), cells_of(run)) for run in published_runs())
+
+
+def _quantile(degrees_of_freedom: float) -> float:
+    return float(scipy.special.stdtrit(degrees_of_freedom, (1 + CONFIDENCE) / 2))
 
 
 def _counted(number: int, noun: str) -> str:

@@ -30,12 +30,14 @@ Floats = NDArray[np.float64]
 @dataclass(frozen=True)
 class Pooled:
     """The mean of several estimates, the half-widths of its 95 % interval and of the 95 % interval for the next one,
-    and the variance between them; all on the scale of the estimates."""
+    the variance between them, and the standard error that the mean would have if there were none; all on the scale
+    of the estimates."""
 
     mean: float
     half: float
     prediction_half: float
     variance_between: float
+    error_within: float
 
 
 def pooled(estimates: Sequence[float], standard_errors: Sequence[float]) -> Pooled:
@@ -55,7 +57,13 @@ def pooled(estimates: Sequence[float], standard_errors: Sequence[float]) -> Pool
     found = float(weights @ np.square(values - mean)) / freedom * known
     error = float(np.sqrt(max(found, known)))
     quantile = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, freedom))
-    return Pooled(mean, quantile * error, quantile * float(np.hypot(error, np.sqrt(between))), between)
+    return Pooled(
+        mean,
+        quantile * error,
+        quantile * float(np.hypot(error, np.sqrt(between))),
+        between,
+        float(1 / np.sqrt((1 / variances).sum())),
+    )
 
 
 def _variance_between(values: Floats, variances: Floats) -> float:

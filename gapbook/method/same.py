@@ -14,7 +14,7 @@ from gapbook.record.durability import Durability
 from gapbook.record.run import Run
 from gapbook.record.scenario import CONNECTIONS, RecordedContestant
 
-__all__ = ["Cell", "Setup", "cells_of", "setup_of"]
+__all__ = ["Cell", "Setup", "cells_of", "setup_of", "version_of"]
 
 Setup: TypeAlias = frozenset[tuple[str, str]]
 _RESOLVED_LEVELS = {"system", "durability", "workload", "backend"}
@@ -36,7 +36,7 @@ def setup_of(run: Run, contestant: RecordedContestant) -> Setup:
     }
     resolved: dict[str, object] = {
         "system": contestant.system,
-        "version": _version(run, contestant),
+        "version": version_of(run, contestant),
         "access key": settings.access,
         "promise": Durability.parse(contestant.durability).kind,
         "backend": settings.backend,
@@ -66,7 +66,7 @@ def cells_of(run: Run) -> Mapping[Setup, Cell]:
     return found
 
 
-def _version(run: Run, contestant: RecordedContestant) -> str:
+def version_of(run: Run, contestant: RecordedContestant) -> str:
     """Its own, else what its server was found to be. A run of one version need not name it."""
     server = run.manifest["systems"].get(contestant.server, {})
     return contestant.version or str(server.get("version", ""))

@@ -177,6 +177,7 @@ class AnswerResults(CitationResults):
         if even:
             where = "This" if len(even) == len(parts) else f"At {listed(even)} this"
             text += f" {where} run cannot tell the two apart."
+        text += self._opposed(over, under, metric, at)
         return page.Answer(text, tuple(cited))
 
     def _between_runs(
@@ -196,6 +197,20 @@ class AnswerResults(CitationResults):
         if stuck := [self.versioned_label(one) for one in pair if self.jams(one.name, treatment)]:
             return f"{listed(stuck)} {JAMS}"
         return f"its interval over {ratio.n} block{'s' if ratio.n > 1 else ''} is too wide"
+
+    def _opposed(
+        self, over: RecordedContestant, under: RecordedContestant, metric: str, at: Collection[float]
+    ) -> str:
+        """That older published runs said the opposite, where one did: of a published run only."""
+        held = (
+            ratio_over_runs(self, over.name, under.name, treatment, metric)
+            for treatment in self._answered_at(at, over, under)
+            if self.run.published
+        )
+        opposed = [one.interval.as_times() for ratio in held if ratio for one in ratio.opposed(self.run)]
+        if not opposed:
+            return ""
+        return f" Another run of this book held the opposite, {listed(opposed)}: see Corrections."
 
     def _answered_at(self, at: Collection[float], *contestants: RecordedContestant) -> Sequence[float]:
         """Those of ``at`` at which all of them run; where there are none, the first and the last such value."""

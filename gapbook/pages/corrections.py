@@ -6,44 +6,49 @@ printed and once as it is counted today (:mod:`gapbook.record.goodput`); nothing
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from itertools import pairwise
+from statistics import median
+from typing import TypeAlias
 
 import polars as pl
 
 from gapbook.claims.rules import tests_fixed
-from gapbook.claims.verdicts import judge_all
+from gapbook.claims.verdicts import Judgement, judge_all
 from gapbook.markup import Html, values_table
 from gapbook.method.factors import Factor
 from gapbook.method.findings import Findings
-from gapbook.method.interval import Interval
+from gapbook.method.interval import Interval, format_factor
 from gapbook.pages import page
 from gapbook.pages.register import verdict_words
-from gapbook.paths import CHECKOUT
 from gapbook.record.goodput import PRINTED
 from gapbook.record.labels import CLIENT_BOUND
-from gapbook.record.run import Run, load_run
+from gapbook.record.published import published_runs
+from gapbook.record.run import Run
 from gapbook.record.scenario import RecordedContestant
 
 __all__ = [
     "Correction",
     "as_printed",
     "corrected_runs",
+    "correction_facts",
     "corrections",
     "corrections_table",
     "fixed_table",
     "hour",
     "one_step_apart",
-    "runs_by_time",
-    "stored_runs",
     "verdicts_table",
 ]
 
 _COLUMNS = ("quantity", "printed", "now")
 _COMPARED = ("system", "in flight")
+_MUCH_FRAC = 0.10
+"""By how much of itself a printed number has to change for the change to count as a large one."""
+_Quantity: TypeAlias = tuple[str, Interval | None, Callable[[Interval | None], str]]
+"""A printed quantity: its name with its condition, its value, and how it is printed."""
 
 
 @dataclass(frozen=True)
@@ -53,12 +58,14 @@ class Correction:
     quantity: str
     printed: str
     now: str
+    moved: float | None = None
+    """How many times the printed estimate the one of now is; None where one of both is missing."""
 
 
 def corrected_runs() -> list[Run]:
     """Of each chapter the newest published run that was counted by the earlier rule, oldest chapter name first."""
     found: dict[str, Run] = {}
-    for run in stored_runs():
+    for run in published_runs():
         if PRINTED in run.trials.columns:
             known = found.get(run.manifest["chapter"])
             if known is None or run.manifest["started_unix_s"] > known.manifest["started_unix_s"]:
@@ -66,23 +73,11 @@ def corrected_runs() -> list[Run]:
     return [found[chapter] for chapter in sorted(found)]
 
 
-@cache
-def stored_runs() -> Sequence[Run]:
-    """Every published run there is, read once: a finished run never changes."""
-    manifests = sorted((CHECKOUT / "results").glob("*/*/manifest.json"))
-    return tuple(load_run(manifest.parent) for manifest in manifests)
-
-
-def runs_by_time() -> list[Run]:
-    """Every published run there is, the one that began first before the others."""
-    return sorted(stored_runs(), key=lambda run: float(run.manifest["started_unix_s"]))
-
-
 def fixed_table() -> Html:
     """Each published run with the hour at which it began, beside the hours at which the tests that read its
     chapter were fixed."""
     rows: list[list[str | Html]] = []
-    for run in runs_by_time():
+    for run in published_runs():
         began = datetime.fromtimestamp(float(run.manifest["started_unix_s"]), UTC)
         fixed = tests_fixed(run.manifest["chapter"])
         name = f"{run.manifest['chapter']}, run {run.run_id}"
@@ -120,10 +115,31 @@ def corrections(run: Run) -> list[Correction]:
     """Every goodput, ratio between systems or depths, gap and factor of a run whose printed text changed."""
     chapter = run.manifest["chapter"]
     now, then = Findings(run, chapter), Findings(as_printed(run), chapter)
+    found = []
     told = zip(_quantities(then, labels_decide=True), _quantities(now, labels_decide=False), strict=True)
-    return [
-        Correction(name, printed, current) for (name, printed), (_, current) in told if printed != current
+    for (name, was, text), (_, is_now, _) in told:
+        printed, current = text(was), text(is_now)
+        if printed != current:
+            found.append(
+                Correction(name, printed, current, is_now.estimate / was.estimate if was and is_now else None)
+            )
+    return found
+
+
+def correction_facts(prefix: str) -> dict[str, str]:
+    """The size of it, for the prose: how many printed numbers changed, by how much, and how many verdicts on the
+    claims of one document."""
+    moved = [
+        max(one.moved, 1 / one.moved) for run in corrected_runs() for one in corrections(run) if one.moved
     ]
+    return {
+        "changed": f"{len(moved)}",
+        "changed_median": f"{100 * (median(moved) - 1):.1f} %",
+        "changed_much": f"{sum(factor > 1 + _MUCH_FRAC for factor in moved)}",
+        "much": f"{_MUCH_FRAC:.0%}".replace("%", " %"),
+        "changed_most": f"×{format_factor(max(moved))}",
+        "changed_verdicts": str(len(_changed_verdicts(prefix))) if _changed_verdicts(prefix) else "no",
+    }
 
 
 def corrections_table(run: Run) -> Html:
@@ -134,6 +150,18 @@ def corrections_table(run: Run) -> Html:
 
 def verdicts_table(prefix: str) -> Html:
     """Verdicts on claims that these runs decided, where the verdict is another with the corrected rates."""
+    words = verdict_words()
+    rows: list[list[str | Html]] = [
+        [old.claim.identifier, words[old.verdict], words[new.verdict]]
+        for old, new in _changed_verdicts(prefix)
+    ]
+    if not rows:
+        return page.banner("note", "No verdict changed.")
+    return values_table(("claim", "verdict then", "verdict now"), rows)
+
+
+@cache
+def _changed_verdicts(prefix: str) -> Sequence[tuple[Judgement, Judgement]]:
     runs = {run.manifest["chapter"]: run for run in corrected_runs()}
 
     def measured(printed: bool, chapter: str) -> Findings | str:
@@ -144,26 +172,18 @@ def verdicts_table(prefix: str) -> Html:
 
     then = judge_all(prefix, lambda chapter: measured(True, chapter))
     now = judge_all(prefix, lambda chapter: measured(False, chapter))
-    words = verdict_words()
-    rows: list[list[str | Html]] = [
-        [old.claim.identifier, words[old.verdict], words[new.verdict]]
-        for old, new in zip(then, now, strict=True)
-        if old.verdict != new.verdict
-    ]
-    if not rows:
-        return page.banner("note", "No verdict is another with the corrected rates.")
-    return values_table(("claim", "verdict then", "verdict now"), rows)
+    return [(old, new) for old, new in zip(then, now, strict=True) if old.verdict != new.verdict]
 
 
-def _quantities(found: Findings, *, labels_decide: bool) -> Iterator[tuple[str, str]]:
+def _quantities(found: Findings, *, labels_decide: bool) -> Iterator[_Quantity]:
     contestants = found.scenario.contestants
     for treatment in found.treatments:
         for contestant in contestants:
             goodput = found.goodput(contestant.name, treatment)
-            yield f"{contestant.name}, {found.at(treatment)}", f"{goodput.as_count()}/s" if goodput else "–"
+            yield f"{contestant.name}, {found.at(treatment)}", goodput, _rate
         for over, under in one_step_apart(contestants):
             ratio = found.ratio(over.name, under.name, treatment)
-            yield f"{over.name} ÷ {under.name}, {found.at(treatment)}", _factor(ratio)
+            yield f"{over.name} ÷ {under.name}, {found.at(treatment)}", ratio, _factor
         for factors in _lattices(contestants):
             left_out = _left_out(found, factors, treatment) if labels_decide else ()
             yield from _shares(found, factors, treatment, left_out)
@@ -185,13 +205,17 @@ def _left_out(found: Findings, factors: Sequence[Factor], treatment: float) -> l
 
 def _shares(
     found: Findings, factors: Sequence[Factor], treatment: float, left_out: Sequence[str]
-) -> Iterator[tuple[str, str]]:
+) -> Iterator[_Quantity]:
     """The whole gap and each factor's part, at the depth of the far end."""
     where = f"to {factors[-2].after} in flight, {found.at(treatment)}"
     parts = found.decompose(factors, treatment, without=left_out)
-    yield f"whole gap, {where}", _factor(parts.gap if parts else None)
+    yield f"whole gap, {where}", parts.gap if parts else None, _factor
     for place, factor in enumerate(factors):
-        yield f"{factor.name}, {where}", _factor(parts.shares[place].multiplier if parts else None)
+        yield f"{factor.name}, {where}", parts.shares[place].multiplier if parts else None, _factor
+
+
+def _rate(interval: Interval | None) -> str:
+    return f"{interval.as_count()}/s" if interval else "–"
 
 
 def _factor(interval: Interval | None) -> str:

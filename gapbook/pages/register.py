@@ -164,7 +164,10 @@ def _ours(one: Judgement) -> list[str]:
     absent = [place.ours for place in one.evidence if place.outcome == "missing"]
     if absent:
         return list(dict.fromkeys(absent))
-    values = [place.ours.rpartition(" = ")[2] for place in one.evidence]
+    values = [
+        f"{place.ours.rpartition(' = ')[2]}{f', {place.runs} runs' if place.runs > 1 else ''}"
+        for place in one.evidence
+    ]
     if len(values) < 2:
         return values or ["–"]
     places = [place.quantity for place in one.evidence]
@@ -184,10 +187,25 @@ def _details(one: Judgement) -> list[str]:
 def _place(place: Evidence) -> str:
     if place.outcome == "missing":
         return f"{place.quantity}, expected {place.expected}: {_lowered(place.ours)}."
-    run = f" Run {place.run_id}, n = {place.n} blocks, {place.versions}." if place.run_id else ""
-    if place.run_is_older:
-        run += " The run is older than the rule."
+    run = f" {_runs(place)}" if place.run_id else ""
     return f"{place.quantity}: {place.ours}; expected {place.expected}: {_SIGNS[place.outcome]}.{run}"
+
+
+def _runs(place: Evidence) -> str:
+    """What decides: one run, or how many on how many machines, and which of them are older than the rule."""
+    if place.runs > 1:
+        told = f"{place.pooled[0].upper()}{place.pooled[1:]}; the newest is run {place.run_id}, {place.versions}."
+    else:
+        told = f"Run {place.run_id}, n = {place.n} blocks, {place.versions}."
+    if place.runs_older:
+        told += (
+            " The run is older than the rule."
+            if place.runs == 1
+            else (
+                f" {'All' if place.runs_older == place.runs else place.runs_older} of these runs are older than the rule."
+            )
+        )
+    return told
 
 
 def _lowered(sentence: str) -> str:

@@ -5,38 +5,59 @@ Both sides are computed by today's code, each from its own stored run; nothing i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import groupby
+from itertools import combinations, groupby
 from statistics import median
 
 from gapbook.markup import Html, values_table
+from gapbook.method.estimate import ratio_interval
 from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval, format_factor
+from gapbook.method.same import Cell, cells_of, version_of
 from gapbook.pages import page
-from gapbook.pages.corrections import hour, one_step_apart, runs_by_time
-from gapbook.record.durability import Durability
+from gapbook.pages.corrections import hour, one_step_apart
 from gapbook.record.kept_code import code_is_kept
+from gapbook.record.published import published_runs
 from gapbook.record.run import Run
 from gapbook.record.scenario import RecordedContestant
 
 __all__ = [
     "Move",
+    "MovedGroup",
     "Replacement",
+    "folded",
+    "glue_facts",
     "machines_table",
+    "moved_facts",
+    "moved_group",
     "moved_table",
     "moves",
     "processors_table",
     "replaced_table",
     "replacements",
+    "reversed_table",
     "unkept_table",
 ]
 
 _PLANS = ("run", "began", "replaced by", "began later", "what the newer one has")
 _MOVES = ("ratio", "then", "now", "now ÷ then", "the intervals")
 _UNKEPT = ("run", "began", "commit that is not kept")
-_KINDS = ("processor of both runs", "pairs of runs", "ratios", "intervals that lie apart", "moved by, median")
+_KINDS = (
+    "processor of both runs",
+    "contestants differ",
+    "pairs of runs",
+    "ratios",
+    "intervals that lie apart",
+    "older estimate inside the newer interval",
+    "moved by, median",
+)
+_REVERSED = ("chapter", "older run, newer run", "ratio", "then", "now")
+_NARROW_FRAC = 0.25
+_NARROW = f"{_NARROW_FRAC:.0%}".replace("%", " %")
+"""Half of a printed interval: a wider one cannot show whether its ratio moved."""
 _RATES = ("system", "rates that both runs hold", "now ÷ then, median", "least", "greatest")
 
 
@@ -58,9 +79,9 @@ class Replacement:
         return old, new
 
     @cached_property
-    def moves(self) -> list[Move]:
+    def moves(self) -> Sequence[Move]:
         """See :func:`moves`."""
-        return _moves(self)
+        return tuple(_moves(self))
 
 
 @dataclass(frozen=True)
@@ -70,6 +91,8 @@ class Move:
     quantity: str
     then: Interval
     now: Interval
+    differ_in_one: bool = False
+    """Whether its contestants differ in their system or their depth alone."""
 
     @property
     def bounded(self) -> bool:
@@ -81,12 +104,30 @@ class Move:
         """Whether the two intervals share no value; one without bounds is apart from nothing."""
         return self.bounded and (self.then.high < self.now.low or self.now.high < self.then.low)
 
+    @property
+    def narrow(self) -> bool:
+        """Whether both intervals are narrow enough for a move to be seen."""
+        return self.bounded and all(
+            math.sqrt(one.high / one.low) - 1 < _NARROW_FRAC for one in (self.then, self.now)
+        )
+
+    @property
+    def reversed(self) -> bool:
+        """Whether it says the opposite now: both intervals leave out 1, on two sides of it."""
+        return self.bounded and (self.then.high < 1 < self.now.low or self.now.high < 1 < self.then.low)
+
+    @property
+    def distance(self) -> float:
+        """How many times it moved, up or down."""
+        moved = self.now.estimate / self.then.estimate
+        return max(moved, 1 / moved)
+
 
 @cache
 def replacements() -> Sequence[Replacement]:
     """Every published run that is not the newest of its chapter, by chapter and time."""
     found = []
-    runs = sorted(runs_by_time(), key=lambda run: str(run.manifest["chapter"]))
+    runs = sorted(published_runs(), key=lambda run: str(run.manifest["chapter"]))
     for _, of_chapter in groupby(runs, key=lambda run: run.manifest["chapter"]):
         *older, newest = of_chapter
         found += [Replacement(old, newest) for old in older]
@@ -116,72 +157,179 @@ def unkept_table() -> Html:
             hour(float(run.manifest["started_unix_s"])),
             str(run.manifest["code"]["revision"])[:10],
         ]
-        for run in runs_by_time()
+        for run in published_runs()
         if not code_is_kept(run.manifest)
     ]
     return values_table(_UNKEPT, rows)
 
 
-def moves(replaced: Replacement) -> list[Move]:
-    """The ratios between systems or depths that both runs hold, of contestants that are the same in both: the
-    same server in the same version, set up alike, with a promise of the same kind."""
+def moves(replaced: Replacement) -> Sequence[Move]:
+    """Every ratio of rates that both runs hold, the faster now over the slower: of two contestants that are the same in
+    both, under the same load (:mod:`gapbook.method.same`). Where requests are sent on a schedule the rate is given, and no ratio is of it."""
     return replaced.moves
 
 
-def _moves(replaced: Replacement) -> list[Move]:
+def _moves(replaced: Replacement) -> Iterator[Move]:
     then, now = _findings(replaced)
-    same = _same(replaced)
-    found = []
-    for treatment in [value for value in now.treatments if value in then.treatments]:
-        for over, under in one_step_apart(same):
-            ratios = [findings.ratio(over.name, under.name, treatment) for findings in (then, now)]
-            if ratios[0] and ratios[1]:
-                quantity = f"{over.name} ÷ {under.name}, {now.at(treatment)}"
-                found.append(Move(quantity, ratios[0], ratios[1]))
-    return found
+    named = {one.name: one for one in replaced.new.scenario.contestants}
+    held = [
+        (cell, rates)
+        for cell, older in _held(replaced)
+        if named[cell.contestant].loop == "closed" and all(rates := (then.values(*older), now.values(*cell)))
+    ]
+    for pair in combinations(held, 2):
+        if pair[0][0].treatment != pair[1][0].treatment:
+            continue
+        (under, beneath), (over, above) = pair
+        is_now = ratio_interval(above[1], beneath[1])
+        if is_now and is_now.estimate < 1:
+            (over, above), (under, beneath) = pair
+            is_now = ratio_interval(above[1], beneath[1])
+        was = ratio_interval(above[0], beneath[0])
+        if was and is_now:
+            contestants = [named[cell.contestant] for cell, _ in pair]
+            name = f"{over.contestant} ÷ {under.contestant}, {now.at(over.treatment)}"
+            yield Move(name, was, is_now, differ_in_one=bool(one_step_apart(contestants)))
+
+
+def _held(replaced: Replacement) -> Iterator[tuple[Cell, Cell]]:
+    """The cells of the newer run that the older one can have too, each with what that calls it."""
+    earlier = cells_of(replaced.old)
+    for setup, cell in cells_of(replaced.new).items():
+        if setup in earlier:
+            yield cell, earlier[setup]
 
 
 def moved_table(replaced: Replacement) -> Html:
-    """How far each ratio moved, the farthest first."""
-    found = sorted(moves(replaced), key=lambda move: -_distance(move))
+    """How far each ratio moved that is narrow in both runs, the farthest first; how many others there are is said."""
+    found = moves(replaced)
     if not found:
-        return page.banner("note", "The two runs hold no ratio between the same contestants.")
+        return page.banner("note", _why_none(replaced))
+    told = sorted((move for move in found if move.narrow), key=lambda move: -move.distance)
     rows: list[list[str | Html]] = [
         [
             move.quantity,
             move.then.as_factor(),
             move.now.as_factor(),
             f"×{format_factor(move.now.estimate / move.then.estimate)}",
-            "lie apart" if move.apart else "overlap" if move.bounded else "one has no interval",
+            "reversed" if move.reversed else "lie apart" if move.apart else "overlap",
         ]
-        for move in found
+        for move in told
     ]
-    return values_table(_MOVES, rows)
+    others = f"{len(found) - len(told)} more have an interval wider than that in one of the runs, or none."
+    summary = f"{len(found)} ratios in both runs; {len(told)} narrow, of which {sum(move.apart for move in told)} lie apart"
+    return folded(
+        summary, values_table(_MOVES, rows, caption=f"Ratios whose half-width is under {_NARROW}. {others}")
+    )
+
+
+def folded(summary: str, content: Html) -> Html:
+    return Html('<details class="gb-fold"><summary>{}</summary>{}</details>').format(summary, content)
+
+
+def reversed_table(every: Sequence[Replacement]) -> Html:
+    """The ratios that say the opposite in the newer run: both intervals leave out 1, on two sides of it."""
+    rows: list[list[str | Html]] = [
+        [
+            one.chapter,
+            f"{one.old.run_id}, {one.new.run_id}",
+            move.quantity,
+            move.then.as_factor(),
+            move.now.as_factor(),
+        ]
+        for one in every
+        for move in moves(one)
+        if move.reversed
+    ]
+    return values_table(_REVERSED, rows)
+
+
+def _why_none(replaced: Replacement) -> str:
+    reasons = [*_load_differences(replaced)]
+    under = (
+        f"of the same load, for the newer one has {', '.join(reasons)}"
+        if reasons
+        else "of the same contestants"
+    )
+    return f"The two runs hold no ratio {under}."
 
 
 def processors_table(every: Sequence[Replacement]) -> Html:
-    """How far ratios with two intervals moved where the newer run has the same kind of processor, and where it has
-    another."""
-    rows: list[list[str | Html]] = []
-    for words, is_same in (("the same kind", True), ("two kinds", False)):
-        pairs = [one for one in every if (len(set(one.processors)) == 1) is is_same]
-        found = [move for one in pairs for move in moves(one) if move.bounded]
-        if found:
-            apart, distance = sum(move.apart for move in found), median(map(_distance, found))
-            rows.append(
-                [
-                    words,
-                    f"{len(pairs)}",
-                    f"{len(found)}",
-                    f"{apart} ({apart / len(found):.0%})",
-                    f"×{format_factor(distance)}",
-                ]
-            )
+    """How far narrow ratios moved where the newer run has the same kind of processor, and where it has another."""
+    rows: list[list[str | Html]] = [
+        [
+            words,
+            "in system or depth alone" if group.differ_in_one else "in anything",
+            f"{group.pairs}",
+            f"{len(group.moves)}",
+            f"{group.apart} ({group.apart / len(group.moves):.0%})",
+            f"{group.inside} ({group.inside / len(group.moves):.0%})",
+            f"×{format_factor(median(move.distance for move in group.moves))}",
+        ]
+        for words, is_same in (("the same kind", True), ("two kinds", False))
+        for differ_in_one in (True, False)
+        if (group := moved_group(every, same_processor=is_same, differ_in_one=differ_in_one)).moves
+    ]
     return values_table(
         _KINDS,
         rows,
-        caption="Ratios with an interval in both runs. In both rows the newer runs also have other plans and newer code.",
+        caption=f"Ratios whose half-width is under {_NARROW} in both runs. In all rows the newer runs also have other plans "
+        "and newer code.",
     )
+
+
+@dataclass(frozen=True)
+class MovedGroup:
+    """Narrow ratios of pairs of runs of one kind."""
+
+    pairs: int
+    differ_in_one: bool
+    moves: Sequence[Move]
+
+    @property
+    def apart(self) -> int:
+        return sum(move.apart for move in self.moves)
+
+    @property
+    def inside(self) -> int:
+        """How many older estimates lie inside the newer interval."""
+        return sum(move.now.low <= move.then.estimate <= move.now.high for move in self.moves)
+
+
+def moved_group(every: Sequence[Replacement], *, same_processor: bool, differ_in_one: bool) -> MovedGroup:
+    """The narrow ratios between runs of the same kind of processor, or of two; all of them, or those of contestants
+    that differ in their system or depth alone."""
+    pairs = [one for one in every if (len(set(one.processors)) == 1) is same_processor]
+    found = [
+        move
+        for one in pairs
+        for move in moves(one)
+        if move.narrow and (move.differ_in_one or not differ_in_one)
+    ]
+    return MovedGroup(len(pairs), differ_in_one, found)
+
+
+def moved_facts(every: Sequence[Replacement]) -> dict[str, str]:
+    """For the prose: which parts of the older estimates lie inside the newer interval."""
+    facts = {}
+    for name, is_same in (("same_kind", True), ("two_kinds", False)):
+        group = moved_group(every, same_processor=is_same, differ_in_one=True)
+        if group.moves:
+            facts[f"apart_{name}"] = f"{group.apart / len(group.moves):.0%}".replace("%", " %")
+            facts[f"inside_{name}"] = f"{group.inside / len(group.moves):.0%}".replace("%", " %")
+    return facts | {
+        "narrow": _NARROW,
+        "reversed": str(sum(move.reversed for one in every for move in moves(one))),
+    }
+
+
+def glue_facts(facts: Mapping[str, str]) -> None:
+    """Make facts available to the prose of the page."""
+    # Imported here: it takes seconds that command line and tests need not wait for.
+    from myst_nb import glue  # noqa: PLC0415
+
+    for key, text in facts.items():
+        glue(key, text, display=False)
 
 
 def machines_table(replaced: Replacement) -> Html:
@@ -211,47 +359,23 @@ def _rate_changes(replaced: Replacement) -> dict[str, list[float]]:
     """By system and version, how many times its rate then each of its rates is now."""
     then, now = _findings(replaced)
     changes: dict[str, list[float]] = {}
-    for one in _same(replaced):
-        for treatment in [value for value in now.treatments if value in then.treatments]:
-            rates = [findings.goodput(one.name, treatment) for findings in (now, then)]
-            if rates[0] and rates[1]:
-                changes.setdefault(_label(replaced.new, one), []).append(
-                    rates[0].estimate / rates[1].estimate
-                )
+    named = {one.name: one for one in replaced.new.scenario.contestants}
+    for cell, older in _held(replaced):
+        rates = now.goodput(*cell), then.goodput(*older)
+        if rates[0] and rates[1]:
+            label = _label(replaced.new, named[cell.contestant])
+            changes.setdefault(label, []).append(rates[0].estimate / rates[1].estimate)
     return changes
 
 
 def _label(run: Run, one: RecordedContestant) -> str:
-    version = _setup(run, one)[0]
+    version = version_of(run, one)
     known = one.in_process or version in one.system_label
     return one.system_label if known else f"{one.system_label} {version}"
 
 
 def _findings(replaced: Replacement) -> tuple[Findings, Findings]:
     return Findings(replaced.old, replaced.chapter), Findings(replaced.new, replaced.chapter)
-
-
-def _same(replaced: Replacement) -> list[RecordedContestant]:
-    """The contestants of the newer run that the older one had too, set up alike."""
-    earlier = {one.name: one for one in replaced.old.scenario.contestants}
-    return [
-        one
-        for one in replaced.new.scenario.contestants
-        if one.name in earlier and _setup(replaced.new, one) == _setup(replaced.old, earlier[one.name])
-    ]
-
-
-def _setup(run: Run, one: RecordedContestant) -> tuple[str, str, dict[str, str]]:
-    """Version, kind of promise and all other levels. A run of one version need not name it in its levels."""
-    system = one.settings.system
-    versions = {name.split(" ")[0]: facts["version"] for name, facts in run.manifest["systems"].items()}
-    version = one.version or str(versions.get(system, ""))
-    return version, Durability.parse(one.durability).kind, one.levels | {"system": system}
-
-
-def _distance(move: Move) -> float:
-    moved = move.now.estimate / move.then.estimate
-    return max(moved, 1 / moved)
 
 
 def _differences(one: Replacement) -> Iterator[str]:
@@ -270,14 +394,20 @@ def _differences(one: Replacement) -> Iterator[str]:
             yield f"{words} of {now_s:g} s instead of {then_s:g} s"
     if old.durability != new.durability:
         yield f"declared {new.durability} instead of {old.durability}"
-    for name, now_is in new.workload.parameters.items():
-        then_was = old.workload.parameters.get(name, "a default")
-        if now_is != then_was:
-            yield f"{name} {now_is} instead of {then_was}"
+    yield from _load_differences(one)
     names = [{contestant.name for contestant in scenario.contestants} for scenario in (old, new)]
     for words, some in (("more", names[1] - names[0]), ("fewer", names[0] - names[1])):
         if some:
             yield f"{len(some)} contestant{'' if len(some) == 1 else 's'} {words}"
+
+
+def _load_differences(one: Replacement) -> Iterator[str]:
+    """Parameters of the workload that are others."""
+    older = one.old.scenario.workload.parameters
+    for name, now_is in one.new.scenario.workload.parameters.items():
+        then_was = older.get(name, "a default")
+        if now_is != then_was:
+            yield f"{name} {now_is} instead of {then_was}"
 
 
 def _counts(run: Run) -> tuple[int, int]:

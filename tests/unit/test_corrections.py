@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from gapbook.pages.corrections import as_printed, corrected_runs, corrections, fixed_table
+from gapbook.pages.corrections import as_printed, corrected_runs, correction_facts, corrections, fixed_table
 from gapbook.record.goodput import PRINTED
 from gapbook.record.run import Run
 from tests.unit import stored_runs as runs
@@ -36,6 +36,14 @@ def test_only_what_reads_differently_is_listed(run: Run) -> None:
     assert all(one.printed != one.now for one in found.values())
 
 
+def test_the_size_is_counted_from_what_changed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gapbook.pages.corrections.corrected_runs", lambda: [run])
+    facts = correction_facts("keynote")
+    assert facts["changed"] == str(sum(one.moved is not None for one in corrections(run)))
+    assert float(facts["changed_most"].removeprefix("×")) >= 2.0
+    assert int(facts["changed_much"]) > 0
+
+
 def test_published_runs_of_the_earlier_rule_are_found() -> None:
     found = corrected_runs()
     assert len({run.manifest["chapter"] for run in found}) == len(found) > 0
@@ -51,7 +59,7 @@ def test_a_run_is_told_as_older_or_newer_than_its_tests(run: Run, monkeypatch: p
         (datetime(2026, 4, 1, tzinfo=UTC), "all older than the run"),
     ):
         begun = replace(run, manifest={**run.manifest, "started_unix_s": began.timestamp()})
-        monkeypatch.setattr("gapbook.pages.corrections.stored_runs", lambda begun=begun: iter([begun]))
+        monkeypatch.setattr("gapbook.pages.corrections.published_runs", lambda begun=begun: iter([begun]))
         text = fixed_table().html
         assert order in text
         assert f"{began:%Y-%m-%d %H:%M} UTC" in text

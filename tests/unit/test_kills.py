@@ -6,11 +6,11 @@ import re
 from typing import Any
 
 from gapbook.markup import values_table
-from gapbook.pages.corrections import stored_runs
 from gapbook.pages.kills import KILL_COLUMNS, kill_caption, kill_table
 from gapbook.pages.results import Results
 from gapbook.record.durability import Durability
 from gapbook.record.losses import verdict_of
+from gapbook.record.published import published_runs
 
 
 def _row(
@@ -112,7 +112,7 @@ def test_a_server_that_was_not_killed_is_not_judged() -> None:
 
 
 def test_no_two_rows_of_a_published_table_are_called_alike() -> None:
-    killed = [run for run in stored_runs() if run.manifest.get("kill_checks")]
+    killed = [run for run in published_runs() if run.manifest.get("kill_checks")]
     assert killed
     for run in killed:
         table = Results(run, run.manifest["chapter"]).kill_table().html

@@ -96,11 +96,13 @@ def test_cells_are_the_same_by_what_they_are_not_by_their_names(
     assert found.where() == f"over {count} run{'s' if count > 1 else ''} on 1 machine"
 
 
-def test_of_two_runs_all_that_their_intervals_hold_is_expected(run: Run) -> None:
-    told = [Interval(2.0, 1.8, 2.2, 5), Interval(3.0, 2.9, 3.1, 5)]
-    two = OverRuns([RunEstimate(run, one) for one in told])
-    assert (two.expected.low, two.expected.high) == (1.8, 3.1)
+def test_two_runs_are_told_by_their_range_and_what_their_noise_adds(run: Run) -> None:
+    precise, vague = Interval(2.0, 1.9, 2.1, 5), Interval(3.0, 1.0, 9.0, 5)
+    two = OverRuns([RunEstimate(run, one) for one in (precise, vague)])
     assert two.as_range() == "×2.00 to ×3.00"
-    one = OverRuns([RunEstimate(run, told[0])])
-    assert one.expected == one.mean == told[0]
+    assert two.expected.low < two.least
+    assert two.greatest < two.expected.high
+    assert (two.expected.low, two.expected.high) == pytest.approx((2.0, 3.0), rel=0.05)
+    one = OverRuns([RunEstimate(run, precise)])
+    assert one.expected == one.mean == precise
     assert one.as_range() == "×2.00"

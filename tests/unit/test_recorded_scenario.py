@@ -14,10 +14,10 @@ from gapbook.chapter import Chapter
 from gapbook.deploy import stack
 from gapbook.errors import ParameterError
 from gapbook.method.factors import Factor
-from gapbook.pages.corrections import stored_runs
 from gapbook.pages.results import Results
 from gapbook.paths import CHECKOUT
 from gapbook.record.older import upgraded_manifest
+from gapbook.record.published import published_runs
 from gapbook.record.run import Run, canonical, latest_published, load_run, run_id_of
 from gapbook.record.schema import manifest_schema
 from gapbook.trial import contestant as live
@@ -87,7 +87,7 @@ def test_a_published_run_asks_nobody() -> None:
 
 def _oldest_published() -> Run:
     """The first run of a chapter, stored in the first format."""
-    of_chapter = (run for run in stored_runs() if run.scenario.chapter == _PUBLISHED)
+    of_chapter = (run for run in published_runs() if run.scenario.chapter == _PUBLISHED)
     run = min(of_chapter, key=lambda run: float(run.manifest["started_unix_s"]))
     assert json.loads((run.folder / "manifest.json").read_text(encoding="utf-8"))["format"] == 1
     return run

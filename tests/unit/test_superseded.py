@@ -7,8 +7,8 @@ import subprocess
 
 import pytest
 
+from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval
-from gapbook.pages.corrections import stored_runs
 from gapbook.pages.superseded import (
     Move,
     Replacement,
@@ -18,20 +18,22 @@ from gapbook.pages.superseded import (
     processors_table,
     replaced_table,
     replacements,
+    reversed_table,
     unkept_table,
 )
 from gapbook.paths import CHECKOUT
 from gapbook.record.kept_code import code_is_kept
+from gapbook.record.published import published_runs
 
 
 def test_every_published_run_but_the_newest_of_its_chapter_is_replaced_by_that() -> None:
     newest: dict[str, float] = {}
-    for run in stored_runs():
+    for run in published_runs():
         chapter = run.manifest["chapter"]
         newest[chapter] = max(newest.get(chapter, 0.0), run.manifest["started_unix_s"])
     every = replacements()
     replaced, table = {one.old.run_id: one for one in every}, replaced_table(every).html
-    for run in stored_runs():
+    for run in published_runs():
         is_newest = run.manifest["started_unix_s"] == newest[run.manifest["chapter"]]
         assert is_newest == (run.run_id not in replaced)
     for one in replaced.values():
@@ -62,18 +64,45 @@ def test_two_machines_are_told_with_what_they_did_to_each_system() -> None:
     assert told
 
 
-def test_intervals_overlap_only_where_there_are_two() -> None:
+def test_the_table_has_every_narrow_ratio_and_counts_the_others() -> None:
     for replaced in replacements():
-        without = sum(not move.bounded for move in moves(replaced))
-        assert moved_table(replaced).html.count("one has no interval") == without
-    assert any(not move.bounded for replaced in replacements() for move in moves(replaced))
+        found, html = moves(replaced), moved_table(replaced).html
+        if found:
+            narrow = [move for move in found if move.narrow]
+            assert html.count("<tr>") == 1 + len(narrow)
+            assert f"{len(found)} ratios in both runs; {len(narrow)} narrow" in html
+            assert f"{len(found) - len(narrow)} more have an interval wider" in html
+
+
+def test_contestants_that_differ_in_several_things_are_compared_and_a_reversal_is_told() -> None:
+    """SpacetimeDB over HTTP and SQLite differ in access, tier and promise; a newer run says the opposite."""
+    (replaced,) = (one for one in replacements() if one.chapter == "convex-vs-spacetimedb")
+    quantity = "spacetimedb-http-rust ÷ sqlite-http-unflushed-rust, 50 users"
+    (move,) = (move for move in moves(replaced) if move.quantity == quantity)
+    over, under = quantity.partition(",")[0].split(" ÷ ")
+    runs = (replaced.old, replaced.new)
+    assert [move.then, move.now] == [Findings(run, replaced.chapter).ratio(over, under, 50.0) for run in runs]
+    assert move.reversed
+    assert not move.differ_in_one
+    assert quantity in reversed_table([replaced]).html
+
+
+def test_runs_under_another_load_hold_no_ratio_and_it_is_said() -> None:
+    others = [one for one in replacements() if not moves(one)]
+    assert others
+    for replaced in others:
+        assert replaced.old.scenario.workload.parameters != replaced.new.scenario.workload.parameters
+        assert (
+            "The two runs hold no ratio of the same load, for the newer one has" in moved_table(replaced).html
+        )
 
 
 def test_only_ratios_that_both_runs_hold_are_compared() -> None:
     for replaced in replacements():
-        names = [{one.name for one in run.scenario.contestants} for run in (replaced.old, replaced.new)]
+        names = {one.name for one in replaced.new.scenario.contestants}
         for move in moves(replaced):
-            assert set(_names(move)) <= names[0] & names[1]
+            assert set(_names(move)) <= names
+            assert move.now.estimate >= 1
 
 
 def test_a_version_that_only_the_newer_run_names_is_still_the_same_server() -> None:
@@ -84,6 +113,7 @@ def test_a_version_that_only_the_newer_run_names_is_still_the_same_server() -> N
         if one.version is not None
         and (older := replaced.old.scenario.find(one.name)) is not None
         and older.version is None
+        and moves(replaced)
     ]
     assert renamed
     for replaced, one in renamed:
@@ -118,7 +148,7 @@ def test_a_run_is_marked_exactly_where_its_commit_cannot_be_checked_out() -> Non
     if git("rev-parse", "--is-shallow-repository").stdout.strip() != "false":
         pytest.skip("no whole history here to look commits up in")
     table = unkept_table().html
-    for run in stored_runs():
+    for run in published_runs():
         revision = run.manifest["code"]["revision"]
         here = git("cat-file", "-e", f"{revision}^{{commit}}").returncode == 0
         assert code_is_kept(run.manifest) == here, run.run_id
@@ -127,11 +157,19 @@ def test_a_run_is_marked_exactly_where_its_commit_cannot_be_checked_out() -> Non
 
 def test_moves_are_told_apart_by_whether_the_processor_stayed() -> None:
     every = replacements()
-    html = processors_table(every).html
-    for words, is_same in (("the same kind", True), ("two kinds", False)):
+    rows = processors_table(every).html.split("<tr>")[2:]
+    for words, is_same, row in (("the same kind", True, rows[0]), ("two kinds", False, rows[2])):
         pairs = [one for one in every if (one.processors[0] == one.processors[1]) is is_same]
-        found = [move for one in pairs for move in moves(one) if move.bounded]
-        row = html.split(f"<td>{words}</td>")[1].split("</tr>")[0]
+        found = [move for one in pairs for move in moves(one) if move.narrow and move.differ_in_one]
+        inside = sum(move.now.low <= move.then.estimate <= move.now.high for move in found)
+        assert f"<td>{words}</td>" in row
         assert f">{len(pairs)}<" in row
         assert f">{len(found)}<" in row
         assert f"{sum(move.apart for move in found)} (" in row
+        assert f"{inside} ({inside / len(found):.0%})" in row
+
+
+@pytest.mark.parametrize(("high", "narrow"), [(1.5, True), (1.6, False), (math.nan, False)])
+def test_an_interval_wider_than_a_quarter_to_either_side_shows_no_move(high: float, narrow: bool) -> None:
+    exact, other = Interval(1.2, 1.1, 1.3, 5), Interval(1.2, 1.0, high, 5)
+    assert Move("a ÷ b", exact, other).narrow == Move("a ÷ b", other, exact).narrow == narrow

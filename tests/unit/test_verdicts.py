@@ -25,6 +25,7 @@ from gapbook.errors import ParameterError
 from gapbook.method.findings import Findings
 from gapbook.pages.register import Register
 from gapbook.pages.register_table import RegisterRow, register
+from gapbook.pages.verdict_changes import DOCUMENTS, changed_verdicts_table, verdict_changes
 from gapbook.paths import CHECKOUT
 from gapbook.record.run import latest_published
 
@@ -124,7 +125,8 @@ def test_multipliers_across_sessions_are_those_of_the_register() -> None:
 @pytest.fixture(scope="module")
 def planted() -> Any:
     """The published run with the goodput of two contestants overwritten: blocks of this ratio."""
-    run = latest_published(_CHAPTER)
+    # As a reader's own, which is judged by itself and not with the published ones.
+    run = dataclasses.replace(latest_published(_CHAPTER), folder=CHECKOUT / "runs" / _CHAPTER / "planted")
 
     def plant(*ratios: float, valid: bool = True) -> Findings:
         under = run.trials.filter((pl.col("contestant") == _UNDER) & (pl.col("treatment") == 0.5)).head(1)
@@ -298,8 +300,64 @@ def test_a_run_older_than_its_rule_is_told(planted: Any) -> None:
     manifest = {**found.run.manifest, "started_unix_s": 1.0}
     old = Findings(dataclasses.replace(found.run, manifest=manifest), _CHAPTER)
     new = Findings(dataclasses.replace(found.run, manifest={**manifest, "started_unix_s": 1e11}), _CHAPTER)
-    assert _judged(_rule(), old).evidence[0].run_is_older
-    assert not _judged(_rule(), new).evidence[0].run_is_older
+    assert _judged(_rule(), old).evidence[0].runs_older == 1
+    assert _judged(_rule(), new).evidence[0].runs_older == 0
+
+
+def test_several_runs_decide_together_and_a_readers_own_by_itself() -> None:
+    test = {
+        "chapter": _CHAPTER,
+        "quantity": "ratio",
+        "over": "spacetimedb-2-rust-deep",
+        "under": "postgres-rust-deep",
+    }
+    rule = {
+        "rule": "bound",
+        "why": "w",
+        "test": [{**test, "alpha": 0.5, "above": 1.1, "fixed": datetime(2026, 11, 1, tzinfo=UTC)}],
+    }
+    newest = Findings(latest_published(_CHAPTER), _CHAPTER)
+    (pooled,) = _judged(rule, newest).evidence
+    assert pooled.outcome == "straddles"
+    assert pooled.alike == "holds"
+    assert pooled.runs == pooled.runs_older == 4  # they are older than pooling
+    assert pooled.pooled.startswith("over 4 runs on 2 machines, from ×")
+    assert pooled.newest.startswith(f"×{newest.ratio(test['over'], test['under'], 0.5).estimate:.2f} ")  # type: ignore[union-attr]
+    assert "Each run by itself holds it" in _judged(rule, newest).summary
+    own = Findings(dataclasses.replace(newest.run, folder=CHECKOUT / "runs" / _CHAPTER / "own"), _CHAPTER)
+    (alone,) = _judged(rule, own).evidence
+    assert (alone.outcome, alone.runs, alone.pooled, alone.ours) == ("holds", 1, "", pooled.newest)
+
+
+def test_a_place_that_its_check_makes_decisive_refutes_alone(planted: Any) -> None:
+    places = [
+        _rule("bound", above=1.1)["test"][0],
+        _rule("bound", above=1.1)["test"][0],
+        _rule("bound", above=9)["test"][0],
+    ]
+    assert (
+        _judged({"rule": "bound", "why": "w", "test": places}, planted(1.9, 2.0, 2.1)).verdict == "conditions"
+    )
+    places[2]["decisive"] = True
+    refuted = _judged({"rule": "bound", "why": "w", "test": places}, planted(1.9, 2.0, 2.1))
+    assert refuted.verdict == "refuted"
+    assert refuted.summary.startswith("Refuted by ")
+    holding = places[:1] + [{**one, "decisive": False} for one in places[2:]] * 2
+    few = _judged({"rule": "bound", "why": "w", "test": holding}, planted(1.9, 2.0, 2.1))
+    assert (few.verdict, few.summary.partition(" ")[0]) == ("refuted", "Only")
+
+
+def test_trials_that_all_came_out_have_an_interval_too() -> None:
+    (judged,) = (one for one in judge_all("walsync") if one.claim.identifier == "walsync-litestream-single")
+    assert {one.outcome for one in judged.evidence} == {"straddles"}
+    assert all(re.match(r"(\d+) of \1 trials, 100 % \[[5-9]\d–100\]", one.ours) for one in judged.evidence)
+
+
+def test_a_verdict_that_changed_is_the_one_of_today() -> None:
+    today = {one.claim.identifier: one.verdict for document in DOCUMENTS for one in judge_all(document)}
+    for claimed, change in {one.claim: one for one in verdict_changes()}.items():
+        assert change.was != change.now == today[claimed], claimed
+    assert all(one.claim in changed_verdicts_table().html for one in verdict_changes())
 
 
 # --- from figures -----------------------------------------------------------------------------
@@ -359,7 +417,8 @@ def test_nothing_counted_is_a_count_too() -> None:
     ("identifier", "verdict"),
     [
         ("convex-throughput-ratio-20vu", "confirmed"),
-        ("convex-headline-47x", "conditions"),  # in one row of five
+        ("convex-headline-47x", "refuted"),  # it holds in one row of five
+        ("convex-choose-stdb-throughput", "conditions"),  # in three of five
         ("convex-readme-peak-ratio", "refuted"),
         ("convex-linear-scaling", "refuted"),
         ("convex-ten-times-connections", "refuted"),
