@@ -47,7 +47,8 @@ _PAINT = re.compile(r'\b(fill|stroke)="(#[0-9A-Fa-f]{6})"')
 
 
 def light(token: str) -> str:
-    return TOKENS[token][0]
+    """The light hex of a token; of one that a foreign run names and nobody knows, that of systems without a colour."""
+    return TOKENS.get(token, TOKENS["other"])[0]
 
 
 def system_token(system: str) -> str:

@@ -12,7 +12,7 @@ from gapbook import charts
 from gapbook.charts import Cell, Contestant, Figure, Trial
 from gapbook.charts._canvas import Drawing
 from gapbook.charts._figure import Table
-from gapbook.charts._tokens import TOKENS, recolour
+from gapbook.charts._tokens import TOKENS, light, recolour
 from tests.unit import chart_inputs as inputs
 
 HEX = re.compile(r"#[0-9A-Fa-f]{6}\b")
@@ -60,6 +60,10 @@ def test_dark_file_has_dark_colours_only(figures: list[Figure]) -> None:
     dark = {dark_hex.lower() for _, dark_hex in TOKENS.values()}
     for figure in figures:
         assert {found.lower() for found in HEX.findall(figure.svg(328, "dark"))} <= dark
+
+
+def test_a_colour_that_nobody_knows_is_that_of_systems_without_one() -> None:
+    assert light("<script>") == light("other")
 
 
 def test_unknown_colour_is_refused() -> None:
