@@ -118,6 +118,8 @@ class TransferResults(SweepResults):
         kinds[self.scenario.workload.redraw] += " (this run)"
         columns = [f"touch the hottest account, {words}" for words in kinds.values()]
         columns += ["hottest is the source, both drawn again", "hottest is the source, Zipf's own"]
+        if not self.scenario.workload.accounts:
+            return page.banner("note", "This run did not record how many accounts it had.")
         rows: list[list[str | Html]] = []
         for treatment in self.treatments:
             table = AliasTable.zipf_cached(self.scenario.workload.accounts, treatment)
