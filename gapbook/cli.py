@@ -9,6 +9,7 @@ import argparse
 import errno
 import logging
 import os
+import re
 import signal
 import sys
 import warnings
@@ -17,12 +18,12 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from io import TextIOBase
 from pathlib import Path
 from types import FrameType
-from typing import TextIO
+from typing import NoReturn, TextIO
 
 from gapbook.book.chapters import chapters, require_executable, words_of_code
 from gapbook.book.on_demand import install_on_demand
 from gapbook.book.plans import planned_chapters, published_plans
-from gapbook.errors import GapbookError, SessionsLeftError
+from gapbook.errors import GapbookError, SessionsLeftError, nearest
 from gapbook.parameters import MEASURING, chapter_parameters, parse_assignment
 from gapbook.streams import speak_in_what_streams_know
 
@@ -130,8 +131,19 @@ def _reopen_closed_streams() -> None:
             )
 
 
+class _Parser(argparse.ArgumentParser):
+    """Tells the nearest of the words that it would have taken."""
+
+    _CHOICE = re.compile(r"invalid choice: '(.*)' \(choose from (.*)\)$")
+
+    def error(self, message: str) -> NoReturn:
+        if said := self._CHOICE.search(message):
+            message += nearest(said[1], re.findall(r"[\w-]+", said[2]))
+        super().error(message)
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="gapbook", description=__doc__)
+    parser = _Parser(prog="gapbook", description=__doc__)
     parser.set_defaults(kept="what is done is kept; give the same command again to go on")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
@@ -288,3 +300,7 @@ def _doctor() -> int:
             print(f"  optional {name}: {error}")
     print(f"{absent} missing" if absent else "nothing is missing")
     return min(absent, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -19,7 +19,7 @@ from gapbook.model import declaration
 from gapbook.record.durability import Durability
 from gapbook.record.placement import NATIVE, Placement
 
-__all__ = ["MEASURING", "Parameter", "chapter_parameters", "check_parameters", "parse_assignment"]
+__all__ = ["MEASURING", "Parameter", "Range", "chapter_parameters", "check_parameters", "parse_assignment"]
 
 MEASURING = frozenset({"live", "resume", "session"})
 """The sources that measure; any other reads a stored run."""
@@ -30,6 +30,34 @@ _NUMBER = re.compile(r"(?!-0$)-?(0|[1-9][0-9]*)(\.[0-9]+)?(e-?[0-9]+)?")
 # one request, where a chapter does not say more. Systems that pipeline answer at least 30,000 a second, or little
 # of what was asked is ever timed.
 _MOST_OUT_AT_ONCE = 30 * 30_000
+
+
+@dataclass(frozen=True)
+class Range:
+    """The check of a number, whole or any, from ``low`` to ``high``."""
+
+    low: float
+    high: float
+    whole: bool = False
+
+    def __call__(self, value: Any) -> bool:
+        return (
+            isinstance(value, int if self.whole else int | float)
+            and not isinstance(value, bool)
+            # Neither NaN nor an infinity passes, and no integer is too large to be compared.
+            and self.low <= value <= self.high
+        )
+
+
+@dataclass(frozen=True)
+class _Several:
+    """One value, or a list of different ones."""
+
+    accepts: Callable[[Any], bool]
+
+    def __call__(self, value: Any) -> bool:
+        values = value if isinstance(value, list | tuple) else [value]
+        return bool(values) and all(map(self.accepts, values)) and len(set(values)) == len(values)
 
 
 @dataclass(frozen=True)
@@ -48,32 +76,23 @@ class Parameter:
     varies: bool = False
     absent: Any = None
 
-
-def _is_integer(low: int, high: int) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
-
-
-def _is_number(value: Any, low: float, high: float) -> bool:
-    return (
-        isinstance(value, int | float)
-        and not isinstance(value, bool)
-        # Neither NaN nor an infinity passes, and no integer is too large to be compared.
-        and low <= value <= high
-    )
+    @property
+    def range(self) -> Range | None:
+        """The range of each of its values, where they are numbers."""
+        one = self.check.accepts if isinstance(self.check, _Several) else self.check
+        return one if isinstance(one, Range) else None
 
 
-def _is_seconds(low: float, high: float) -> Callable[[Any], bool]:
-    return lambda value: _is_number(value, low, high)
+def _is_integer(low: int, high: int) -> Range:
+    return Range(low, high, whole=True)
 
 
-def _one_or_several(accepts: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    """One value, or a list of different ones."""
+def _is_seconds(low: float, high: float) -> Range:
+    return Range(low, high)
 
-    def check(value: Any) -> bool:
-        values = value if isinstance(value, list | tuple) else [value]
-        return bool(values) and all(map(accepts, values)) and len(set(values)) == len(values)
 
-    return check
+def _one_or_several(accepts: Callable[[Any], bool]) -> _Several:
+    return _Several(accepts)
 
 
 def _is_names(value: Any) -> bool:
@@ -237,9 +256,10 @@ def _declared(name: str, several: list[declaration.Parameter]) -> Parameter:
     varies = any(parameter.treatment for parameter in several)
     allowed = " or ".join(dict.fromkeys(parameter.allowed() for parameter in several))
 
-    def accepts(value: Any) -> bool:
+    def one_accepts(value: Any) -> bool:
         return any(parameter.accepts(value) for parameter in several)
 
+    accepts = _range_of(several) or one_accepts
     return Parameter(
         name,
         f"{allowed}, or a list of different ones" if varies else allowed,
@@ -248,6 +268,17 @@ def _declared(name: str, several: list[declaration.Parameter]) -> Parameter:
         everywhere=False,
         varies=varies,
     )
+
+
+def _range_of(several: list[declaration.Parameter]) -> Range | None:
+    """The one range of a number that is declared alike wherever it is."""
+    ranges = {
+        Range(one.minimum, one.maximum, whole=one.type == "integer")
+        for one in several
+        if one.minimum is not None and one.maximum is not None
+    }
+    numbers = all(one.type != "choice" for one in several)
+    return ranges.pop() if numbers and len(ranges) == 1 else None
 
 
 def check_parameters(
@@ -273,6 +304,7 @@ def check_parameters(
         if not table[name].check(value):
             raise ParameterError(
                 f"parameter {name}: {shown(value)} is not allowed; allowed: {table[name].allowed}"
+                f"{_nearest_word(value, table[name].allowed)}"
             )
         several = table[name].varies and isinstance(value, list | tuple)
         if several and treatment not in (None, name):
@@ -281,6 +313,12 @@ def check_parameters(
             )
     _require_answerable(given)
     return dict(given)
+
+
+def _nearest_word(value: Any, allowed: str) -> str:
+    """The allowed word that a mistyped one is like."""
+    mistyped = isinstance(value, str) and re.fullmatch(r"[A-Za-z+-]+", value)
+    return nearest(value, re.findall(r"[a-z][a-z-]{3,}", allowed)) if mistyped else ""
 
 
 def _require_answerable(given: Mapping[str, Any]) -> None:

@@ -39,8 +39,33 @@
     setTimeout(() => (button.textContent = "copy"), 2000);
   }
 
+  const numbers = {
+    true: /^(0|-?[1-9]\d*)$/,
+    false: /^-?(0|[1-9]\d*)(\.\d+)?(e-?\d+)?$/,
+  };
+
+  // As the command line: numbers plainly written, in their range, several only where several are taken.
+  function isAllowed(input) {
+    const { low, high, whole, several } = input.dataset;
+    if (low === undefined) return true;
+    const parts = several === "true" ? input.value.split(",").map((part) => part.trim()) : [input.value];
+    return parts.every(
+      (part) => numbers[whole].test(part) && Number(part) >= Number(low) && Number(part) <= Number(high),
+    );
+  }
+
+  // A command with a value that would be refused is not offered: the last good one stays.
   function rewrite(panel) {
     const code = panel.querySelector(".gb-command");
+    const refused = [...panel.querySelectorAll("[data-input]")].filter((input) => !isAllowed(input));
+    for (const input of panel.querySelectorAll("[data-input]")) {
+      input.setAttribute("aria-invalid", String(refused.includes(input)));
+    }
+    panel.querySelector(".gb-invalid").textContent = refused
+      .map((input) => `${input.dataset.input}: ${input.value} is not allowed; allowed: ${input.dataset.allowed}`)
+      .join(". ");
+    panel.querySelector(".gb-copy").disabled = refused.length > 0;
+    if (refused.length > 0) return;
     const given = [...panel.querySelectorAll("[data-input]")].flatMap((input) => [
       "-p",
       `${input.dataset.input}=${input.value}`,

@@ -114,6 +114,12 @@ def _execute_published(names: Sequence[str]) -> dict[str, Path]:
             if not (page.is_file() and kept.is_file() and kept.read_text(encoding="utf-8") == keys[name]):
                 kept.unlink(missing_ok=True)
                 stale[name] = parameters
+        if stale:
+            print(
+                f"book: {len(stale)} of {len(wanted)} chapters are executed from stored runs, and kept for the next "
+                "time; this takes minutes",
+                flush=True,
+            )
         for name in execute_chapters(stale, folder):
             (folder / f"{name}.key").write_text(keys[name], encoding="utf-8")
     return {name: folder / f"{name}.ipynb" for name in wanted}
@@ -242,6 +248,7 @@ def _render(staged: Path) -> Path:
     program = tool_path("jupyter-book")
     if program is None:
         raise SetupError("jupyter-book is missing; run: make setup")
+    print("book: its pages are rendered", flush=True)
     command = [str(program), "build", str(staged), "-W", "-n", "--keep-going", "--quiet"]
     output = staged.parent
     shutil.rmtree(output / "_build", ignore_errors=True)

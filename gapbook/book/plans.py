@@ -16,7 +16,7 @@ import msgspec
 from gapbook.book.chapters import own_parameters, require_executable
 from gapbook.declared.lines import line_of, offsets
 from gapbook.declared.reading import Declared, converted, named, parsed, text_of
-from gapbook.errors import DeclarationError, ParameterError, cut
+from gapbook.errors import DeclarationError, ParameterError, cut, nearest
 from gapbook.notebook_text import notebook_path
 from gapbook.parameters import chapter_parameters
 
@@ -59,6 +59,7 @@ def published_plans(chosen: Sequence[str] = ()) -> list[PublishedPlan]:
         if chapter not in there_are:
             raise ParameterError(
                 f"campaign: {cut(repr(chapter))} has no published plan; allowed: {', '.join(there_are)}"
+                f"{nearest(chapter, there_are)}"
             )
     return [_read(chapter) for chapter in dict.fromkeys(chosen or there_are)]
 

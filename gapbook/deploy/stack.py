@@ -25,7 +25,7 @@ from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.module import load_module
 from gapbook.deploy.placed import Placed
 from gapbook.deploy.server import Server, ServerChoice
-from gapbook.errors import ParameterError, SetupError, StackError
+from gapbook.errors import ParameterError, SetupError, StackError, nearest
 from gapbook.paths import CHECKOUT
 from gapbook.record.durability import Durability
 
@@ -308,5 +308,7 @@ def stack_class(name: str) -> type[Stack]:
     """The stack of that name; raises ParameterError listing those there are."""
     stacks = discover_stacks()
     if name not in stacks:
-        raise ParameterError(f"system: {name!r} has no folder under stacks/; there are: {', '.join(stacks)}")
+        raise ParameterError(
+            f"system: {name!r} has no folder under stacks/; there are: {', '.join(stacks)}{nearest(name, stacks)}"
+        )
     return stacks[name]

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from gapbook.markup import Html, each, link, values_table
+from gapbook.parameters import Range
 
 __all__ = [
     "Answer",
@@ -105,13 +106,17 @@ class Download:
 class Input:
     """One input of the re-run panel; ``{name}`` in the command stands for its value.
 
-    With ``choices`` the reader picks one of them, otherwise types a value.
+    With ``choices`` the reader picks one of them, otherwise types a value. ``range`` is that of each number, of which
+    there may be ``several``; ``allowed`` says so in words.
     """
 
     name: str
     label: str
     default: str
     choices: tuple[str, ...] = ()
+    range: Range | None = None
+    several: bool = False
+    allowed: str = ""
 
 
 def estimate(text: str) -> Html:
@@ -223,7 +228,7 @@ def rerun_panel(
     return Html(
         '<section class="gb-panel gb-rerun" id="{}" aria-label="Re-run this">'
         '<p class="gb-panel-title">Re-run this</p><p class="gb-needs">{}</p>'
-        '<div class="gb-inputs">{}</div>{}'
+        '<div class="gb-inputs">{}</div><p class="gb-invalid" role="status"></p>{}'
         '<button type="button" class="gb-button gb-copy" hidden>copy</button>'
         '<pre class="gb-code gb-command" tabindex="0" data-command="{}">{}</pre></section>'
     ).format(
@@ -248,10 +253,23 @@ def _input(field: Input, anchor: str) -> Html:
         control = Html('<select id="{}" data-input="{}">{}</select>').format(own, field.name, options)
     else:
         width = max(3, len(field.default) + 1)
-        control = Html('<input type="text" id="{}" data-input="{}" value="{}" size="{}">').format(
-            own, field.name, field.default, width
+        control = Html('<input type="text" id="{}" data-input="{}" value="{}" size="{}"{}>').format(
+            own, field.name, field.default, width, _range(field)
         )
     return Html('<label for="{}">{} {}</label>').format(own, field.label, control)
+
+
+def _range(field: Input) -> Html:
+    """What a script checks before it puts a value into the command; the command line checks all again."""
+    if field.range is None:
+        return Html("")
+    return Html(' data-low="{}" data-high="{}" data-whole="{}" data-several="{}" data-allowed="{}"').format(
+        f"{field.range.low:.17g}",
+        f"{field.range.high:.17g}",
+        str(field.range.whole).lower(),
+        str(field.several).lower(),
+        field.allowed,
+    )
 
 
 def settings_table(columns: tuple[str, str, str], rows: Sequence[tuple[str, str, str]]) -> Html:

@@ -71,9 +71,17 @@ class RerunResults(FindingsWithProvenance):
     def rerun_panel(self) -> Html:
         """The command that repeats this chapter as this run was made, for the reader to change."""
         given, unknown = self.parameters()
+        table = {**chapter_parameters(), **chapter_parameters(self.scenario.workload.name)}
         labels = {**_LABELS, self.scenario.treatment.name: self.scenario.treatment.label}
         inputs = [
-            page.Input(name, labels.get(name, name), assigned(value, chapter_parameters()[name]))
+            page.Input(
+                name,
+                labels.get(name, name),
+                assigned(value, table[name]),
+                range=table[name].range,
+                several=name == self.scenario.treatment.name,
+                allowed=table[name].allowed,
+            )
             for name, value in given.items()
             if name != "servers" or value
         ]

@@ -23,7 +23,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from gapbook.errors import RecordError
+from gapbook.errors import RecordError, nearest
 from gapbook.paths import CHECKOUT
 from gapbook.record.bounds import MOST_BYTES, check_texts, parsed
 from gapbook.record.goodput import recount
@@ -233,6 +233,7 @@ def find_run(chapter: str, run_id: str) -> Run:
     raise RecordError(
         f"source: no run {one_line(repr(run_id))} of {chapter}; allowed: live, resume, session, published"
         + "".join(f", {name}" for name in there_are)
+        + nearest(run_id, ["live", "resume", "session", "published", *there_are])
     )
 
 

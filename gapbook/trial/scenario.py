@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from gapbook.errors import ParameterError, cut
+from gapbook.errors import ParameterError, cut, nearest
 from gapbook.model.declaration import declaration_of
 from gapbook.model.workload import Workload
 from gapbook.record.describe import described
@@ -145,7 +145,7 @@ class Scenario:
         for name in names:
             if name not in known:
                 raise ParameterError(
-                    f"contestants: {cut(repr(name))} is unknown; allowed: {', '.join(known)}"
+                    f"contestants: {cut(repr(name))} is unknown; allowed: {', '.join(known)}{nearest(name, known)}"
                 )
         kept = tuple(known[name] for name in known if name in names) if names else self.contestants
         return Scenario(**{**self.__dict__, "contestants": kept})

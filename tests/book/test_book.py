@@ -276,6 +276,28 @@ def test_command_follows_its_inputs(site: Site, visit: Open) -> None:
     assert shlex.split(page.evaluate("navigator.clipboard.readText()")) == words
 
 
+def test_a_value_that_would_be_refused_is_said_and_no_part_of_the_command(site: Site, visit: Open) -> None:
+    panel = visit(site).page.locator(".gb-rerun")
+    command, said = panel.locator(".gb-command"), panel.locator(".gb-invalid")
+    before = command.inner_text()
+    assert said.inner_text() == ""
+    for name, value in (
+        ("connections", "64abc; rm"),
+        ("connections", "1001"),
+        ("window_s", "0,5"),
+        ("alpha", "1,6"),
+    ):
+        field = panel.locator(f'[data-input="{name}"]')
+        was = field.input_value()
+        field.fill(value)
+        assert said.inner_text().startswith(f"{name}: {value} is not allowed; allowed: ")
+        assert command.inner_text() == before
+        assert panel.locator(".gb-copy").is_disabled()
+        field.fill(was)
+        assert (said.inner_text(), command.inner_text()) == ("", before)
+    assert panel.locator(".gb-copy").is_enabled()
+
+
 def test_command_is_that_of_the_run_without_scripts(site: Site, visit: Open) -> None:
     panel = visit(site, scripts=False).page.locator(".gb-rerun")
     words = shlex.split(panel.locator(".gb-command").inner_text())

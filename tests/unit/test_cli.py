@@ -154,3 +154,41 @@ def test_run_of_which_most_trials_were_refused_says_how_many_why_and_what_to_do(
     assert "postgres ended with code -9 (1)" in line
     assert "warm up longer (warmup_s)" in line
     assert "\n" not in line
+
+
+@pytest.mark.parametrize("module", ["gapbook", "gapbook.cli"])
+def test_the_command_is_also_a_module(module: str) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", module, "run", "fiar"],
+        capture_output=True,
+        text=True,
+        cwd=CHECKOUT,
+        timeout=60,
+        check=False,
+    )
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("gapbook: chapter 'fiar': unknown; allowed: ")
+    assert ended.stderr.endswith("; did you mean fair?\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "nearest"),
+    [
+        (["rum", "fair"], "run"),
+        (["capmaign"], "campaign"),
+        (["campaign", "fiar"], "fair"),
+        (["setup", "both-optimised"], "both-optimized"),
+        (["run", "fair", "-p", "conections=5"], "connections"),
+        (["run", "fair", "-p", "durability=delyed"], "delayed"),
+        (["run", "fair", "-p", "backend=dokcer"], "docker"),
+    ],
+)
+def test_a_mistyped_word_is_told_the_nearest(
+    words: list[str], nearest: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        code = cli.main(words)
+    except SystemExit as ended:
+        code = int(str(ended.code))
+    assert code == 2
+    assert capsys.readouterr().err.endswith(f"; did you mean {nearest}?\n")

@@ -166,3 +166,26 @@ def test_a_run_that_did_not_keep_its_parameters_says_what_is_unknown(tmp_path: P
 def test_a_value_is_written_as_it_is_read(assignment: str) -> None:
     name, value = parse_assignment(assignment)
     assert parse_assignment(f"{name}={assigned(value, chapter_parameters()[name])}") == (name, value)
+
+
+def test_the_panel_has_the_range_of_each_number(tmp_path: Path) -> None:
+    given = {
+        "alpha": [0.5, 1.5],
+        "connections": 50,
+        "window_s": 2.0,
+        "durability": "delayed",
+        "contestants": "all",
+    }
+    panel = Results(
+        runs.store(tmp_path / runs.CHAPTER, runs.whole(), parameters=given), runs.CHAPTER
+    ).rerun_panel()
+    ranges = dict(
+        re.findall(
+            r'data-input="(\w+)"[^>]*?data-low="([^"]*" data-high="[^"]*" data-whole="[^"]*)"', panel.html
+        )
+    )
+    assert ranges == {
+        "alpha": '0" data-high="5" data-whole="false',
+        "connections": '1" data-high="1000" data-whole="true',
+        "window_s": '0.5" data-high="3600" data-whole="false',
+    }
