@@ -20,6 +20,8 @@ from gapbook.errors import GapbookError
 from gapbook.notebook_text import notebook_path
 from gapbook.parameters import MEASURING
 from gapbook.paths import CHECKOUT
+from gapbook.record.run import run_folder
+from gapbook.trial.servers import parse_choices
 
 __all__ = ["BUILD", "execute_chapter"]
 
@@ -32,10 +34,14 @@ _KERNEL_STARTS_WITHIN_S = 300
 def execute_chapter(chapter: str, parameters: Mapping[str, Any], *, folder: Path | None = None) -> Path:
     """Execute a chapter in a kernel of its own; return the executed notebook.
 
-    Raises ParameterError before a kernel starts when a parameter is not allowed, and the
-    GapbookError that the chapter itself raised.
+    Raises ParameterError or RecordError before a kernel starts when a parameter is not allowed or there is no such
+    run, and the GapbookError that the chapter itself raised.
     """
     require_executable(chapter, parameters)
+    parse_choices(str(parameters.get("servers", "")))
+    source = parameters.get("source", "published")
+    if source not in MEASURING and source != "published":
+        run_folder(chapter, source)
     text = notebook_path(chapter)
     require_no_typed_numbers(text)
     output = (folder or BUILD / "executed") / f"{chapter}.ipynb"

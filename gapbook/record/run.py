@@ -57,6 +57,7 @@ __all__ = [
     "published_folder",
     "read_bytes",
     "read_run",
+    "run_folder",
     "run_id_of",
     "runs_folder",
     "stored_run",
@@ -222,9 +223,14 @@ def _recounted(trials: pl.DataFrame, facts: Mapping[str, Any]) -> pl.DataFrame:
 
 def find_run(chapter: str, run_id: str) -> Run:
     """A stored run by its id (published runs first); raises RecordError listing what there is."""
+    return load_run(run_folder(chapter, run_id))
+
+
+def run_folder(chapter: str, run_id: str) -> Path:
+    """Where a stored run is, unread; raises RecordError as :func:`find_run` does."""
     for folder in (published_folder(chapter) / run_id, live_folder(chapter) / run_id):
         if _RUN_ID.fullmatch(run_id) and folder.is_dir():
-            return load_run(folder)
+            return folder
     there_are = [
         path.name
         for parent in (published_folder(chapter), live_folder(chapter))

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from gapbook.book import execute
 from gapbook.book.kernel_process import KernelProcess
+from gapbook.errors import GapbookError
 
 
 def test_no_kernelspec_of_the_machine_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,3 +52,25 @@ def test_the_end_of_a_kernel_is_told_by_code_or_signal_and_its_last_line(
         process.popen = subprocess.Popen(["/bin/sh", "-c", script], stderr=log)
     process.popen.wait(10)
     assert process.ending().startswith(told)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (
+            {"source": "live", "servers": "postgres=postgresql://u@192.0.2.1/d"},
+            "servers: 192.0.2.1 is not this machine",
+        ),
+        ({"source": "live", "servers": "postgres="}, "servers: 'postgres=' is not of the form"),
+        ({"source": "publishd"}, r"source: no run 'publishd' of fair; .*; did you mean published\?"),
+    ],
+)
+def test_what_no_run_can_have_is_refused_before_a_kernel_starts(
+    given: dict[str, str], told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def started() -> None:
+        raise AssertionError("a kernel was started")
+
+    monkeypatch.setattr(execute, "kernel_config", started)
+    with pytest.raises(GapbookError, match=f"^{told}"):
+        execute.execute_chapter("fair", given)
