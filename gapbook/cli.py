@@ -25,7 +25,9 @@ from gapbook.book.on_demand import install_on_demand
 from gapbook.book.plans import planned_chapters, published_plans
 from gapbook.errors import GapbookError, SessionsLeftError, nearest
 from gapbook.parameters import MEASURING, chapter_parameters, parse_assignment
+from gapbook.paths import build_directory, runs_directory
 from gapbook.streams import speak_in_what_streams_know
+from gapbook.writing import refused_writing, require_writable
 
 __all__ = ["main"]
 
@@ -57,6 +59,12 @@ def _main(arguments: Sequence[str] | None) -> int:
         return int(chosen.command(chosen) or 0)
     except GapbookError as error:
         print(f"gapbook: {error}", file=sys.stderr)
+        return _REFUSED
+    except OSError as error:
+        line = refused_writing(str(error))
+        if line is None:
+            raise
+        print(f"gapbook: {line}", file=sys.stderr)
         return _REFUSED
     except KeyboardInterrupt as interrupt:
         # The kernel ends with us: that a task of ours noticed its end is no news to the reader.
@@ -193,7 +201,9 @@ def _parser() -> argparse.ArgumentParser:
 def _run(chosen: argparse.Namespace) -> int:
     parameters = {"source": "live", **dict(parse_assignment(text) for text in chosen.assignments)}
     require_executable(chosen.chapter, parameters)
+    require_writable(build_directory(), "GAPBOOK_BUILD")
     if parameters["source"] in MEASURING:
+        require_writable(runs_directory(), "GAPBOOK_RUNS")
         install_on_demand(chosen.chapter)
 
     from gapbook.book import build
@@ -219,6 +229,9 @@ def _run(chosen: argparse.Namespace) -> int:
 
 def _campaign(chosen: argparse.Namespace) -> int:
     plans = published_plans(chosen.chapters)
+    if not chosen.show:
+        require_writable(build_directory(), "GAPBOOK_BUILD")
+        require_writable(runs_directory(), "GAPBOOK_RUNS")
 
     from gapbook.book.campaign import Campaign
     from gapbook.pages.refused import mostly_refused
@@ -238,6 +251,8 @@ def _campaign(chosen: argparse.Namespace) -> int:
 
 
 def _build_book() -> None:
+    require_writable(build_directory(), "GAPBOOK_BUILD")
+
     from gapbook.book.build import build_published
 
     _say_page(build_published())

@@ -8,9 +8,25 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["CHECKOUT", "cache_directory", "deployments_directory", "hash_files", "tool_path"]
+__all__ = [
+    "CHECKOUT",
+    "build_directory",
+    "cache_directory",
+    "deployments_directory",
+    "hash_files",
+    "runs_directory",
+    "tool_path",
+]
 
 CHECKOUT = Path(__file__).resolve().parent.parent
+
+
+def build_directory() -> Path:
+    """What commands make of this checkout and can make again: pages, executed notebooks, pictures.
+
+    ``GAPBOOK_BUILD``, else ``build/`` in the checkout.
+    """
+    return Path(os.environ.get("GAPBOOK_BUILD") or CHECKOUT / "build")
 
 
 def cache_directory() -> Path:
@@ -30,7 +46,12 @@ def deployments_directory() -> Path:
 
     ``GAPBOOK_DATA``, else ``/var/tmp``.
     """
-    return Path(os.environ.get("GAPBOOK_DATA", "/var/tmp"))
+    return Path(os.environ.get("GAPBOOK_DATA") or "/var/tmp")
+
+
+def runs_directory() -> Path:
+    """Where a reader's own runs are kept: ``GAPBOOK_RUNS``, else ``runs/`` in the checkout."""
+    return Path(os.environ.get("GAPBOOK_RUNS") or CHECKOUT / "runs")
 
 
 def tool_path(name: str) -> Path | None:

@@ -12,7 +12,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-__all__ = ["CARGO_HINT", "COMPILER_HINT", "missing_of_python", "missing_to_build", "tool_fault"]
+__all__ = [
+    "CARGO_HINT",
+    "COMPILER_HINT",
+    "fault_of_checkout",
+    "missing_of_python",
+    "missing_to_build",
+    "tool_fault",
+]
 
 CARGO_HINT = "https://rustup.rs, or your system's packages: cargo and rustc 1.85 or later"
 COMPILER_HINT = "a C compiler, e.g. apt-get install gcc libc6-dev"
@@ -36,6 +43,17 @@ def missing_of_python() -> "list[str]":
     except ImportError:
         return ["Python's venv module is missing; install it: apt-get install python3-venv"]
     return []
+
+
+def fault_of_checkout() -> "list[str]":
+    """Why an environment of Python packages cannot be made in this checkout, in one line; empty where it can."""
+    checkout = Path(__file__).resolve().parent.parent
+    if os.access(str(checkout), os.W_OK | os.X_OK):
+        return []
+    return [
+        f"{checkout} cannot be written, where the Python environment is made (.venv); make it once where the checkout "
+        "can be written, or take a copy of it"
+    ]
 
 
 def missing_to_build(cache: Path) -> "list[str]":
@@ -121,7 +139,7 @@ def _cache() -> Path:
 
 
 def _main() -> int:
-    absent = missing_of_python()
+    absent = missing_of_python() + fault_of_checkout()
     # A cache that was built into may have all that is wanted: the set-up itself sees to that.
     if "--build" in sys.argv[1:] and not any(_cache().glob("clients/*/bin")):
         absent += missing_to_build(_cache())

@@ -16,7 +16,6 @@ from typing import Any
 import yaml
 
 from gapbook.book.chapters import chapters, overviews
-from gapbook.book.execute import BUILD
 from gapbook.book.kernel import temporary_folder
 from gapbook.book.side_by_side import execute_chapters
 from gapbook.deploy.deployment import Deployment
@@ -24,8 +23,9 @@ from gapbook.errors import GapbookError, RecordError, SetupError
 from gapbook.locks import own_folder, taking_turns
 from gapbook.notebook_text import notebook_path
 from gapbook.pages.first_screen import pictures_folder
-from gapbook.paths import CHECKOUT, hash_files, tool_path
+from gapbook.paths import CHECKOUT, build_directory, hash_files, tool_path
 from gapbook.record.run import Run, find_run, published_folder
+from gapbook.writing import require_writable
 
 __all__ = [
     "build_published",
@@ -45,8 +45,10 @@ _RUN_LINK = re.compile(r"_static/runs/([0-9a-f]+)/([\w.-]+)")
 def build_published() -> Path:
     """The published book: every chapter of its contents from its stored run. Returns the first page.
 
-    Raises RecordError, before anything is executed, when one of them has no published run.
+    Raises RecordError, before anything is executed, when one of them has no published run, and SetupError where
+    pages cannot be written.
     """
+    require_writable(build_directory(), "GAPBOOK_BUILD")
     listed = _listed()
     for chapter in listed:
         if not _is_published(chapter):
@@ -55,20 +57,20 @@ def build_published() -> Path:
                 f"{published_folder(chapter).relative_to(CHECKOUT)}; to see it with a run of your own: "
                 f"gapbook run {chapter}"
             )
-    folder = BUILD / "published"
+    folder = build_directory() / "published"
     with taking_turns(folder):
         return _build(folder, _execute_published(listed)) / "index.html"
 
 
 def published_page() -> Path | None:
     """The first page of the published book as it was built last; None before that."""
-    page = _site(BUILD / "published") / "index.html"
+    page = _site(build_directory() / "published") / "index.html"
     return page if page.is_file() else None
 
 
 def own_build() -> AbstractContextManager[Path]:
     """The folder for a page of the reader's: build/yours, or another while a command at work has that."""
-    return own_folder(BUILD / "yours")
+    return own_folder(build_directory() / "yours")
 
 
 def build_with(chapter: str, executed: Path, folder: Path) -> Path:
@@ -102,7 +104,7 @@ def _execute_published(names: Sequence[str]) -> dict[str, Path]:
     A page depends on notebook, library, facts and stored runs alone: while they are the same, what was
     executed before is used again.
     """
-    folder = BUILD / "executed-published"
+    folder = build_directory() / "executed-published"
     shared = _hash_of_what_pages_depend_on()
     # Overviews read the runs of all chapters: the longest first, so that none is executed alone at the end.
     wanted = {**{name: {} for name in overviews()}, **{name: {"source": "published"} for name in names}}

@@ -17,14 +17,15 @@ from typing import Any
 
 from papermill.exceptions import PapermillExecutionError
 
-from gapbook.book.execute import BUILD, execute_chapter
+from gapbook.book.execute import execute_chapter
 from gapbook.book.expected import duration_words, seconds_of
 from gapbook.book.on_demand import install_on_demand
 from gapbook.book.plans import PublishedPlan
 from gapbook.errors import GapbookError, RecordError, SessionsLeftError
 from gapbook.locks import taking_turns
 from gapbook.parameters import chapter_parameters
-from gapbook.record.run import Run, finished_folders, live_folder, load_run, runs_folder
+from gapbook.paths import build_directory, runs_directory
+from gapbook.record.run import Run, finished_folders, live_folder, load_run
 from gapbook.record.schema import one_line
 from gapbook.record.whole import write_whole
 
@@ -43,7 +44,7 @@ class Campaign:
     def __init__(self, plans: Sequence[PublishedPlan], say: Callable[[str], None] = print) -> None:
         self.plans = plans
         self.say = say
-        self.folder = runs_folder()
+        self.folder = runs_directory()
         self._state = self._kept()
         self._failed: Counter[str] = Counter()
         self._finished: dict[str, Run | None] = {}
@@ -124,7 +125,9 @@ class Campaign:
     def _execute(self, plan: PublishedPlan) -> None:
         """Raises SessionsLeftError when that was not the last session."""
         try:
-            execute_chapter(plan.chapter, {**plan.given, "source": "session"}, folder=BUILD / "campaign")
+            execute_chapter(
+                plan.chapter, {**plan.given, "source": "session"}, folder=build_directory() / "campaign"
+            )
         finally:
             self._finished.pop(plan.chapter, None)
         if self.finished(plan) is None:

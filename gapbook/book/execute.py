@@ -16,18 +16,20 @@ from gapbook import errors
 from gapbook.book.chapters import require_executable
 from gapbook.book.kernel import kernel_config, read_text_notebook
 from gapbook.book.prose import require_no_typed_numbers
-from gapbook.errors import GapbookError
+from gapbook.errors import GapbookError, SetupError
 from gapbook.notebook_text import notebook_path
 from gapbook.parameters import MEASURING
-from gapbook.paths import CHECKOUT
+from gapbook.paths import CHECKOUT, build_directory
 from gapbook.record.run import run_folder
 from gapbook.trial.servers import parse_choices
+from gapbook.writing import refused_writing
 
-__all__ = ["BUILD", "execute_chapter"]
+__all__ = ["execute_chapter"]
 
-BUILD = CHECKOUT / "build"
 _RAISED_TOO = ("starting new kernel client", "Kernel died while waiting for execute reply")
 """What the library logs of a kernel that ended, before it raises the same."""
+_OF_THE_SYSTEM = frozenset({"OSError", "PermissionError", "Error"})
+"""The names of the types of what a kernel raises that may not write, or has no room to (``Error`` is shutil's)."""
 _KERNEL_STARTS_WITHIN_S = 300
 
 
@@ -44,7 +46,7 @@ def execute_chapter(chapter: str, parameters: Mapping[str, Any], *, folder: Path
         run_folder(chapter, source)
     text = notebook_path(chapter)
     require_no_typed_numbers(text)
-    output = (folder or BUILD / "executed") / f"{chapter}.ipynb"
+    output = (folder or build_directory() / "executed") / f"{chapter}.ipynb"
     output.parent.mkdir(parents=True, exist_ok=True)
     unexecuted = output.with_name(f"{chapter}.unexecuted.ipynb")
     unexecuted.write_text(read_text_notebook(text), encoding="utf-8")
@@ -82,6 +84,8 @@ def execute_chapter(chapter: str, parameters: Mapping[str, Any], *, folder: Path
             raise _ended(chapter, "was interrupted from outside", parameters) from None
         if error.ename == "MemoryError":
             raise _ended(chapter, "was refused more memory (MemoryError)", parameters) from None
+        if error.ename in _OF_THE_SYSTEM and (line := refused_writing(error.evalue)):
+            raise SetupError(f"chapter {chapter}: {line}") from None
         raise
     finally:
         unexecuted.unlink(missing_ok=True)

@@ -14,7 +14,8 @@ from typing import Any
 from gapbook.book.execute import execute_chapter
 from gapbook.deploy.limits import allowed_processors
 from gapbook.deploy.process import end_with_parent
-from gapbook.errors import GapbookError
+from gapbook.errors import GapbookError, SetupError
+from gapbook.writing import refused_writing
 
 __all__ = ["execute_chapters"]
 
@@ -63,6 +64,11 @@ def _execute(name: str, parameters: Mapping[str, Any], folder: Path, told: Conne
         told.send(None)
     except GapbookError as error:
         told.send(error)
+    except OSError as error:
+        line = refused_writing(str(error))
+        if line is None:
+            raise
+        told.send(SetupError(f"chapter {name}: {line}"))
     except KeyboardInterrupt:
         pass  # also what SIGTERM raises here; who asked for the page knows
 

@@ -47,6 +47,7 @@ _BUILDS = re.compile(
     r"|PYTHON(PATH|HOME|STARTUP)|LD_PRELOAD"
 )
 """Names of variables that change what a build makes; what it made is kept under the hash of its sources alone."""
+_FOLDERS = ("GAPBOOK_BUILD", "GAPBOOK_CACHE", "GAPBOOK_DATA", "GAPBOOK_RUNS")
 _KERNEL = re.compile(
     r"GAPBOOK_\w+|HOME|USER|LOGNAME|XDG_CACHE_HOME|TMPDIR|TZ|DOCKER_(HOST|CONFIG|CONTEXT|CERT_PATH|TLS_VERIFY)"
 )
@@ -86,6 +87,8 @@ def build_environment() -> dict[str, str]:
 def kernel_environment() -> dict[str, str]:
     """What the kernel of a chapter is started with, in which our own sessions and reports run."""
     kept = {name: value for name, value in os.environ.items() if _KERNEL.fullmatch(name)}
+    # A kernel works in the checkout: a folder that was named from where the command was given stays that folder.
+    kept |= {name: str(Path(kept[name]).absolute()) for name in _FOLDERS if kept.get(name)}
     return {**kept, **bare_environment(), _IGNORED: ",".join(_ignored())}
 
 

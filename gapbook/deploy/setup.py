@@ -32,6 +32,7 @@ from gapbook.errors import SetupError
 from gapbook.locks import taking_turns
 from gapbook.paths import CHECKOUT, cache_directory
 from gapbook.prerequisites import CARGO_HINT, COMPILER_HINT, missing_to_build
+from gapbook.writing import can_be_written, refused_writing
 
 __all__ = [
     "absent_on_demand",
@@ -55,12 +56,13 @@ def set_up(meanwhile: Callable[[], None] = lambda: None, *, named: Collection[st
     what another step built. Another set-up into the same cache is waited for: both would write the same folders.
     """
     _require_what_builds()
+    _require_folders_of_packages(named)
     try:
         with taking_turns(cache_directory()):
             _set_up(meanwhile, named)
     except OSError as error:
         # A disk that is full, a cache that may not be written: for a person, no defect of ours.
-        raise SetupError(f"setup: {error}") from error
+        raise SetupError(f"setup: {refused_writing(str(error)) or error}") from error
 
 
 def _set_up(meanwhile: Callable[[], None], named: Collection[str] | None) -> None:
@@ -99,6 +101,21 @@ def _require_what_builds() -> None:
         print(f"gapbook: {fault}", file=sys.stderr)
     if last:
         raise SetupError(last)
+
+
+def _require_folders_of_packages(named: Collection[str] | None) -> None:
+    """Node.js looks for packages beside what imports them, so they lie in the checkout. Raises SetupError where
+    some are missing and may not be put there."""
+    shut = [
+        str(folder.relative_to(CHECKOUT))
+        for folder in node_packages(systems_of(named))
+        if not (_node_packages_installed(folder) or can_be_written(folder / "node_modules"))
+    ]
+    if shut:
+        raise SetupError(
+            f"setup: Node packages are missing and cannot be written in {', '.join(shut)} of {CHECKOUT}; set up once "
+            "where the checkout can be written, or take a copy of it"
+        )
 
 
 def _stacks(named: Collection[str] | None) -> Mapping[str, type[Stack]]:

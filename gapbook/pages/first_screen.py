@@ -9,7 +9,8 @@ from gapbook.markup import Html, SupportsHtml
 from gapbook.pages import page
 from gapbook.pages.answer import AnswerResults
 from gapbook.pages.rerun import RerunResults
-from gapbook.paths import CHECKOUT
+from gapbook.paths import build_directory
+from gapbook.writing import require_writable
 
 __all__ = ["FirstScreenResults", "pictures_folder"]
 
@@ -68,8 +69,12 @@ class FirstScreenResults(AnswerResults, RerunResults):
         )
 
     def export_picture(self, figure: charts.Figure) -> None:
-        """Write the page's picture as files, for its download buttons and for use elsewhere."""
+        """Write the page's picture as files, for its download buttons and for use elsewhere.
+
+        Raises SetupError where they cannot be written.
+        """
         folder = pictures_folder(self.run.run_id)
+        require_writable(folder, "GAPBOOK_BUILD")
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{_PICTURE}.svg").write_text(figure.svg(), encoding="utf-8")
         (folder / f"{_PICTURE}.png").write_bytes(figure.png())
@@ -80,4 +85,4 @@ class FirstScreenResults(AnswerResults, RerunResults):
 
 def pictures_folder(run_id: str) -> Path:
     """Where the pictures of a run are exported to."""
-    return CHECKOUT / "build" / "pictures" / run_id
+    return build_directory() / "pictures" / run_id

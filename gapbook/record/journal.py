@@ -255,7 +255,8 @@ class Journal:
         except OSError as error:
             raise RecordError(
                 f"run: {error.filename or self.directory} cannot be written ({error.strerror}); "
-                "trials finished so far are kept; make room or remove what is in the way, then use source=resume"
+                "trials finished so far are kept; make room or remove what is in the way, then use "
+                "source=resume, or name another folder: GAPBOOK_RUNS=FOLDER"
             ) from error
 
 

@@ -24,7 +24,7 @@ import msgspec
 import polars as pl
 
 from gapbook.errors import RecordError, nearest
-from gapbook.paths import CHECKOUT
+from gapbook.paths import CHECKOUT, runs_directory
 from gapbook.record.bounds import MOST_BYTES, check_texts, parsed
 from gapbook.record.goodput import recount
 from gapbook.record.measured import checked_metrics, make_metrics
@@ -59,7 +59,6 @@ __all__ = [
     "read_run",
     "run_folder",
     "run_id_of",
-    "runs_folder",
     "stored_run",
 ]
 
@@ -76,14 +75,9 @@ def published_folder(chapter: str) -> Path:
     return CHECKOUT / "results" / chapter
 
 
-def runs_folder() -> Path:
-    """Where a reader's own runs are kept: ``GAPBOOK_RUNS``, else ``runs/`` in the checkout."""
-    return Path(os.environ.get("GAPBOOK_RUNS", CHECKOUT / "runs"))
-
-
 def live_folder(chapter: str) -> Path:
     """Where a reader's own runs of one chapter are kept."""
-    return runs_folder() / chapter
+    return runs_directory() / chapter
 
 
 @dataclass(frozen=True)

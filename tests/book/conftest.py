@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, sync_playwright
 
-from gapbook.paths import CHECKOUT, tool_path
+from gapbook.paths import build_directory, tool_path
 from gapbook.record.run import latest_published, published_folder
 from tests.book.book_site import CHAPTER, Open, Site, Visit, build, gapbook, measure
 
@@ -109,7 +109,7 @@ def published_site(tmp_path_factory: pytest.TempPathFactory) -> Site:
     done = gapbook("book", offline=True)
     assert done.returncode == 0, done.stdout + done.stderr
     folder = tmp_path_factory.mktemp("published") / "site"
-    shutil.copytree(CHECKOUT / "build" / "published" / "_build" / "html", folder)
+    shutil.copytree(build_directory() / "published" / "_build" / "html", folder)
     return Site(folder, latest_published(CHAPTER))
 
 

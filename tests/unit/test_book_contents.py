@@ -72,7 +72,7 @@ def test_published_book_asks_for_a_run_of_every_chapter_of_the_contents_and_of_n
         executed.extend(names)
         return {}
 
-    monkeypatch.setattr(build, "BUILD", tmp_path)
+    monkeypatch.setenv("GAPBOOK_BUILD", str(tmp_path))
     monkeypatch.setattr(build, "_execute_published", execute)
     monkeypatch.setattr(build, "_is_published", lambda chapter: chapter != "unlisted")
     build.build_published()

@@ -12,7 +12,12 @@ import pytest
 
 from gapbook.book.kernel import kernel_config
 from gapbook.deploy.deployment import Deployment
-from gapbook.deploy.environment import build_environment, described_environment, without_variables
+from gapbook.deploy.environment import (
+    build_environment,
+    described_environment,
+    kernel_environment,
+    without_variables,
+)
 from gapbook.deploy.server import ServerChoice
 from gapbook.deploy.warden import TOKEN_VARIABLE
 from gapbook.errors import ParameterError
@@ -120,6 +125,22 @@ def test_a_kernel_gets_none_of_them_and_knows_their_names_and_all_are_back_after
     assert told == described_environment()
     assert set(HOSTILE) <= set(told["ignored"])
     assert not [value for value in HOSTILE.values() if len(value) > 4 and value in str(told)]
+
+
+def test_a_kernel_works_elsewhere_and_has_the_folders_that_its_command_was_given(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    given = {
+        "GAPBOOK_BUILD": "pages",
+        "GAPBOOK_RUNS": "a/runs",
+        "GAPBOOK_CACHE": "/cache",
+        "GAPBOOK_DATA": "",
+    }
+    for name, folder in given.items():
+        monkeypatch.setenv(name, folder)
+    wanted = {"GAPBOOK_BUILD": f"{tmp_path}/pages", "GAPBOOK_RUNS": f"{tmp_path}/a/runs"}
+    assert given | wanted == {name: kernel_environment()[name] for name in given}
 
 
 def test_a_build_keeps_the_way_to_the_network_and_none_of_the_flags(monkeypatch: pytest.MonkeyPatch) -> None:

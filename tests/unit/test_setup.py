@@ -69,6 +69,20 @@ def test_a_chapter_installs_what_it_names_and_no_other_system(
     assert "modules/postgres" not in installed.folders
 
 
+def test_packages_that_cannot_be_put_beside_their_code_are_told_before_anything_is_installed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    installed = _Installed(monkeypatch, tmp_path)
+    monkeypatch.setattr(setup, "can_be_written", lambda _folder: False)
+    monkeypatch.setattr(setup, "_node_packages_installed", lambda folder: folder.name != "payload")
+    setup.set_up(named={"sqlite"})
+    with pytest.raises(
+        SetupError, match=r"Node packages are missing and cannot be written in modules/payload of "
+    ):
+        setup.set_up(named={"sqlite", "payload"})
+    assert installed.systems == ["sqlite"]
+
+
 def test_what_is_missing_and_costs_are_told(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
