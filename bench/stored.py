@@ -36,7 +36,9 @@ def _ceilings(run: Run, scenario: RecordedScenario) -> Iterator[str]:
 
 def _overhead(run: Run, scenario: RecordedScenario) -> str:
     loaded_s = run.trials.height * (scenario.warmup_s + scenario.window_s)
-    wall_s = run.manifest["finished_unix_s"] - run.manifest["started_unix_s"]
+    if run.manifest.finished_unix_s is None:
+        return f"{run.run_id} wall time: not recorded"
+    wall_s = run.manifest.finished_unix_s - run.manifest.started_unix_s
     return f"{run.run_id} wall time ÷ warm-ups and windows: {wall_s / loaded_s:.2f} (bar <= 1.2)"
 
 

@@ -231,14 +231,14 @@ def _given(
     plan = make_plan(
         [contestant.name for contestant in scenario.contestants],
         stored.treatment.values,
-        blocks=run.manifest["blocks"],
+        blocks=run.manifest.blocks,
         seed=stored.seed,
         **planned,
     )
-    if [list(vars(planned).values()) for planned in plan] != run.manifest["trials"]:
+    if [tuple(vars(planned).values()) for planned in plan] != run.manifest.trials:
         return {}
     told = {name: given[name] for name in ("contestants", "in_flight", "end_trials") if name in given}
-    return told | ({"sessions": run.manifest.get("sessions", 1)} if "sessions" in given else {})
+    return told | ({"sessions": run.manifest.sessions} if "sessions" in given else {})
 
 
 def _explain_errors_in_one_line(namespace: Mapping[str, Any]) -> None:

@@ -242,7 +242,7 @@ def _campaign(chosen: argparse.Namespace) -> int:
         return 0
     failed = campaign.run()
     runs = [run for plan in plans if (run := campaign.finished(plan))]
-    lines = [f"{run.manifest['chapter']}: {line}" for run in runs if (line := mostly_refused(run))]
+    lines = [f"{run.manifest.chapter}: {line}" for run in runs if (line := mostly_refused(run))]
     if failed:
         lines.append(f"no run of {', '.join(failed)}; what is done is kept, give the same command again")
     for line in lines:

@@ -66,7 +66,7 @@ class Campaign:
         """The newest run of a plan that was finished in this campaign."""
         if plan.chapter not in self._finished:
             runs = [run for run in self._readable(plan) if self._is_of(plan, run)]
-            newest = max(runs, key=lambda run: float(run.manifest["started_unix_s"]), default=None)
+            newest = max(runs, key=lambda run: run.manifest.started_unix_s, default=None)
             self._finished[plan.chapter] = newest
         return self._finished[plan.chapter]
 
@@ -138,11 +138,11 @@ class Campaign:
 
     def _is_of(self, plan: PublishedPlan, run: Run) -> bool:
         """Whether a run has the parameters of the plan and was finished in this campaign."""
-        given, table = run.manifest["parameters"] or {}, chapter_parameters()
+        given, table = run.manifest.parameters or {}, chapter_parameters()
         same = all(
             given.get(name, table[name].absent) == value for name, value in _measured_with(plan).items()
         )
-        finished_unix_s = run.manifest["finished_unix_s"]
+        finished_unix_s = run.manifest.finished_unix_s
         return same and finished_unix_s is not None and finished_unix_s >= self._state["started_unix_s"]
 
     # --- how far it is ------------------------------------------------------------------------

@@ -21,14 +21,13 @@ def seconds_of(plan: PublishedPlan) -> float | None:
         run = latest_published(plan.chapter)
     except RecordError:
         return None
-    blocks, manifest = int(run.manifest["blocks"]), run.manifest
-    trials_in_block = len(manifest["trials"]) / blocks
-    longer_s = sum(
-        float(plan.parameters[name]) - float(manifest["scenario"][name]) for name in ("warmup_s", "window_s")
-    )
+    blocks, manifest = run.manifest.blocks, run.manifest
+    trials_in_block = len(manifest.trials) / blocks
+    loaded_s = sum(float(plan.parameters[name]) for name in ("warmup_s", "window_s"))
+    longer_s = loaded_s - manifest.scenario.warmup_s - manifest.scenario.window_s
     trials_s, strikes_s = _parts_s(run)
     block_s = trials_s / blocks + trials_in_block * longer_s
-    times_struck = _strikes(plan.parameters) / (_strikes(manifest) or 1)
+    times_struck = _strikes(plan.parameters) / (manifest.kills + manifest.cuts or 1)
     return max(0.0, block_s) * int(plan.parameters["blocks"]) + strikes_s * times_struck
 
 
@@ -44,13 +43,13 @@ def _parts_s(run: Run) -> tuple[float, float]:
     Strikes that were interrupted are counted from where they went on.
     """
     ended = (run.trials["started_unix_s"] + run.trials["took_s"]).to_list()
-    began = sorted([run.manifest["started_unix_s"], *run.manifest["resumed_unix_s"]])
+    began = sorted([run.manifest.started_unix_s, *run.manifest.resumed_unix_s])
     trials_s = 0.0
     for begin, following in pairwise([*began, math.inf]):
         trials_s += max((end for end in ended if begin < end < following), default=begin) - begin
-    finished = run.manifest["finished_unix_s"]
+    finished = run.manifest.finished_unix_s
     after_s = 0.0 if finished is None else max(0.0, finished - max(*began, *ended))
-    return (trials_s, after_s) if _strikes(run.manifest) else (trials_s + after_s, 0.0)
+    return (trials_s, after_s) if run.manifest.kills + run.manifest.cuts else (trials_s + after_s, 0.0)
 
 
 def duration_words(seconds: float) -> str:

@@ -214,7 +214,7 @@ def _measure(claim: Claim, test: Mapping[str, Any], measured: Measured) -> Evide
         return Evidence(name, found, "missing", expected, test["chapter"])
     name, ours = quantity_name(test, found), quantity(test, found)
     run = found.run
-    versions = ", ".join(named_versions(run.manifest["systems"]))
+    versions = ", ".join(named_versions(run.manifest.systems))
     if isinstance(ours, str):
         return Evidence(name, ours, "missing", expected, test["chapter"], run.run_id, 0, versions)
     several = over_runs(test, found)
@@ -247,7 +247,7 @@ def _measure(claim: Claim, test: Mapping[str, Any], measured: Measured) -> Evide
 
 
 def _began(run: Run) -> float:
-    return float(run.manifest["started_unix_s"])
+    return run.manifest.started_unix_s
 
 
 def _spread(test: Mapping[str, Any], several: OverRuns, found: Findings) -> str:

@@ -47,9 +47,9 @@ class Cells:
     """
 
     def __init__(self, run: Run, chapter: str, stated: Iterable[RecordedContestant] = ()) -> None:
-        if run.manifest["chapter"] != chapter:
+        if run.manifest.chapter != chapter:
             raise RecordError(
-                f"run {run.run_id}: is of chapter {one_line(run.manifest['chapter'])}, not of {chapter}; "
+                f"run {run.run_id}: is of chapter {one_line(run.manifest.chapter)}, not of {chapter}; "
                 "name another with source="
             )
         self.run = run
@@ -84,7 +84,7 @@ class Cells:
     @cached_property
     def _planned_at(self) -> dict[str, set[float]]:
         found: dict[str, set[float]] = {}
-        for _, _, name, value, *_ in self.run.manifest["trials"]:
+        for _, _, name, value, *_ in self.run.manifest.trials:
             found.setdefault(name, set()).add(float(value))
         return found
 
@@ -103,21 +103,21 @@ class Cells:
 
     @property
     def blocks(self) -> int:
-        return int(self.run.manifest["blocks"])
+        return self.run.manifest.blocks
 
     @cached_property
     def absent(self) -> dict[str, str]:
         """Contestants that could not be measured on the run's machine, each with the reason."""
-        return dict(self.run.manifest.get("absent", {}))
+        return dict(self.run.manifest.absent)
 
     def observed_loss(self, *contestants: str) -> ObservedLoss:
         """What kills of their servers took of the contestants' acknowledged transfers, against their declared
         class."""
-        return observed_loss(self.run.manifest.get("kill_checks", []), *contestants)
+        return observed_loss(self.run.manifest.kill_checks, *contestants)
 
     def trials_per_block(self, contestant: str) -> float:
         """How many trials of each value at which it runs the plan has for a contestant, in the mean block."""
-        values = [value for _, _, name, value, *_ in self.run.manifest["trials"] if name == contestant]
+        values = [value for _, _, name, value, *_ in self.run.manifest.trials if name == contestant]
         return len(values) / (self.blocks * len(set(values))) if values else 0.0
 
     def metric(self, name: str) -> Metric:

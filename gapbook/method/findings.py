@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import polars as pl
 
@@ -18,6 +18,7 @@ from gapbook.method.warmth import Warmth, warmth_of
 from gapbook.record.labels import CLIENT_BOUND, LIMIT_FRAC
 from gapbook.record.metric import GOODPUT
 from gapbook.record.scenario import RecordedContestant
+from gapbook.record.schema import System
 
 __all__ = ["Findings", "named_versions", "versions_of"]
 
@@ -229,14 +230,14 @@ def _chains(factors: Sequence[Factor]) -> dict[str, list[str]]:
     return chains
 
 
-def named_versions(systems: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def named_versions(systems: Mapping[str, System]) -> list[str]:
     """``spacetimedb 1.2.0 and 2.8.3`` for each system of a manifest, however many servers of it there were."""
     return [f"{system} {' and '.join(versions)}" for system, versions in versions_of(systems).items()]
 
 
-def versions_of(systems: Mapping[str, Mapping[str, Any]]) -> dict[str, list[str]]:
+def versions_of(systems: Mapping[str, System]) -> dict[str, list[str]]:
     """Every version of each system of a manifest, once, by the name of the system without those of its servers."""
     versions: dict[str, dict[str, None]] = {}
     for server, told in systems.items():
-        versions.setdefault(server.split(" ")[0], {})[str(told["version"])] = None
+        versions.setdefault(server.split(" ")[0], {})[told.version] = None
     return {system: list(found) for system, found in versions.items()}

@@ -38,7 +38,7 @@ class RunEstimate:
 
     @property
     def began_unix_s(self) -> float:
-        return float(self.run.manifest["started_unix_s"])
+        return self.run.manifest.started_unix_s
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ def estimates_over_runs(
 
 @cache
 def _published() -> Sequence[tuple[Findings, Mapping[Setup, Cell]]]:
-    return tuple((Findings(run, run.manifest["chapter"]), cells_of(run)) for run in published_runs())
+    return tuple((Findings(run, run.manifest.chapter), cells_of(run)) for run in published_runs())
 
 
 def _quantile(degrees_of_freedom: float) -> float:

@@ -68,8 +68,8 @@ def cells_of(run: Run) -> Mapping[Setup, Cell]:
 
 def version_of(run: Run, contestant: RecordedContestant) -> str:
     """Its own, else what its server was found to be. A run of one version need not name it."""
-    server = run.manifest["systems"].get(contestant.server, {})
-    return contestant.version or str(server.get("version", ""))
+    server = run.manifest.systems.get(contestant.server)
+    return contestant.version or ("" if server is None else server.version)
 
 
 def _words(facts: Mapping[str, object]) -> Setup:

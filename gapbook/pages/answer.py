@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from gapbook.claims import verdicts
 from gapbook.claims.claim import NOTE, claim
@@ -320,7 +320,7 @@ class AnswerResults(CitationResults):
 
     def _all_cut(self, contestants: Sequence[RecordedContestant]) -> bool:
         """Whether the power of each was cut with an answer."""
-        rows = self.run.manifest.get("cut_checks", [])
+        rows = self.run.manifest.cut_checks
         return all(observed_cuts(rows, one.name).cuts for one in contestants)
 
     def _with_class(self, contestants: Sequence[RecordedContestant]) -> dict[str, str]:
@@ -394,8 +394,8 @@ class AnswerResults(CitationResults):
 
     def version_of(self, contestant: RecordedContestant) -> str:
         """What the server of a contestant said of its version; empty when the run does not tell."""
-        systems: dict[str, Any] = self.run.manifest["systems"]
-        return str(systems.get(contestant.server, {}).get("version", ""))
+        system = self.run.manifest.systems.get(contestant.server)
+        return "" if system is None else system.version
 
 
 def _told(sentence: Html, parts: Sequence[tuple[Html, str]]) -> Html:

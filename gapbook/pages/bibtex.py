@@ -19,8 +19,8 @@ _COMMANDS = {
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     "\\": r"\textbackslash{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
+    chr(0x3C): r"\textless{}",
+    chr(0x3E): r"\textgreater{}",
     "|": r"\textbar{}",
     '"': "''",  # straight ones need another font encoding than the default
     "–": "--",

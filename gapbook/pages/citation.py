@@ -66,7 +66,7 @@ class CitationResults(FindingsWithProvenance):
     def citation(self, cited: Sequence[page.Cited]) -> dict[str, str]:
         """Numbers to be cited: plain, Markdown and BibTeX, with interval, n, conditions and run."""
         facts, chapter = self.glue_values(), self.scenario.chapter
-        versions = ", ".join(named_versions(self.run.manifest["systems"]))
+        versions = ", ".join(named_versions(self.run.manifest.systems))
         named = any(one.settings.durability for one in self.scenario.contestants)
         promise = f"{self.promise}{' where none is named' if named else ''}"
         conditions = f"{versions}; {facts['load']}, {promise}, {facts['processor']}, {facts['cores']}"

@@ -67,9 +67,9 @@ def corrected_runs() -> list[Run]:
     found: dict[str, Run] = {}
     for run in published_runs():
         if PRINTED in run.trials.columns:
-            known = found.get(run.manifest["chapter"])
-            if known is None or run.manifest["started_unix_s"] > known.manifest["started_unix_s"]:
-                found[run.manifest["chapter"]] = run
+            known = found.get(run.manifest.chapter)
+            if known is None or run.manifest.started_unix_s > known.manifest.started_unix_s:
+                found[run.manifest.chapter] = run
     return [found[chapter] for chapter in sorted(found)]
 
 
@@ -78,13 +78,13 @@ def fixed_table() -> Html:
     chapter were fixed."""
     rows: list[list[str | Html]] = []
     for run in published_runs():
-        began = datetime.fromtimestamp(float(run.manifest["started_unix_s"]), UTC)
-        fixed = tests_fixed(run.manifest["chapter"])
-        name = f"{run.manifest['chapter']}, run {run.run_id}"
+        began = datetime.fromtimestamp(run.manifest.started_unix_s, UTC)
+        fixed = tests_fixed(run.manifest.chapter)
+        name = f"{run.manifest.chapter}, run {run.run_id}"
         rows.append(
             [
                 name,
-                hour(run.manifest["started_unix_s"]),
+                hour(run.manifest.started_unix_s),
                 ", ".join(dict.fromkeys(hour(when.timestamp()) for when in fixed)) or "–",
                 _order(began, fixed),
             ]
@@ -113,7 +113,7 @@ def as_printed(run: Run) -> Run:
 
 def corrections(run: Run) -> list[Correction]:
     """Every goodput, ratio between systems or depths, gap and factor of a run whose printed text changed."""
-    chapter = run.manifest["chapter"]
+    chapter = run.manifest.chapter
     now, then = Findings(run, chapter), Findings(as_printed(run), chapter)
     found = []
     told = zip(_quantities(then, labels_decide=True), _quantities(now, labels_decide=False), strict=True)
@@ -162,7 +162,7 @@ def verdicts_table(prefix: str) -> Html:
 
 @cache
 def _changed_verdicts(prefix: str) -> Sequence[tuple[Judgement, Judgement]]:
-    runs = {run.manifest["chapter"]: run for run in corrected_runs()}
+    runs = {run.manifest.chapter: run for run in corrected_runs()}
 
     def measured(printed: bool, chapter: str) -> Findings | str:
         run = runs.get(chapter)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from gapbook import charts
 from gapbook.markup import Html, values_table
@@ -20,6 +20,7 @@ from gapbook.record.cuts import (
     DISK_FAULTS,
     FAULTS,
     RUINED,
+    CutCheck,
     ObservedCuts,
     loss_window_s,
     observed_cuts,
@@ -33,7 +34,7 @@ __all__ = ["cut_sentence", "cut_values", "cuts_table", "faults_table", "losses_c
 
 Levels: TypeAlias = Sequence[tuple[str, Named]]
 """What a level is called on the page, and the contestant that runs at it."""
-_Rows: TypeAlias = Sequence[Mapping[str, Any]]
+_Rows: TypeAlias = Sequence[CutCheck]
 _NO_CUTS = "This run cut no power: what its durability classes are worth is not measured here."
 _CLASSES = ("level", "declared class", "cuts", "acknowledged", "gone", "worst loss", "what cuts showed")
 _TOLD = "Each cell: in how many cuts acknowledged work was gone, and the most that one cut took. "
@@ -65,15 +66,15 @@ class _Level:
 
     @property
     def known(self) -> _Rows:
-        return [row for row in self.rows if row["resolved"]]
+        return [row for row in self.rows if row.resolved]
 
 
 def _levels(found: Findings, levels: Levels) -> list[_Level]:
     """Those that the run has; what it left out is told elsewhere."""
     planned = {one.name for one in found.scenario.contestants}
-    rows = found.run.manifest.get("cut_checks", [])
+    rows = found.run.manifest.cut_checks
     return [
-        _Level(label, found.contestant(named), [row for row in rows if row["contestant"] == named.name])
+        _Level(label, found.contestant(named), [row for row in rows if row.contestant == named.name])
         for label, named in levels
         if named.name in planned
     ]
@@ -98,13 +99,13 @@ def cuts_table(found: Findings, levels: Levels) -> Html:
 
 def _class_cells(level: _Level) -> list[str]:
     known, observed = level.known, level.observed
-    counted = [row for row in known if row["lost"] is not None]
+    counted = [row for row in known if row.lost is not None]
     return [
         level.label,
         level.contestant.durability,
         str(observed.cuts),
-        total(row["acknowledged"] for row in counted),
-        total(row["lost"] for row in counted),
+        total(row.acknowledged for row in counted),
+        total(row.lost for row in counted),
         _seconds(observed.worst_loss_s),
         _showed(level),
     ]
@@ -113,7 +114,7 @@ def _class_cells(level: _Level) -> list[str]:
 def _showed(level: _Level) -> str:
     """The worst first; what was seen in no cut may still happen, so its bound is said."""
     observed = level.observed
-    unresolved = [row for row in level.rows if not row["resolved"]]
+    unresolved = [row for row in level.rows if not row.resolved]
     broken = sum(verdict_of_row(row) == BROKEN for row in level.known)
     said = [f"{BROKEN}, in {of_all(broken, observed.cuts, 'cut')}"] if broken else []
     ruins = _ruins(level.known)
@@ -134,7 +135,7 @@ def _ruins(known: _Rows) -> dict[str, int]:
         "unreadable": "left nothing that starts",
         "inconsistent": "left a state that no operations can have made",
     }
-    counts = {words: sum(row["left"] == left for row in known) for left, words in kinds.items()}
+    counts = {words: sum(row.left == left for row in known) for left, words in kinds.items()}
     return {words: count for words, count in counts.items() if count}
 
 
@@ -143,18 +144,18 @@ def faults_table(found: Findings, levels: Levels) -> Html:
     shown = [level for level in _levels(found, levels) if level.known]
     if not shown:
         return page.banner("note", _NO_CUTS)
-    seen = [fault for fault in FAULTS if any(row["fault"] == fault for level in shown for row in level.known)]
+    seen = [fault for fault in FAULTS if any(row.fault == fault for level in shown for row in level.known)]
     rows = [[level.label, *(_fault_cell(level, fault) for fault in seen)] for level in shown]
     words = "; ".join(f"{fault}: {FAULTS[fault]}" for fault in seen)
     return values_table(("level", *seen), rows, caption=f"{_TOLD}{words[0].upper()}{words[1:]}.")
 
 
 def _fault_cell(level: _Level, fault: str) -> str:
-    rows = [row for row in level.known if row["fault"] == fault]
+    rows = [row for row in level.known if row.fault == fault]
     if not rows:
         return "–"
-    ruined = sum(row["left"] in RUINED for row in rows)
-    lossy = [int(row["lost"]) for row in rows if row["lost"]]
+    ruined = sum(row.left in RUINED for row in rows)
+    lossy = [row.lost for row in rows if row.lost]
     said = [f"nothing usable left in {ruined}"] if ruined else []
     said += [f"lost up to {max(lossy):,} in {len(lossy)}"] if lossy else []
     return f"{' and '.join(said)} of {len(rows)}" if said else f"nothing lost in {len(rows)}"
@@ -190,16 +191,16 @@ def _trial_cells(found: Findings, level: _Level, treatment: float) -> list[str]:
 
 def _cut_cells(level: _Level, found: Findings) -> list[str]:
     operation = operation_of(found.scenario.workload)
-    whole = [row for row in level.known if row["fault"] not in DISK_FAULTS]
-    worked = [row for row in whole if row["acknowledged"] and row["written_bytes"] is not None]
+    whole = [row for row in level.known if row.fault not in DISK_FAULTS]
+    worked = [row for row in whole if row.acknowledged and row.written_bytes is not None]
     if not worked:
         return ["–"] * 4
-    recovered = [row["recovered_in_s"] for row in worked if row["recovered_in_s"] is not None]
-    rates = [row["rate_per_s"] for row in worked if row["rate_per_s"] is not None]
-    done = sum(row["acknowledged"] for row in worked)
+    recovered = [row.recovered_in_s for row in worked if row.recovered_in_s is not None]
+    rates = [row.rate_per_s for row in worked if row.rate_per_s is not None]
+    done = sum(row.acknowledged or 0 for row in worked)
     return [
-        f"{sum(row['written_bytes'] for row in worked) / done:,.0f} B/{operation}",
-        f"{sum(row['fsyncs'] for row in worked) / done:.2g}/{operation}",
+        f"{sum(row.written_bytes or 0 for row in worked) / done:,.0f} B/{operation}",
+        f"{sum(row.fsyncs or 0 for row in worked) / done:.2g}/{operation}",
         f"{statistics.median(recovered):.2f} s" if recovered else "no server",
         f"{statistics.median(rates):,.0f}/s" if rates else "–",
     ]
@@ -258,23 +259,23 @@ def _title(found: Findings, drawn: Sequence[charts.Level]) -> str:
 
 def cut_sentence(found: Findings, labels: Mapping[str, str]) -> str:
     """What cuts showed of contestants, each under what it is called; nothing in a run without cuts."""
-    rows = found.run.manifest.get("cut_checks", [])
-    seen = {label: [row for row in rows if row["contestant"] == name] for name, label in labels.items()}
+    rows = found.run.manifest.cut_checks
+    seen = {label: [row for row in rows if row.contestant == name] for name, label in labels.items()}
     operations = operations_of(found.scenario.workload)
     said = [
         f"{label} {_in_words(of_label, operations)}"
         for label, of_label in seen.items()
-        if any(row["resolved"] for row in of_label)
+        if any(row.resolved for row in of_label)
     ]
     return f" Power cut under load: {'; '.join(said)}." if said else ""
 
 
-def _in_words(rows: Sequence[Mapping[str, Any]], operations: str) -> str:
+def _in_words(rows: _Rows, operations: str) -> str:
     """What the cuts of one contestant took: where the power alone failed, and how much more where the disk had failed
     before."""
     observed, alone = (
-        observed_cuts(some, rows[0]["contestant"])
-        for some in (rows, [row for row in rows if row["fault"] not in DISK_FAULTS])
+        observed_cuts(some, rows[0].contestant)
+        for some in (rows, [row for row in rows if row.fault not in DISK_FAULTS])
     )
     told = alone if alone.cuts else observed
     said = []
@@ -302,7 +303,7 @@ def cut_values(found: Findings, levels: Levels) -> dict[str, str]:
         "cuts": f"{len(known):,}",
         "levels": str(len(shown)),
         "cut_least": str(min((level.observed.cuts for level in shown), default=0)),
-        "audited_after_cuts": f"{sum(row['acknowledged'] for row in known if row['lost'] is not None):,}",
+        "audited_after_cuts": f"{sum(row.acknowledged or 0 for row in known if row.lost is not None):,}",
         "refuted_levels": "; ".join(refuted) or "none",
     }
 

@@ -6,14 +6,13 @@ Rows are those of a manifest's ``kill_checks``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from gapbook.pages.strikes import bound_words, of_all, reasons, total
-from gapbook.record.losses import BROKEN, KILL_LOAD
+from gapbook.record.losses import BROKEN, KILL_LOAD, KillCheck
 
 __all__ = ["KILL_COLUMNS", "kill_caption", "kill_table"]
 
-Rows = Sequence[Mapping[str, Any]]
+Rows = Sequence[KillCheck]
 
 KILL_COLUMNS = (
     "contestant",
@@ -33,14 +32,14 @@ def kill_table(rows: Rows, labels: Mapping[str, str] | None = None) -> list[tupl
     """
     table: list[tuple[str, ...]] = []
     for contestant, kills in _by_contestant(rows).items():
-        resolved = [row for row in kills if row["resolved"]]
+        resolved = [row for row in kills if row.resolved]
         table.append(
             (
                 (labels or {}).get(contestant, contestant),
-                str(kills[0]["durability"]),
-                str(sum(row["load_s"] is not None for row in kills)),
-                total(row["acknowledged"] for row in resolved),
-                total(row["lost"] for row in resolved),
+                kills[0].durability,
+                str(sum(row.load_s is not None for row in kills)),
+                total(row.acknowledged for row in resolved),
+                total(row.lost for row in resolved),
                 _seconds(resolved),
                 _verdict(kills),
             )
@@ -55,25 +54,25 @@ def kill_caption(rows: Rows, *, of_bank: bool = True) -> str:
         f"SIGKILL under {load}, then a start on the same data; every {compared} is compared. "
         "SIGKILL keeps the operating system's page cache: this is no loss of power, which can take more."
     )
-    if any(sum(row["resolved"] for row in kills) > 1 for kills in _by_contestant(rows).values()):
+    if any(sum(row.resolved for row in kills) > 1 for kills in _by_contestant(rows).values()):
         caption += (
             " Acknowledged and gone are sums over the kills of a contestant; seconds are those of one kill."
         )
-    serverless = any(row["resolved"] and row["recovered_in_s"] is None for row in rows)
+    serverless = any(row.resolved and row.recovered_in_s is None for row in rows)
     return f"{caption} Where there is no server, what holds the engine is killed." if serverless else caption
 
 
-def _by_contestant(rows: Rows) -> dict[str, list[Mapping[str, Any]]]:
-    grouped: dict[str, list[Mapping[str, Any]]] = {}
+def _by_contestant(rows: Rows) -> dict[str, list[KillCheck]]:
+    grouped: dict[str, list[KillCheck]] = {}
     for row in rows:
-        grouped.setdefault(str(row["contestant"]), []).append(row)
+        grouped.setdefault(row.contestant, []).append(row)
     return grouped
 
 
 def _seconds(resolved: Rows) -> str:
     if not resolved:
         return "unknown"
-    known = [float(row["lost_s"]) for row in resolved if row["lost_s"] is not None]
+    known = [row.lost_s for row in resolved if row.lost_s is not None]
     if not known:
         return "unknown"
     least, most = _format_s(min(known)), _format_s(max(known))
@@ -86,12 +85,12 @@ def _format_s(value: float) -> str:
 
 def _verdict(kills: Rows) -> str:
     """The worst first; what was seen in no kill may still happen, so its bound is said."""
-    count = sum(row["load_s"] is not None for row in kills)
+    count = sum(row.load_s is not None for row in kills)
     if not count:
-        return f"not checked ({kills[0]['note']})"
-    broken = sum(row["verdict"] == BROKEN for row in kills)
-    unresolved = [row for row in kills if not row["resolved"]]
-    lossy = [row for row in kills if row["resolved"] and row["lost"]]
+        return f"not checked ({kills[0].note})"
+    broken = sum(row.verdict == BROKEN for row in kills)
+    unresolved = [row for row in kills if not row.resolved]
+    lossy = [row for row in kills if row.resolved and row.lost]
     said = []
     if broken:
         said.append(f"{BROKEN}, in {of_all(broken, count, 'kill')}")

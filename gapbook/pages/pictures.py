@@ -89,6 +89,7 @@ class PictureResults(AnswerResults):
                 if not told and self.run.published:
                     nobody = "has an interval that tells something"
                     continue
+                told = told or [(value, c) for value, c in known if value.bounded and not value.vague]
                 value, best = pick(told or known, key=lambda pair: pair[0].estimate)
                 name = f"{self.versioned_label(best)}, {best.detail_label}"
                 rivals = sum(_reaches(other, value, metric) for other, c in known if c is not best)

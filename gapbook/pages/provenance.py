@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
-from typing import Any
 
 import polars as pl
 
@@ -15,7 +13,7 @@ from gapbook.pages import words
 from gapbook.record.gates import why_uncounted
 from gapbook.record.kept_code import code_is_kept
 from gapbook.record.machine import cores_number, cores_words
-from gapbook.record.schema import UNKNOWN_REVISION
+from gapbook.record.schema import UNKNOWN_REVISION, Manifest
 
 __all__ = ["FindingsWithProvenance"]
 
@@ -35,11 +33,11 @@ class FindingsWithProvenance(Findings):
 
     def _method(self, design: str) -> str:
         workload, manifest = self.scenario.workload, self.run.manifest
-        machine = manifest["machine"]
+        machine = manifest.machine
         return (
             f"{workload.label}, {self._load}, "
             f"{self.scenario.window_s:g} s windows. {design}. "
-            f"{machine['processor']}, {cores_words(machine)} shared by server and client."
+            f"{machine.processor}, {cores_words(machine)} shared by server and client."
         )
 
     @property
@@ -54,8 +52,8 @@ class FindingsWithProvenance(Findings):
     def _held(self) -> str:
         """``5 sessions``, and on how many machines, where they were not all on one."""
         manifest = self.run.manifest
-        sessions = manifest.get("sessions", 1)
-        machines = {str(row["machine"]) for row in manifest.get("deployments", []) if row.get("machine")}
+        sessions = manifest.sessions
+        machines = {str(one.machine) for one in manifest.deployments if one.machine is not None}
         held = f"{sessions} sessions" if sessions > 1 else "one session"
         return f"{held} on {len(machines)} machines of one kind" if len(machines) > 1 else held
 
@@ -83,12 +81,12 @@ class FindingsWithProvenance(Findings):
 
     def glue_values(self) -> dict[str, str]:
         """Facts of the run for the prose, as printed text."""
-        manifest, machine = self.run.manifest, self.run.manifest["machine"]
-        systems = manifest["systems"]
+        manifest, machine = self.run.manifest, self.run.manifest.machine
+        systems = manifest.systems
         return {
             **{name: words.as_text(value) for name, value in self.scenario.workload.parameters.items()},
             "run": self.run.run_id,
-            "date": _date(manifest["started_unix_s"]),
+            "date": _date(manifest.started_unix_s),
             "blocks": str(self.blocks),
             "trials": str(self.run.trials.height),
             "valid_trials": str(int(self.run.trials["valid"].sum())),
@@ -97,12 +95,12 @@ class FindingsWithProvenance(Findings):
             "window": f"{self.scenario.window_s:g} s",
             "warmup": f"{self.scenario.warmup_s:g} s",
             "durability": self.scenario.durability,
-            "processor": machine["processor"],
+            "processor": machine.processor,
             "processors": cores_number(machine),
             "cores": cores_words(machine),
-            "memory": f"{machine['memory_bytes'] / 2**30:.0f} GiB",
-            "kernel": machine["kernel"],
-            "file_system": machine["file_system"],
+            "memory": f"{machine.memory_bytes / 2**30:.0f} GiB",
+            "kernel": machine.kernel,
+            "file_system": machine.file_system,
             **{f"{system}_version": " and ".join(found) for system, found in versions_of(systems).items()},
         }
 
@@ -156,20 +154,20 @@ class FindingsWithProvenance(Findings):
         return f"durability {self.scenario.durability}" if stores else "nothing is stored"
 
     def provenance_parts(self) -> list[str]:
-        facts, machine = self.glue_values(), self.run.manifest["machine"]
+        facts, machine = self.glue_values(), self.run.manifest.machine
         return [
             f"Run {self.run.run_id}",
             f"{facts['blocks']} block{'' if self.blocks == 1 else 's'} in {self._held}",
             f"{facts['valid_trials']} of {facts['trials']} trials valid",
             facts["load"],
             f"{facts['processor']}, {facts['cores']}, {facts['memory']}"
-            + (", virtual machine" if machine["virtual"] else ""),
+            + (", virtual machine" if machine.virtual else ""),
             *(
-                [f"data on {machine['file_system']}, which keeps what is fsynced as whoever measured says"]
-                if machine.get("data_kept_said")
+                [f"data on {machine.file_system}, which keeps what is fsynced as whoever measured says"]
+                if machine.data_kept_said
                 else []
             ),
-            *named_versions(self.run.manifest["systems"]),
+            *named_versions(self.run.manifest.systems),
             self.promise,
             facts["date"],
             _code_words(self.run.manifest),
@@ -177,22 +175,22 @@ class FindingsWithProvenance(Findings):
         ]
 
 
-def _code_words(manifest: Mapping[str, Any]) -> str:
-    code = manifest["code"]
-    if code["revision"] == UNKNOWN_REVISION:
+def _code_words(manifest: Manifest) -> str:
+    code = manifest.code
+    if code.revision == UNKNOWN_REVISION:
         return "code revision unknown"
-    said = [f"code {code['revision'][:10]}"]
-    if code["changed"]:
+    said = [f"code {code.revision[:10]}"]
+    if code.changed:
         said.append("with local changes")
     if not code_is_kept(manifest):
         said.append("(this commit was lost: see Corrections)")
     return " ".join(said)
 
 
-def _ignored_words(manifest: Mapping[str, Any]) -> list[str]:
+def _ignored_words(manifest: Manifest) -> list[str]:
     """What of the shell could have changed servers and clients, had they got it."""
-    environments = [row.get("environment") or {} for row in manifest.get("deployments", [])]
-    names = sorted({name for environment in environments for name in environment.get("ignored", ())})
+    environments = [one.environment for one in manifest.deployments if one.environment is not None]
+    names = sorted({name for environment in environments for name in environment.ignored})
     return [f"not passed on from the shell: {', '.join(names)}"] if names else []
 
 

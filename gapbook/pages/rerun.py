@@ -43,7 +43,7 @@ class RerunResults(FindingsWithProvenance):
 
         A run keeps what it was given. One that was stored before runs did is told from its plan.
         """
-        kept = self.run.manifest.get("parameters")
+        kept = self.run.manifest.parameters
         if kept is not None:
             return {name: kept[name] for name in chapter_parameters() if name in kept}, []
         scenario, manifest = self.scenario, self.run.manifest
@@ -53,13 +53,13 @@ class RerunResults(FindingsWithProvenance):
             "window_s": scenario.window_s,
             "warmup_s": scenario.warmup_s,
             "blocks": self.blocks,
-            "attempts": manifest.get("attempts", 1),
+            "attempts": manifest.attempts,
             "accounts": scenario.workload.accounts,
             "seed": scenario.seed,
             "durability": scenario.durability,
-            "kills": manifest.get("kills") or 0,
+            "kills": manifest.kills,
             "contestants": [contestant.name for contestant in scenario.contestants],
-            "servers": ",".join(f"{name}={named}" for name, named in manifest.get("servers", {}).items()),
+            "servers": ",".join(f"{name}={named}" for name, named in manifest.servers.items()),
             **self._given,
         }
         rates = {self.trials_per_block(contestant.name) for contestant in scenario.contestants}

@@ -308,7 +308,7 @@ class SessionResults(FindingsWithProvenance):
         """The share of the machine that the hypervisor took, median over valid trials; NaN where none tells it."""
         trials = self.trials_of(contestant, treatment).filter("valid")
         window_s = pl.col("window_s").fill_null(self.scenario.window_s)
-        machine_s = window_s * allowed_count(self.run.manifest["machine"])
+        machine_s = window_s * allowed_count(self.run.manifest.machine)
         found = trials.select((pl.col("steal_s") / machine_s).median()).item()
         return math.nan if found is None else float(found)
 

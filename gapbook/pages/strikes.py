@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from gapbook.method.interval import format_percent
 from gapbook.method.proportions import proportion_bound
+from gapbook.record.cuts import CutCheck
+from gapbook.record.losses import KillCheck
 
 __all__ = ["bound_words", "of_all", "reasons", "total"]
 
 
-def total(counts: Iterable[int]) -> str:
+def total(counts: Iterable[int | None]) -> str:
     """The sum of what is known, as it is printed."""
-    known = list(counts)
+    known = [count for count in counts if count is not None]
     return f"{sum(known):,}" if known else "unknown"
 
 
@@ -29,6 +30,6 @@ def bound_words(count: int, what: str) -> str:
     return f"at 95 % confidence, at most {format_percent(proportion_bound(count))} % of {what}s lose anything"
 
 
-def reasons(unresolved: Sequence[Mapping[str, Any]]) -> str:
+def reasons(unresolved: Sequence[CutCheck] | Sequence[KillCheck]) -> str:
     """Why checks have no answer, each reason once."""
-    return "; ".join(dict.fromkeys(str(row["note"]) for row in unresolved))
+    return "; ".join(dict.fromkeys(str(row.note) for row in unresolved))

@@ -70,12 +70,12 @@ class Replacement:
 
     @property
     def chapter(self) -> str:
-        return str(self.new.manifest["chapter"])
+        return self.new.manifest.chapter
 
     @property
     def processors(self) -> tuple[str, str]:
         """What the older and the newer run were measured on."""
-        old, new = (str(run.manifest["machine"]["processor"]) for run in (self.old, self.new))
+        old, new = (run.manifest.machine.processor for run in (self.old, self.new))
         return old, new
 
     @cached_property
@@ -127,8 +127,8 @@ class Move:
 def replacements() -> Sequence[Replacement]:
     """Every published run that is not the newest of its chapter, by chapter and time."""
     found = []
-    runs = sorted(published_runs(), key=lambda run: str(run.manifest["chapter"]))
-    for _, of_chapter in groupby(runs, key=lambda run: run.manifest["chapter"]):
+    runs = sorted(published_runs(), key=lambda run: run.manifest.chapter)
+    for _, of_chapter in groupby(runs, key=lambda run: run.manifest.chapter):
         *older, newest = of_chapter
         found += [Replacement(old, newest) for old in older]
     return tuple(found)
@@ -139,9 +139,9 @@ def replaced_table(every: Sequence[Replacement]) -> Html:
     rows: list[list[str | Html]] = [
         [
             f"{one.chapter}, run {one.old.run_id}",
-            hour(float(one.old.manifest["started_unix_s"])),
+            hour(one.old.manifest.started_unix_s),
             one.new.run_id,
-            hour(float(one.new.manifest["started_unix_s"])),
+            hour(one.new.manifest.started_unix_s),
             "; ".join(_differences(one)) or "the same plan",
         ]
         for one in every
@@ -153,9 +153,9 @@ def unkept_table() -> Html:
     """The published runs whose commit this repository does not hold, oldest first."""
     rows: list[list[str | Html]] = [
         [
-            f"{run.manifest['chapter']}, run {run.run_id}",
-            hour(float(run.manifest["started_unix_s"])),
-            str(run.manifest["code"]["revision"])[:10],
+            f"{run.manifest.chapter}, run {run.run_id}",
+            hour(run.manifest.started_unix_s),
+            run.manifest.code.revision[:10],
         ]
         for run in published_runs()
         if not code_is_kept(run.manifest)
@@ -411,4 +411,4 @@ def _load_differences(one: Replacement) -> Iterator[str]:
 
 
 def _counts(run: Run) -> tuple[int, int]:
-    return int(run.manifest["blocks"]), int(run.manifest.get("sessions") or 1)
+    return run.manifest.blocks, int(run.manifest.sessions or 1)

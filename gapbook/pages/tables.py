@@ -104,7 +104,7 @@ class TableResults(FindingsWithProvenance):
         ``labels`` are what rows are called by the names of their contestants; one without has its full label, and
         its name where others have that label too.
         """
-        rows = self.run.manifest.get("kill_checks", [])
+        rows = self.run.manifest.kill_checks
         if not rows:
             return page.banner(
                 "note", "This run killed no server: what its durability class is worth is not measured here."
@@ -141,15 +141,15 @@ class TableResults(FindingsWithProvenance):
         """Version, binary and settings of each server and of each server in between, as they said them, and who could not
         be measured."""
         rows: list[tuple[str, str, str]] = []
-        for name, system in self.run.manifest["systems"].items():
-            rows.append((name, "version", system["version"]))
-            if system.get("built"):
-                rows.append((name, "how it was built", system["built"]))
-            rows.append((name, "sha256 of the binary", system["sha256"][:16] or "not readable"))
-            if system.get("container"):
-                rows.append((name, "where it ran", system["backend"]))
-                rows += [(name, key, value) for key, value in system["container"].items()]
-            rows += [(name, key, value) for key, value in system["settings"].items()]
+        for name, system in self.run.manifest.systems.items():
+            rows.append((name, "version", system.version))
+            if system.built:
+                rows.append((name, "how it was built", system.built))
+            rows.append((name, "sha256 of the binary", system.sha256[:16] or "not readable"))
+            if system.container:
+                rows.append((name, "where it ran", system.backend))
+                rows += [(name, key, value) for key, value in system.container.items()]
+            rows += [(name, key, value) for key, value in system.settings.items()]
         rows += self._tier_rows()
         rows += [(name, "not measured here", reason) for name, reason in self.absent.items()]
         return page.settings_table(("server", "setting", "read back"), rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -118,13 +118,13 @@ def cut_verdict(
     return verdict_of(durability, lost, lost_s, oldest_lost_s)
 
 
-def verdict_of_row(row: Mapping[str, Any]) -> str:
+def verdict_of_row(row: CutCheck) -> str:
     """The verdict by today's rule, whatever the run that holds the row says."""
-    declared = Durability.parse(row["durability"])
-    return cut_verdict(declared, row["left"], row["lost"], row["lost_s"], row["oldest_lost_s"])
+    declared = Durability.parse(row.durability)
+    return cut_verdict(declared, row.left, row.lost, row.lost_s, row.oldest_lost_s)
 
 
-def loss_window_s(row: Mapping[str, Any]) -> float | None:
+def loss_window_s(row: CutCheck) -> float | None:
     """How far back the acknowledged work reaches that a cut took, 0 where it took none; None where nobody knows,
     or where there is no state to count in.
 
@@ -132,26 +132,26 @@ def loss_window_s(row: Mapping[str, Any]) -> float | None:
     fsync, long before the power failed: the time in which it acknowledged nothing is no loss, so that there no more
     counts than the work that is gone had taken.
     """
-    if row["left"] not in COUNTED:
+    if row.left not in COUNTED:
         return None
-    if row["lost"] == 0:
+    if row.lost == 0:
         return 0.0
-    known = [age for age in (row["oldest_lost_s"], row["lost_s"]) if age is not None]
-    return min(known, default=None) if row["fault"] in DISK_FAULTS else next(iter(known), None)
+    known = [age for age in (row.oldest_lost_s, row.lost_s) if age is not None]
+    return min(known, default=None) if row.fault in DISK_FAULTS else next(iter(known), None)
 
 
-def observed_cuts(rows: Iterable[Mapping[str, Any]], contestant: str) -> ObservedCuts:
+def observed_cuts(rows: Iterable[CutCheck], contestant: str) -> ObservedCuts:
     """The losses of a contestant in ``cut_checks``, the rows of a manifest (none in a run without cuts)."""
-    checks = [row for row in rows if row["contestant"] == contestant]
-    known = [row for row in checks if row["resolved"]]
+    checks = [row for row in rows if row.contestant == contestant]
+    known = [row for row in checks if row.resolved]
     windows = [window for row in known if (window := loss_window_s(row)) is not None]
-    ruined = sum(row["left"] in RUINED for row in known)
+    ruined = sum(row.left in RUINED for row in known)
     return ObservedCuts(
         cuts=len(known),
-        lossy=sum(bool(row["lost"]) for row in known),
+        lossy=sum(bool(row.lost) for row in known),
         ruined=ruined,
         worst_loss_s=max(windows, default=None),
-        worst_lost=max((int(row["lost"]) for row in known if row["lost"] is not None), default=None),
+        worst_lost=max((row.lost for row in known if row.lost is not None), default=None),
         refutes_declared=any(verdict_of_row(row) == BROKEN for row in known),
         unresolved=len(checks) - len(known),
     )

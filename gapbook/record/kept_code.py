@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
+
+from gapbook.record.schema import Manifest
 
 __all__ = ["code_is_kept"]
 
@@ -13,7 +13,7 @@ _LAST_BEFORE = datetime(2026, 11, 22, 14, 35, 32, tzinfo=UTC)
 _FIRST_AFTER = datetime(2026, 11, 23, 8, 58, 0, tzinfo=UTC)
 
 
-def code_is_kept(manifest: Mapping[str, Any]) -> bool:
+def code_is_kept(manifest: Manifest) -> bool:
     """Whether the commit that a run names can be checked out."""
-    began = datetime.fromtimestamp(float(manifest["started_unix_s"]), UTC)
+    began = datetime.fromtimestamp(manifest.started_unix_s, UTC)
     return not _LAST_BEFORE < began < _FIRST_AFTER

@@ -3,17 +3,40 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import msgspec
 
 from gapbook.model.work import EVEN_EXPONENT, EXPONENT
 from gapbook.record.durability import Durability
+from gapbook.record.fields import Amount, Count, Seconds
+from gapbook.record.scenario import require_durability
 
-__all__ = ["BROKEN", "KILL_LOAD", "ObservedLoss", "observed_loss", "verdict_of"]
+__all__ = ["BROKEN", "KILL_LOAD", "KillCheck", "ObservedLoss", "observed_loss", "verdict_of"]
 
 BROKEN = "lost more than its class allows"
 KILL_LOAD = f"{EXPONENT} {EVEN_EXPONENT:g}"
 """The Zipf exponent under which servers are killed, whatever the scenario has, in words."""
+
+
+class KillCheck(msgspec.Struct):
+    contestant: str
+    durability: str
+    resolved: bool
+    verdict: str
+    acknowledged: Count | None
+    lost: Count | None
+    lost_s: Amount | None
+    load_s: Seconds | None
+    recovered_in_s: Seconds | None
+    note: str | None
+    oldest_lost_s: Amount | None = None
+
+    def __post_init__(self) -> None:
+        if self.resolved and None in (self.acknowledged, self.lost):
+            raise ValueError("a resolved kill check lacks its counts")
+        require_durability(self.durability)
 
 
 class ObservedLoss(NamedTuple):
@@ -37,24 +60,22 @@ class ObservedLoss(NamedTuple):
         return self.kills > 0 and not self.unresolved and not self.worst_lost_transfers
 
 
-def observed_loss(rows: Iterable[Mapping[str, Any]], *contestants: str) -> ObservedLoss:
-    """The losses of contestants, taken together, in ``kill_checks``, the rows of a manifest (none in a run without
+def observed_loss(checks: Iterable[KillCheck], *contestants: str) -> ObservedLoss:
+    """The losses of contestants, taken together, by the kill checks of a manifest (none in a run without
     kills)."""
-    checks = [row for row in rows if row["contestant"] in contestants]
-    kills = [row for row in checks if row["lost"] is not None]
-    seconds = [float(row["lost_s"]) for row in kills if row["lost_s"] is not None]
+    theirs = [check for check in checks if check.contestant in contestants]
+    kills = [check for check in theirs if check.lost is not None]
+    seconds = [check.lost_s for check in kills if check.lost_s is not None]
     return ObservedLoss(
         kills=len(kills),
         worst_loss_s=max(seconds, default=None),
-        worst_lost_transfers=max((int(row["lost"]) for row in kills), default=None),
+        worst_lost_transfers=max((check.lost for check in kills if check.lost is not None), default=None),
         refutes_declared=any(
-            verdict_of(
-                Durability.parse(row["durability"]), row["lost"], row["lost_s"], row.get("oldest_lost_s")
-            )
+            verdict_of(Durability.parse(check.durability), check.lost, check.lost_s, check.oldest_lost_s)
             == BROKEN
-            for row in kills
+            for check in kills
         ),
-        unresolved=len(checks) - len(kills),
+        unresolved=len(theirs) - len(kills),
     )
 
 

@@ -6,9 +6,6 @@ machine has, and what the run could use of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import msgspec
 
 from gapbook.record.fields import Amount, Count, Positive, Sha256
@@ -65,30 +62,28 @@ class Machine(msgspec.Struct, omit_defaults=True):
     """Tells whether two runs were made on one machine without a restart between them; names no machine."""
 
 
-def allowed_count(machine: Mapping[str, Any]) -> int:
+def allowed_count(machine: Machine) -> int:
     """On how many processors a recorded run could run; all that the machine has, where that was not recorded."""
-    told = machine.get("usable")
-    return len(told["processors"]) if told else int(machine["processors"])
+    return machine.processors if machine.usable is None else len(machine.usable.processors)
 
 
-def usable_cores(machine: Mapping[str, Any]) -> float:
+def usable_cores(machine: Machine) -> float:
     """How many processors a recorded run could keep busy; all that the machine has, where that was not recorded."""
-    told = machine.get("usable")
-    return msgspec.convert(told, Usable).cores if told else float(machine["processors"])
+    return float(machine.processors) if machine.usable is None else machine.usable.cores
 
 
-def cores_number(machine: Mapping[str, Any]) -> str:
+def cores_number(machine: Machine) -> str:
     """``2``; ``1 of 2`` or ``0.5 of 2`` where a run could use a part of its machine."""
-    has, used = int(machine["processors"]), usable_cores(machine)
+    has, used = machine.processors, usable_cores(machine)
     return f"{has}" if used == has else f"{used:.3g} of {has}"
 
 
-def cores_words(machine: Mapping[str, Any]) -> str:
+def cores_words(machine: Machine) -> str:
     """``2 cores``, ``1 of 2 cores``"""
-    return f"{cores_number(machine)} core{'' if machine['processors'] == 1 else 's'}"
+    return f"{cores_number(machine)} core{'' if machine.processors == 1 else 's'}"
 
 
-def processor_words(machine: Mapping[str, Any]) -> str:
+def processor_words(machine: Machine) -> str:
     """``an AMD EPYC``: the processor by name alone, without marks of trade, family and model."""
-    name = str(machine["processor"]).partition(" (family ")[0].replace("(R)", "").replace("(TM)", "")
+    name = machine.processor.partition(" (family ")[0].replace("(R)", "").replace("(TM)", "")
     return f"{'an' if name[:1] in 'AEIOUaeiou' else 'a'} {' '.join(name.split())}"

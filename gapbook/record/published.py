@@ -17,7 +17,7 @@ def published_runs() -> Sequence[Run]:
     changed."""
     manifests = sorted((CHECKOUT / "results").glob(f"*/*/{MANIFEST}"))
     runs = (load_run(manifest.parent) for manifest in manifests)
-    return tuple(sorted(runs, key=lambda run: float(run.manifest["started_unix_s"])))
+    return tuple(sorted(runs, key=lambda run: run.manifest.started_unix_s))
 
 
 def machine_of(run: Run) -> tuple[str, ...]:
@@ -25,5 +25,5 @@ def machine_of(run: Run) -> tuple[str, ...]:
 
     Two machines alike in these count as one.
     """
-    machine = run.manifest["machine"]
-    return tuple(str(machine[fact]) for fact in ("processor", "kernel", "memory_bytes"))
+    machine = run.manifest.machine
+    return machine.processor, machine.kernel, str(machine.memory_bytes)

@@ -6,13 +6,12 @@ machine or another day. A reader must be told.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import polars as pl
 
-from gapbook.record.machine import cores_words, processor_words
+from gapbook.record.machine import Machine, cores_words, processor_words
 from gapbook.record.run import Run
 
 __all__ = ["Reach", "reach"]
@@ -73,23 +72,23 @@ def reach(*runs: Run) -> Reach:
     began_s, ended_s = zip(*(_span(run) for run in runs), strict=True)
     return Reach(
         kinds=tuple(dict.fromkeys(f"{cores_words(one)} of {processor_words(one)}" for one in machines)),
-        machines=_many(machines, in_one_go=len(runs) == 1 and not runs[0].manifest["resumed_unix_s"]),
+        machines=_many(machines, in_one_go=len(runs) == 1 and not runs[0].manifest.resumed_unix_s),
         runs=len(runs),
         duration_s=max(ended_s) - min(began_s),
     )
 
 
-def _machines(run: Run) -> Iterator[Mapping[str, Any]]:
+def _machines(run: Run) -> Iterator[Machine]:
     """That of each session, or that of the run where sessions do not say it."""
-    of_sessions = [row["machine"] for row in run.manifest["deployments"] if row.get("machine")]
-    yield from of_sessions or [run.manifest["machine"]]
+    of_sessions = [one.machine for one in run.manifest.deployments if one.machine is not None]
+    yield from of_sessions or [run.manifest.machine]
 
 
-def _many(machines: list[Mapping[str, Any]], *, in_one_go: bool) -> int | None:
+def _many(machines: list[Machine], *, in_one_go: bool) -> int | None:
     """One process measures on one machine; of several it is known where each recorded its boot."""
     if in_one_go:
         return 1
-    boots = {one.get("boot_sha256") for one in machines}
+    boots = {one.boot_sha256 for one in machines}
     return None if None in boots else len(boots)
 
 

@@ -16,11 +16,9 @@ import re
 import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import polars as pl
 
 from gapbook.errors import RecordError, nearest
@@ -32,11 +30,11 @@ from gapbook.record.older import LAST_OLDER_FORMAT, upgraded_trials
 from gapbook.record.parquet_size import check_pages
 from gapbook.record.scenario import RecordedScenario
 from gapbook.record.schema import (
-    FILES,
     FORMAT_VERSION,
     HISTOGRAMS,
     METRICS,
     TRIALS,
+    Manifest,
     checked_manifest,
     one_line,
 )
@@ -86,15 +84,15 @@ class Run:
 
     run_id: str
     folder: Path
-    manifest: Mapping[str, Any]
+    manifest: Manifest
     trials: pl.DataFrame
     histograms: pl.DataFrame
     metrics: pl.DataFrame
 
-    @cached_property
+    @property
     def scenario(self) -> RecordedScenario:
         """What was compared, as it was resolved when the run was made."""
-        return msgspec.convert(self.manifest["scenario"], RecordedScenario)
+        return self.manifest.scenario
 
     @property
     def published(self) -> bool:
@@ -113,18 +111,17 @@ def load_run(folder: Path) -> Run:
 def read_run(folder: Path, run_id: str) -> Run:
     """The run of that id, wherever its folder lies; raises RecordError."""
     try:
-        manifest = _read_manifest(folder, run_id)
-        facts = checked_manifest(manifest)
-        hashes = {name: facts["files"].get(name) for name in FILES}
+        manifest = checked_manifest(_read_manifest(folder, run_id))
+        hashes = manifest.files.by_name()
         tables = {name: _read_table(folder / name, sha256) for name, sha256 in hashes.items() if sha256}
-        older = facts["format"] <= LAST_OLDER_FORMAT
-        trials = checked_trials(upgraded_trials(tables[TRIALS]) if older else tables[TRIALS], facts)
+        older = manifest.format <= LAST_OLDER_FORMAT
+        trials = checked_trials(upgraded_trials(tables[TRIALS]) if older else tables[TRIALS], manifest)
         histograms = checked_histograms(tables[HISTOGRAMS], trials)
-        recounted = _recounted(trials, facts)
+        recounted = _recounted(trials, manifest)
         metrics = _metrics(tables.get(METRICS), recounted)
     except ValueError as error:
         raise RecordError(f"run {run_id}: {error}{_WHAT_TO_DO}") from error
-    return Run(run_id, folder, facts, recounted, histograms, metrics)
+    return Run(run_id, folder, manifest, recounted, histograms, metrics)
 
 
 def _read_manifest(folder: Path, run_id: str) -> dict[str, Any]:
@@ -207,11 +204,11 @@ def _metrics(stored: pl.DataFrame | None, trials: pl.DataFrame) -> pl.DataFrame:
         raise ValueError(f"{METRICS}: {error}") from error
 
 
-def _recounted(trials: pl.DataFrame, facts: Mapping[str, Any]) -> pl.DataFrame:
+def _recounted(trials: pl.DataFrame, manifest: Manifest) -> pl.DataFrame:
     """Trials with goodput by today's rule: format 1 counted by another, and had one window for all."""
-    if facts["format"] > _LAST_FORMAT_OF_EARLIER_RULE:
+    if manifest.format > _LAST_FORMAT_OF_EARLIER_RULE:
         return trials
-    window_s = facts["scenario"]["window_s"]
+    window_s = manifest.scenario.window_s
     return recount(trials.with_columns(pl.col("window_s").fill_null(window_s)), window_s)
 
 
@@ -245,8 +242,8 @@ def stored_run(chapter: str, source: str) -> Run:
 def find_finished(chapter: str, plan_key: str) -> Run | None:
     """The newest finished live run of exactly this plan; None when there is none."""
     runs = [load_run(path) for path in finished_folders(chapter)]
-    same = [run for run in runs if run.manifest.get("plan_key") == plan_key]
-    return max(same, key=lambda run: float(run.manifest["started_unix_s"]), default=None)
+    same = [run for run in runs if run.manifest.plan_key == plan_key]
+    return max(same, key=lambda run: run.manifest.started_unix_s, default=None)
 
 
 def find_begun_at(chapter: str, plan_key: str, started_unix_s: float) -> Run | None:
@@ -271,7 +268,7 @@ def latest_published(chapter: str) -> Run:
     runs = [load_run(path) for path in _finished(published_folder(chapter))]
     if not runs:
         raise RecordError(f"source: {chapter} has no published run yet; use source=live")
-    return max(runs, key=lambda run: float(run.manifest["started_unix_s"]))
+    return max(runs, key=lambda run: run.manifest.started_unix_s)
 
 
 def _finished(parent: Path) -> Sequence[Path]:

@@ -18,14 +18,14 @@ from gapbook.record.fields import (
     Amount,
     Count,
     Name,
-    Seconds,
     Sha256,
     TreatmentValue,
     UnixSeconds,
 )
+from gapbook.record.losses import KillCheck
 from gapbook.record.machine import Machine
 from gapbook.record.older import LAST_OLDER_FORMAT, upgraded_manifest
-from gapbook.record.scenario import RecordedScenario, require_durability
+from gapbook.record.scenario import RecordedScenario
 
 __all__ = [
     "FILES",
@@ -66,25 +66,6 @@ class Code(msgspec.Struct):
     changed: bool
 
 
-class KillCheck(msgspec.Struct):
-    contestant: str
-    durability: str
-    resolved: bool
-    verdict: str
-    acknowledged: Count | None
-    lost: Count | None
-    lost_s: Amount | None
-    load_s: Seconds | None
-    recovered_in_s: Seconds | None
-    note: str | None
-    oldest_lost_s: Amount | None = None
-
-    def __post_init__(self) -> None:
-        if self.resolved and None in (self.acknowledged, self.lost):
-            raise ValueError("a resolved kill check lacks its counts")
-        require_durability(self.durability)
-
-
 class Environment(msgspec.Struct):
     """The variables that all servers, tiers and clients were started with, besides what a system or a contestant
     declares, and the names of those of the reader's shell that are known to change servers and were not passed on."""
@@ -117,6 +98,11 @@ class Files(msgspec.Struct, forbid_unknown_fields=True):
     histograms: Sha256 = msgspec.field(name=HISTOGRAMS)
     metrics: Sha256 | None = msgspec.field(default=None, name=METRICS)
     """None in a run of an older format, whose metrics follow from its trials."""
+
+    def by_name(self) -> dict[str, str]:
+        """The hashes of the files that there are."""
+        hashes = zip(self.__struct_encode_fields__, msgspec.structs.astuple(self), strict=True)
+        return {name: sha256 for name, sha256 in hashes if sha256 is not None}
 
 
 class Manifest(msgspec.Struct):
@@ -200,19 +186,17 @@ class Flawed(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):
         return [name for field, name in stored if getattr(self, field) is not None]
 
 
-def checked_manifest(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """The manifest in today's format, with every key that may be left out at its default.
+def checked_manifest(manifest: Mapping[str, Any]) -> Manifest:
+    """The manifest in today's format, with everything that may be left out at its default.
 
     Raises ValueError in one line. ``format`` stays that in which the run is stored.
     """
     try:
         older = manifest["format"] <= LAST_OLDER_FORMAT
         current = upgraded_manifest(manifest) if older else manifest
-        typed = msgspec.convert(current, Manifest)
+        return msgspec.convert(current, Manifest)
     except (msgspec.ValidationError, ValueError, OverflowError, RecursionError) as error:
         raise ValueError(f"manifest.json: {one_line(error)}") from error
-    defaults = {key: value for key, value in msgspec.structs.asdict(typed).items() if key not in current}
-    return {**current, **defaults}
 
 
 def manifest_schema() -> str:

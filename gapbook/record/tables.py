@@ -16,7 +16,7 @@ import polars as pl
 
 from gapbook.record.fields import Amount, Count
 from gapbook.record.measured import OWN_METRICS, make_metrics
-from gapbook.record.schema import HISTOGRAMS, TRIALS, Flawed, one_line
+from gapbook.record.schema import HISTOGRAMS, TRIALS, Flawed, Manifest, one_line
 
 __all__ = ["HISTOGRAM_COLUMNS", "TRIAL_COLUMNS", "checked_histograms", "checked_trials", "make_tables"]
 
@@ -129,7 +129,7 @@ def make_tables(rows: Sequence[Mapping[str, Any]]) -> tuple[pl.DataFrame, pl.Dat
     return trials, _make_table(rows, HISTOGRAM_COLUMNS), make_metrics(trials, rows)
 
 
-def checked_trials(table: pl.DataFrame, manifest: Mapping[str, Any]) -> pl.DataFrame:
+def checked_trials(table: pl.DataFrame, manifest: Manifest) -> pl.DataFrame:
     """The table with every column in its type; raises ValueError naming the file, the column and the trial."""
     trials = _typed(TRIALS, table, TRIAL_COLUMNS)
     _require_whole(trials)
@@ -214,14 +214,14 @@ def _require_json(trials: pl.DataFrame, name: str, holds: Any) -> None:
             raise ValueError(f"{TRIALS}: {name} of trial {trial}: {one_line(error)}") from error
 
 
-def _require_planned(trials: pl.DataFrame, manifest: Mapping[str, Any]) -> None:
+def _require_planned(trials: pl.DataFrame, manifest: Manifest) -> None:
     """Every trial is one of a contestant, treatment, block and session of the run."""
-    scenario = manifest["scenario"]
+    scenario = manifest.scenario
     allowed: dict[str, list[Any]] = {
-        "contestant": [row["name"] for row in scenario["contestants"]],
-        "treatment": [float(value) for value in scenario["treatment"]["values"]],
-        "block": list(range(manifest["blocks"])),
-        "session": list(range(manifest["sessions"])),
+        "contestant": [contestant.name for contestant in scenario.contestants],
+        "treatment": [float(value) for value in scenario.treatment.values],
+        "block": list(range(manifest.blocks)),
+        "session": list(range(manifest.sessions)),
     }
     for name, values in allowed.items():
         strange = trials.filter(~pl.col(name).is_in(values))

@@ -90,9 +90,10 @@ def obtain_run(
     require_processors(scenario.contestants)
     require_kept(choices, scenario.contestants, scenario.durability)
     require_used(choices, scenario.contestants, scenario.durability)
-    require_connections(
-        choices, scenario.contestants, max(map(scenario.connections_at, scenario.treatment.values))
-    )
+    for value in scenario.treatment.values:
+        planned = {one.contestant for one in plan if one.treatment == value}
+        there = [one for one in scenario.contestants if one.name in planned]
+        require_connections(choices, there, scenario.connections_at(value))
     require_servers(choices, scenario.contestants, scenario.durability)
     for contestant in scenario.contestants:
         contestant.load_client.resolved_command()

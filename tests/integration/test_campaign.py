@@ -172,7 +172,7 @@ def test_resume_measures_only_what_was_missing(finished: tuple[Run, dict[str, by
     trials = [line.split(",")[0] for line in said if line.startswith("trial")]
     total = len(_CONTESTANTS)
     assert trials == [f"trial {number}/{total}" for number in range(4, total + 1)]
-    assert len(run.manifest["resumed_unix_s"]) == 1
+    assert len(run.manifest.resumed_unix_s) == 1
 
 
 def test_histograms_hold_the_goodput_of_their_trial(
@@ -223,14 +223,14 @@ def test_collisions_of_the_serializable_level_are_sent_again(
 
 def test_manifest_says_what_ran(finished: tuple[Run, dict[str, bytes], list[str]]) -> None:
     run, _, _ = finished
-    systems = run.manifest["systems"]
+    systems = run.manifest.systems
     assert systems.keys() == {"postgres", _SERIALIZABLE, _ONE_CORE, "spacetimedb"}
     isolation = "default_transaction_isolation"
-    assert systems[_SERIALIZABLE]["settings"][isolation] == "serializable"
-    assert systems["postgres"]["settings"][isolation] == "read committed"
-    assert systems["postgres"]["version"].startswith("18.")
-    assert systems["spacetimedb"]["version"] == "1.2.0"
-    assert all(len(system["sha256"]) == 64 for system in systems.values())
+    assert systems[_SERIALIZABLE].settings[isolation] == "serializable"
+    assert systems["postgres"].settings[isolation] == "read committed"
+    assert systems["postgres"].version.startswith("18.")
+    assert systems["spacetimedb"].version == "1.2.0"
+    assert all(len(system.sha256) == 64 for system in systems.values())
     assert run.scenario == _SCENARIO.recorded()
     assert Path("/proc/sys/kernel/hostname").read_text(encoding="utf-8").strip() not in json.dumps(
         run.manifest

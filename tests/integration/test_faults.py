@@ -597,12 +597,12 @@ def test_run_ended_in_every_way_loses_no_trial_and_leaves_nothing(
     run = find_run(CHAPTER, folder.name)
     assert run.trials["trial"].to_list() == list(range(8))
     assert [
-        [row["trial"], row["block"], row["contestant"], row["treatment"], row["work_seed"]]
+        (row["trial"], row["block"], row["contestant"], row["treatment"], row["work_seed"])
         for row in run.trials.iter_rows(named=True)
-    ] == run.manifest["trials"]
+    ] == run.manifest.trials
     began = dict(run.trials.select(pl.col("trial"), pl.col("started_unix_s")).iter_rows())
     assert {name: began[int(name[6:11])] for name in kept} == kept
-    assert len(run.manifest["resumed_unix_s"]) == 3
+    assert len(run.manifest.resumed_unix_s) == 3
     for row in run.trials.iter_rows(named=True):
         _require_measured({**row, "gates": json.loads(row["gates"])})
 

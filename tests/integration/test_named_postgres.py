@@ -103,8 +103,8 @@ def test_run_to_its_end_leaves_the_server_as_it_was(
     run = find_run(CHAPTER, folder.name)
     assert run.trials["acknowledged"].to_list() == run.trials["committed"].to_list()
     assert min(run.trials["acknowledged"]) > 0
-    (system,) = run.manifest["systems"].values()
-    assert system["settings"]["default_transaction_isolation"] == "read committed"
+    (system,) = run.manifest.systems.values()
+    assert system.settings["default_transaction_isolation"] == "read committed"
     assert "mine" not in printed + errors + "".join(
         path.read_text(encoding="utf-8") for path in folder.iterdir() if path.suffix == ".json"
     )

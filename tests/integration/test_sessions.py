@@ -7,6 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 
 from gapbook.errors import ParameterError, RecordError, SessionsLeftError, StackError
@@ -55,8 +56,8 @@ def test_a_run_of_two_sessions_deploys_twice_and_resumes_by_session(runs_folder:
     run = _run("resume", second)
     assert [line for line in first + second if line.startswith("starting")] == ["starting postgres"] * 2
     assert run.trials["session"].to_list() == [0, 1, 1]
-    assert [row["session"] for row in run.manifest["deployments"]] == [0, 1]
-    assert run.manifest["sessions"] == _SESSIONS
+    assert [row.session for row in run.manifest.deployments] == [0, 1]
+    assert run.manifest.sessions == _SESSIONS
 
 
 def test_a_session_at_a_time_ends_as_the_whole_run_would(
@@ -73,7 +74,7 @@ def test_a_session_at_a_time_ends_as_the_whole_run_would(
     monkeypatch.setattr(seen, lambda: moved)
     run = _run("session", [])
     assert run.trials["session"].to_list() == [0, 1, 1]
-    assert [row["machine"] for row in run.manifest["deployments"]] == [here, moved]
+    assert msgspec.to_builtins([row.machine for row in run.manifest.deployments]) == [here, moved]
     assert not list(runs_folder.glob("*/incomplete-*"))
 
 
@@ -87,7 +88,7 @@ def test_each_session_keeps_how_long_it_waited_for_a_quiet_machine(monkeypatch: 
     with pytest.raises(SessionsLeftError):
         _run("session", [])
     run = _run("session", [])
-    assert [row["waited_s"] for row in run.manifest["deployments"]] == [7.0, 3.0]
+    assert [row.waited_s for row in run.manifest.deployments] == [7.0, 3.0]
 
 
 def test_a_session_that_ends_half_way_goes_on_with_what_it_had(runs_folder: Path) -> None:
@@ -101,7 +102,7 @@ def test_a_session_that_ends_half_way_goes_on_with_what_it_had(runs_folder: Path
     run = _run("session", said)
     assert [line.split(",")[0] for line in said if line.startswith("trial")] == ["trial 3/3"]
     assert run.trials["session"].to_list() == [0, 1, 1]
-    assert [row["session"] for row in run.manifest["deployments"]] == [0, 1, 1]
+    assert [row.session for row in run.manifest.deployments] == [0, 1, 1]
     before = [json.loads(data)["content"]["started_unix_s"] for data in kept]
     assert run.trials["started_unix_s"].to_list()[:2] == before
 
@@ -129,10 +130,10 @@ def test_a_run_that_was_ended_while_its_journal_was_removed_is_finished(
 
 def test_every_block_has_a_ceiling_of_its_own(runs_folder: Path) -> None:
     run = _run("live", [])
-    ceilings = run.manifest["ceilings"]
-    assert [row["block"] for row in ceilings] == [0, 1, 2]
-    assert run.trials["ceiling_per_s"].to_list() == [row["rate_per_s"] for row in ceilings]
-    assert run.manifest["ceilings_per_s"] == median_ceilings(ceilings)
+    ceilings = run.manifest.ceilings
+    assert [row.block for row in ceilings] == [0, 1, 2]
+    assert run.trials["ceiling_per_s"].to_list() == [row.rate_per_s for row in ceilings]
+    assert run.manifest.ceilings_per_s == median_ceilings(msgspec.to_builtins(ceilings))
     assert runs_folder.is_dir()
 
 

@@ -162,6 +162,7 @@ def test_the_command_is_also_a_module(module: str) -> None:
         [sys.executable, "-m", module, "run", "fiar"],
         capture_output=True,
         text=True,
+        encoding="utf-8",
         cwd=CHECKOUT,
         timeout=60,
         check=False,

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
 import polars as pl
 import pytest
 
@@ -46,7 +47,7 @@ def test_the_size_is_counted_from_what_changed(run: Run, monkeypatch: pytest.Mon
 
 def test_published_runs_of_the_earlier_rule_are_found() -> None:
     found = corrected_runs()
-    assert len({run.manifest["chapter"] for run in found}) == len(found) > 0
+    assert len({run.manifest.chapter for run in found}) == len(found) > 0
     assert all(PRINTED in run.trials.columns for run in found)
 
 
@@ -58,7 +59,7 @@ def test_a_run_is_told_as_older_or_newer_than_its_tests(run: Run, monkeypatch: p
         (datetime(2026, 2, 1, tzinfo=UTC), "newer than the run, 1 of 2"),
         (datetime(2026, 4, 1, tzinfo=UTC), "all older than the run"),
     ):
-        begun = replace(run, manifest={**run.manifest, "started_unix_s": began.timestamp()})
+        begun = replace(run, manifest=msgspec.structs.replace(run.manifest, started_unix_s=began.timestamp()))
         monkeypatch.setattr("gapbook.pages.corrections.published_runs", lambda begun=begun: iter([begun]))
         text = fixed_table().html
         assert order in text

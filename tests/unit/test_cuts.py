@@ -6,6 +6,7 @@ import html
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from gapbook import charts
@@ -13,7 +14,7 @@ from gapbook.errors import RecordError
 from gapbook.method.interval import Interval
 from gapbook.pages.cuts import cut_values, cuts_table, faults_table, losses_chart, price_table
 from gapbook.pages.results import Results
-from gapbook.record.cuts import FAULTS, Left, cut_verdict, loss_window_s, observed_cuts
+from gapbook.record.cuts import FAULTS, CutCheck, Left, cut_verdict, loss_window_s, observed_cuts
 from gapbook.record.durability import Durability
 from gapbook.record.losses import BROKEN
 from gapbook.trial.cut_check import cut_after_fault_s, fault_of
@@ -52,6 +53,11 @@ def cut(contestant: str, number: int = 0, durability: Durability = _DELAYED, **f
     return {**named, "fault": fault_of(number), **outcome.as_dict(durability)}
 
 
+def checks(*rows: dict[str, Any]) -> list[CutCheck]:
+    """Rows as a run holds them."""
+    return msgspec.convert(list(rows), list[CutCheck])
+
+
 def test_a_row_is_read_back_as_it_was_written(tmp_path: Path) -> None:
     rows = [
         cut("drizzle"),
@@ -60,7 +66,7 @@ def test_a_row_is_read_back_as_it_was_written(tmp_path: Path) -> None:
         cut("sql", left="unknown", acknowledged=None, lost=None, load_s=None, note="not mounted"),
     ]
     run = runs.store(tmp_path / runs.CHAPTER, runs.whole(), cuts=3, cut_checks=rows)
-    assert (run.manifest["cuts"], run.manifest["cut_checks"]) == (3, rows)
+    assert (run.manifest.cuts, run.manifest.cut_checks) == (3, checks(*rows))
 
 
 @pytest.mark.parametrize(
@@ -83,7 +89,7 @@ def test_a_row_that_cannot_be_is_refused_in_one_line(tmp_path: Path, changed: di
 
 def test_a_run_without_cuts_has_none_and_says_so(tmp_path: Path) -> None:
     run = runs.store(tmp_path / runs.CHAPTER, runs.whole())
-    assert (run.manifest["cuts"], run.manifest["cut_checks"]) == (0, [])
+    assert (run.manifest.cuts, run.manifest.cut_checks) == (0, [])
     found, levels = Results(run, runs.CHAPTER), [("Drizzle", runs.DRIZZLE)]
     assert "cut no power" in cuts_table(found, levels).html
     assert "cut no power" in faults_table(found, levels).html
@@ -112,22 +118,22 @@ def test_only_the_class_none_allows_a_state_that_cannot_be(
 
 def test_a_verdict_is_that_of_the_counts_and_not_of_the_row() -> None:
     forged = cut("bank", durability=_FSYNC, lost=5, oldest_lost_s=0.1) | {"verdict": "kept"}
-    observed = observed_cuts([forged, cut("other", durability=_FSYNC)], "bank")
+    observed = observed_cuts(checks(forged, cut("other", durability=_FSYNC)), "bank")
     assert (observed.cuts, observed.lossy, observed.refutes_declared) == (1, 1, True)
 
 
 def test_a_cut_that_left_no_state_has_no_age() -> None:
-    gone = cut("bank", left="inconsistent", lost=None, oldest_lost_s=None)
+    gone, whole = checks(cut("bank", left="inconsistent", lost=None, oldest_lost_s=None), cut("bank"))
     assert loss_window_s(gone) is None
-    assert loss_window_s(cut("bank")) == 0.0
-    assert loss_window_s(cut("bank", lost=60, oldest_lost_s=None)) == pytest.approx(0.01)
-    assert observed_cuts([gone, cut("bank")], "bank")[:4] == (2, 0, 1, 0.0)
+    assert loss_window_s(whole) == 0.0
+    assert loss_window_s(*checks(cut("bank", lost=60, oldest_lost_s=None))) == pytest.approx(0.01)
+    assert observed_cuts([gone, whole], "bank")[:4] == (2, 0, 1, 0.0)
 
 
 def test_what_a_server_did_not_do_after_a_fault_is_no_loss() -> None:
     power, fsync_error = (list(FAULTS).index(fault) for fault in ("power", "fsync-error"))
-    assert loss_window_s(cut("bank", power, lost=60, oldest_lost_s=0.9)) == pytest.approx(0.9)
-    assert loss_window_s(cut("bank", fsync_error, lost=60, oldest_lost_s=0.9)) == pytest.approx(0.01)
+    assert loss_window_s(*checks(cut("bank", power, lost=60, oldest_lost_s=0.9))) == pytest.approx(0.9)
+    assert loss_window_s(*checks(cut("bank", fsync_error, lost=60, oldest_lost_s=0.9))) == pytest.approx(0.01)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from gapbook.errors import RecordError
 from gapbook.method.factors import Factor
 from gapbook.method.findings import Findings, named_versions
 from gapbook.record.scenario import ContestantSettings
+from gapbook.record.schema import System
 from gapbook.trial.contestant import Contestant
 from tests.unit import stored_runs as runs
 from tests.unit.stored_runs import DRIZZLE, PROCEDURE, PROCEDURE_RUST, SPACETIMEDB, SPACETIMEDB_RUST, SQL
@@ -206,10 +207,10 @@ def test_versions_of_a_system_are_levels_of_one_dimension(tmp_path: Path) -> Non
 
 def test_versions_are_said_once_and_all_of_them() -> None:
     systems = {
-        "postgres": {"version": "18.6"},
-        "postgres (fsync-per-commit)": {"version": "18.6"},
-        "spacetimedb 1.2.0": {"version": "1.2.0"},
-        "spacetimedb 2.8.3 (fsync-per-commit)": {"version": "2.8.3"},
-        "spacetimedb 2.8.3": {"version": "2.8.3"},
+        "postgres": System("18.6", "", {}),
+        "postgres (fsync-per-commit)": System("18.6", "", {}),
+        "spacetimedb 1.2.0": System("1.2.0", "", {}),
+        "spacetimedb 2.8.3 (fsync-per-commit)": System("2.8.3", "", {}),
+        "spacetimedb 2.8.3": System("2.8.3", "", {}),
     }
     assert named_versions(systems) == ["postgres 18.6", "spacetimedb 1.2.0 and 2.8.3"]

@@ -50,7 +50,7 @@ def test_every_valid_published_trial_is_counted_exactly() -> None:
         valid = run.trials.filter("valid")
         assert not valid["acknowledged_in_window"].has_nulls()
         assert (valid["goodput_per_s"] >= valid[PRINTED] - 1e-9).all()
-        warmup_s = run.manifest["scenario"]["warmup_s"]
+        warmup_s = run.manifest.scenario.warmup_s
         for row in valid.iter_rows(named=True):
             if float(warmup_s).is_integer() and float(row["window_s"]).is_integer():
                 series = json.loads(row["per_second"])[int(warmup_s) : int(warmup_s + row["window_s"])]

@@ -5,18 +5,20 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import msgspec
+
 from gapbook.markup import values_table
 from gapbook.pages.kills import KILL_COLUMNS, kill_caption, kill_table
 from gapbook.pages.results import Results
 from gapbook.record.durability import Durability
-from gapbook.record.losses import verdict_of
+from gapbook.record.losses import KillCheck, verdict_of
 from gapbook.record.published import published_runs
 
 
 def _row(
     contestant: str, durability: str, lost: int | None, lost_s: float | None, **changed: Any
-) -> dict[str, Any]:
-    return {
+) -> KillCheck:
+    check = {
         "contestant": contestant,
         "durability": durability,
         "acknowledged": 1000,
@@ -29,6 +31,7 @@ def _row(
         "verdict": verdict_of(Durability.parse(durability), lost, lost_s),
         **changed,
     }
+    return msgspec.convert(check, KillCheck)
 
 
 _KEPT = [_row("postgres", "fsync-per-commit", 0, 0.0)] * 3
@@ -112,9 +115,9 @@ def test_a_server_that_was_not_killed_is_not_judged() -> None:
 
 
 def test_no_two_rows_of_a_published_table_are_called_alike() -> None:
-    killed = [run for run in published_runs() if run.manifest.get("kill_checks")]
+    killed = [run for run in published_runs() if run.manifest.kill_checks]
     assert killed
     for run in killed:
-        table = Results(run, run.manifest["chapter"]).kill_table().html
+        table = Results(run, run.manifest.chapter).kill_table().html
         called = re.findall(r"<tr>\s*<td[^>]*>(.*?)</td>", table)
         assert len(set(called)) == len(called) > 0, run.run_id

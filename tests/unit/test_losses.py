@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
+import msgspec
 import pytest
 
 from gapbook.paths import CHECKOUT
-from gapbook.record.losses import ObservedLoss, observed_loss
+from gapbook.record.losses import KillCheck, ObservedLoss, observed_loss
 
 
-def kill(
-    lost: int | None, lost_s: float | None, durability: str, oldest_s: float | None = None
-) -> dict[str, Any]:
-    return {
-        "contestant": "bank",
-        "durability": durability,
-        "lost": lost,
-        "lost_s": lost_s,
-        "oldest_lost_s": oldest_s,
-    }
+def kill(lost: int | None, lost_s: float | None, durability: str, oldest_s: float | None = None) -> KillCheck:
+    return KillCheck(
+        contestant="bank",
+        durability=durability,
+        resolved=lost is not None,
+        verdict="",
+        acknowledged=None if lost is None else 10_000,
+        lost=lost,
+        lost_s=lost_s,
+        load_s=3.5,
+        recovered_in_s=0.6,
+        note=None,
+        oldest_lost_s=oldest_s,
+    )
 
 
 def test_the_worst_kill_is_told_and_one_beyond_the_class_refutes_it() -> None:
@@ -62,7 +66,8 @@ def test_published_kills_of_one_timed_flush_refute_their_class() -> None:
     manifest = json.loads(
         (CHECKOUT / "results/both-optimized/119a6b887f3d/manifest.json").read_text(encoding="utf-8")
     )
-    deep = observed_loss(manifest["kill_checks"], "spacetimedb-rust-deep")
+    checks = msgspec.convert(manifest["kill_checks"], list[KillCheck])
+    deep = observed_loss(checks, "spacetimedb-rust-deep")
     assert deep.refutes_declared
     assert deep.worst_lost_transfers == 63490
-    assert not observed_loss(manifest["kill_checks"], "postgres-rust-deep").refutes_declared
+    assert not observed_loss(checks, "postgres-rust-deep").refutes_declared

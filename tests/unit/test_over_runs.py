@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import polars as pl
 import pytest
 
@@ -16,6 +17,7 @@ from gapbook.method.random_effects import pooled
 from gapbook.method.same import cells_of
 from gapbook.record.published import published_runs
 from gapbook.record.run import Run
+from gapbook.record.scenario import RecordedScenario
 from tests.unit import stored_runs as runs
 from tests.unit.stored_runs import DRIZZLE, SPACETIMEDB
 
@@ -78,7 +80,12 @@ def _renamed(run: Run, *, connections: int | None = None) -> Run:
     scenario["chapter"] = "later"
     scenario["connections"] = connections or scenario["connections"]
     trials = run.trials.with_columns(pl.format("later-{}", "contestant").alias("contestant"))
-    manifest = {**run.manifest, "scenario": scenario, "chapter": "later", "started_unix_s": 2e9}
+    manifest = msgspec.structs.replace(
+        run.manifest,
+        scenario=msgspec.convert(scenario, RecordedScenario),
+        chapter="later",
+        started_unix_s=2e9,
+    )
     return replace(run, run_id="0123456789ab", manifest=manifest, trials=trials)
 
 

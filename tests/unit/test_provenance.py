@@ -7,6 +7,7 @@ from gapbook.method.findings import versions_of
 from gapbook.method.interval import Interval
 from gapbook.pages.citation import CitationResults
 from gapbook.pages.provenance import FindingsWithProvenance
+from gapbook.record.schema import System
 from gapbook.trial.contestant import Contestant
 from tests.unit import stored_runs as runs
 from tests.unit.stored_runs import DRIZZLE, PROCEDURE
@@ -14,13 +15,13 @@ from tests.unit.stored_runs import DRIZZLE, PROCEDURE
 
 def test_every_version_of_a_system_is_a_fact_of_the_prose(tmp_path: Path) -> None:
     systems = {
-        "postgres": {"version": "18.6"},
-        "spacetimedb 1.2.0": {"version": "1.2.0"},
-        "spacetimedb 2.8.3 (fsync-per-commit)": {"version": "2.8.3"},
+        "postgres": System("18.6", "", {}),
+        "spacetimedb 1.2.0": System("1.2.0", "", {}),
+        "spacetimedb 2.8.3 (fsync-per-commit)": System("2.8.3", "", {}),
     }
     assert versions_of(systems) == {"postgres": ["18.6"], "spacetimedb": ["1.2.0", "2.8.3"]}
     shown = FindingsWithProvenance(runs.store(tmp_path / runs.CHAPTER, runs.whole(2)), runs.CHAPTER)
-    for system, versions in versions_of(shown.run.manifest["systems"]).items():
+    for system, versions in versions_of(shown.run.manifest.systems).items():
         assert shown.glue_values()[f"{system}_version"] == " and ".join(versions)
 
 

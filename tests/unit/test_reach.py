@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import polars as pl
 import pytest
 
-from gapbook.record.machine import cores_words, processor_words
+from gapbook.record.machine import Machine, cores_words, processor_words
 from gapbook.record.reach import reach
 from gapbook.record.run import Run
+from gapbook.record.schema import Deployed
 from tests.unit import stored_runs as runs
 
 _EPYC = {**runs.MACHINE, "processor": "AMD EPYC (family 25, model 1)"}
@@ -23,15 +25,34 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return runs.store(tmp_path_factory.mktemp("reach"), runs.whole(1))
 
 
-def _run(stored: Run, machine: dict[str, Any], hours: float, *, resumed: bool = False, **facts: Any) -> Run:
+def _machine(told: dict[str, Any]) -> Machine:
+    return msgspec.convert(told, Machine)
+
+
+def _run(
+    stored: Run,
+    machine: dict[str, Any],
+    hours: float,
+    *,
+    resumed: bool = False,
+    deployments: list[dict[str, Any]] | None = None,
+) -> Run:
     """The stored run as if it had begun at the hour 0 of its clock and taken so long."""
     trials = stored.trials.with_columns(started_unix_s=pl.lit(0.0), took_s=pl.lit(3600 * hours))
-    manifest = {**stored.manifest, "machine": machine, "resumed_unix_s": [1.0] if resumed else [], **facts}
+    manifest = msgspec.structs.replace(
+        stored.manifest,
+        machine=_machine(machine),
+        resumed_unix_s=[1.0] if resumed else [],
+        deployments=msgspec.convert(deployments or [], list[Deployed]),
+    )
     return replace(stored, manifest=manifest, trials=trials)
 
 
 def _sessions(*machines: dict[str, Any] | None) -> list[dict[str, Any]]:
-    return [{"session": number, "machine": machine} for number, machine in enumerate(machines)]
+    return [
+        {"session": number, "started_unix_s": 0.0, "machine": machine}
+        for number, machine in enumerate(machines)
+    ]
 
 
 def test_one_process_measures_on_one_machine(stored: Run) -> None:
@@ -71,9 +92,9 @@ def test_several_runs_say_what_they_hold_together(stored: Run) -> None:
     ],
 )
 def test_cores_are_those_that_the_run_could_use(usable: dict[str, Any] | None, words: str) -> None:
-    assert cores_words({**_EPYC, **({"usable": usable} if usable else {})}) == words
+    assert cores_words(_machine({**_EPYC, "usable": usable})) == words
 
 
 def test_a_single_core_and_an_unmarked_name() -> None:
-    assert cores_words({**_EPYC, "processors": 1}) == "1 core"
-    assert processor_words({"processor": "Zen 2"}) == "a Zen 2"
+    assert cores_words(_machine({**_EPYC, "processors": 1})) == "1 core"
+    assert processor_words(_machine({**_EPYC, "processor": "Zen 2"})) == "a Zen 2"

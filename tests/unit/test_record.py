@@ -24,7 +24,7 @@ def _run(tmp_path: Path) -> Run:
 
 def test_what_was_written_reads_back(run: Run) -> None:
     assert load_run(run.folder).manifest == run.manifest
-    assert run.manifest["parameters"] == {"place": "Zen, 2 µm"}
+    assert run.manifest.parameters == {"place": "Zen, 2 µm"}
     assert run.trials["trial"].to_list() == [0, 1, 2]
     measured = [runs.valid(planned)["goodput_per_s"] for planned in _PLANNED[:2]]
     assert run.trials["goodput_per_s"].to_list() == [*measured, None]

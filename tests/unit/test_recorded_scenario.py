@@ -88,7 +88,7 @@ def test_a_published_run_asks_nobody() -> None:
 def _oldest_published() -> Run:
     """The first run of a chapter, stored in the first format."""
     of_chapter = (run for run in published_runs() if run.scenario.chapter == _PUBLISHED)
-    run = min(of_chapter, key=lambda run: float(run.manifest["started_unix_s"]))
+    run = min(of_chapter, key=lambda run: run.manifest.started_unix_s)
     assert json.loads((run.folder / "manifest.json").read_text(encoding="utf-8"))["format"] == 1
     return run
 
@@ -190,7 +190,7 @@ def test_every_published_run_has_a_word_for_each_of_its_contestants(manifest: Pa
         assert contestant.name in labelled or contestant.system_label != contestant.system, contestant.name
         assert contestant.protocol, contestant.name
         assert contestant.planted or not contestant.simulated, contestant.name
-        assert contestant.server in run.manifest["systems"], contestant.name
+        assert contestant.server in run.manifest.systems, contestant.name
 
 
 # --- the schema -------------------------------------------------------------------------------

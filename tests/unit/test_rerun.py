@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import jupytext
+import msgspec
 import pytest
 
 from gapbook import chapter
@@ -93,7 +94,7 @@ def test_printed_command_has_the_plan_of_its_run(chapter: str) -> None:
         pytest.skip(f"run {found.run.run_id} was stored without all of its parameters, and its page says so")
     with pytest.raises(_PlannedError) as caught:
         execute(chapter, {**printed(found), "source": "live"})
-    campaign, manifest = caught.value.args[0], found.run.manifest
+    campaign, manifest = caught.value.args[0], json.loads(msgspec.json.encode(found.run.manifest))
     planned, stored = campaign.scenario.recorded(), found.run.scenario
     # Labels may be others today; what was asked of each contestant may not.
     assert [one.settings for one in planned.contestants] == [one.settings for one in stored.contestants]

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from gapbook.pages.results import Results
@@ -137,7 +138,9 @@ def test_a_residual_stands_beside_the_cores_that_both_servers_used(tmp_path: Pat
 @pytest.mark.parametrize(("sessions", "words"), [(1, "in one session;"), (3, "in 3 sessions;")])
 def test_a_picture_says_what_its_intervals_do_not_hold(tmp_path: Path, sessions: int, words: str) -> None:
     run = runs.store(tmp_path, runs.whole(2))
-    method = Results(replace(run, manifest={**run.manifest, "sessions": sessions}), runs.CHAPTER).method
+    method = Results(
+        replace(run, manifest=msgspec.structs.replace(run.manifest, sessions=sessions)), runs.CHAPTER
+    ).method
     assert words in method
     assert "do not hold what changes between sessions" in method
 

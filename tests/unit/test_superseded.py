@@ -29,15 +29,15 @@ from gapbook.record.published import published_runs
 def test_every_published_run_but_the_newest_of_its_chapter_is_replaced_by_that() -> None:
     newest: dict[str, float] = {}
     for run in published_runs():
-        chapter = run.manifest["chapter"]
-        newest[chapter] = max(newest.get(chapter, 0.0), run.manifest["started_unix_s"])
+        chapter = run.manifest.chapter
+        newest[chapter] = max(newest.get(chapter, 0.0), run.manifest.started_unix_s)
     every = replacements()
     replaced, table = {one.old.run_id: one for one in every}, replaced_table(every).html
     for run in published_runs():
-        is_newest = run.manifest["started_unix_s"] == newest[run.manifest["chapter"]]
+        is_newest = run.manifest.started_unix_s == newest[run.manifest.chapter]
         assert is_newest == (run.run_id not in replaced)
     for one in replaced.values():
-        assert one.new.manifest["started_unix_s"] == newest[one.chapter]
+        assert one.new.manifest.started_unix_s == newest[one.chapter]
         assert one.old.run_id in table
 
 
@@ -54,7 +54,7 @@ def test_two_machines_are_told_with_what_they_did_to_each_system() -> None:
     assert machines_table(Replacement(run, run)).html == ""
     told = 0
     for replaced in replacements():
-        kinds = [one.manifest["machine"]["processor"] for one in (replaced.old, replaced.new)]
+        kinds = [one.manifest.machine.processor for one in (replaced.old, replaced.new)]
         html = machines_table(replaced).html
         if kinds[0] == kinds[1]:
             assert html == ""
@@ -117,7 +117,7 @@ def test_a_version_that_only_the_newer_run_names_is_still_the_same_server() -> N
     ]
     assert renamed
     for replaced, one in renamed:
-        ran = replaced.old.manifest["systems"][one.system]["version"]
+        ran = replaced.old.manifest.systems[one.system].version
         compared = {name for move in moves(replaced) for name in _names(move)}
         assert (one.name in compared) == (one.version == ran)
 
@@ -149,7 +149,7 @@ def test_a_run_is_marked_exactly_where_its_commit_cannot_be_checked_out() -> Non
         pytest.skip("no whole history here to look commits up in")
     table = unkept_table().html
     for run in published_runs():
-        revision = run.manifest["code"]["revision"]
+        revision = run.manifest.code.revision
         here = git("cat-file", "-e", f"{revision}^{{commit}}").returncode == 0
         assert code_is_kept(run.manifest) == here, run.run_id
         assert (run.run_id in table) == (not here)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from types import SimpleNamespace
 
+import msgspec
+
 from gapbook.claims.claim import claim
 from gapbook.claims.closed_loop import Row
 from gapbook.method.findings import Findings
@@ -71,8 +73,8 @@ def test_who_cannot_run_everywhere_has_its_rate_or_the_reason_why_it_has_none() 
 
 def test_a_cell_tells_why_and_not_what_to_do_about_it() -> None:
     absent = {"convex": "docker: no engine answers; install one and start it"}
-    run = replace(_FOUND.run, manifest={**_FOUND.run.manifest, "absent": absent})
-    found = Findings(run, run.manifest["chapter"])
+    run = replace(_FOUND.run, manifest=msgspec.structs.replace(_FOUND.run.manifest, absent=absent))
+    found = Findings(run, run.manifest.chapter)
     reason = why_unmeasured(found, SimpleNamespace(name="convex"), "no image")
     assert reason == "not measured here: docker: no engine answers"
 

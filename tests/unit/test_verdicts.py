@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
 import polars as pl
 import pytest
 
@@ -297,9 +298,12 @@ def _tests_of(one: Judgement) -> list[dict[str, Any]]:
 
 def test_a_run_older_than_its_rule_is_told(planted: Any) -> None:
     found = planted(2.0, 2.0, 2.0)
-    manifest = {**found.run.manifest, "started_unix_s": 1.0}
-    old = Findings(dataclasses.replace(found.run, manifest=manifest), _CHAPTER)
-    new = Findings(dataclasses.replace(found.run, manifest={**manifest, "started_unix_s": 1e11}), _CHAPTER)
+
+    def begun(at_unix_s: float) -> Findings:
+        manifest = msgspec.structs.replace(found.run.manifest, started_unix_s=at_unix_s)
+        return Findings(dataclasses.replace(found.run, manifest=manifest), _CHAPTER)
+
+    old, new = begun(1.0), begun(1e11)
     assert _judged(_rule(), old).evidence[0].runs_older == 1
     assert _judged(_rule(), new).evidence[0].runs_older == 0
 
