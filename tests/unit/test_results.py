@@ -13,7 +13,6 @@ from myst_nb.core.variables import format_plain_text
 
 from gapbook.charts import Figure
 from gapbook.method.factors import Factor
-from gapbook.pages import first_screen
 from gapbook.pages.results import Results
 from gapbook.record.run import Run
 from gapbook.trial.contestant import Contestant
@@ -173,7 +172,7 @@ def test_no_result_fails(stored: dict[str, Run], name: str, shape: str) -> None:
 def test_the_first_screen_stands_whatever_is_missing(
     stored: dict[str, Run], shape: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(first_screen, "CHECKOUT", tmp_path)
+    monkeypatch.setenv("GAPBOOK_BUILD", str(tmp_path))
     found = shown(stored, shape)
     screen = found.first_screen(
         claim_line=found.claim_line(CLAIM),
