@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cached_property
 from itertools import product
 from typing import Any, TypeAlias
@@ -27,9 +29,24 @@ from gapbook.trial.scenario import Scenario, WorkloadSettings
 from gapbook.trial.servers import absent_images, absent_tiers, absent_versions, parse_choices
 from gapbook.trial.treatment import Treatment
 
-__all__ = ["Chapter"]
+__all__ = ["Chapter", "StatedError", "only_stated"]
 
 _Stated: TypeAlias = Contestant | RecordedContestant
+_only_stated: ContextVar[bool] = ContextVar("only_stated", default=False)
+
+
+class StatedError(Exception):
+    """No fault: a chapter has said all that is asked of it, and its run is neither measured nor read."""
+
+
+@contextmanager
+def only_stated() -> Iterator[None]:
+    """Chapters state their contestants, refuse what they must, and raise StatedError in place of a run."""
+    token = _only_stated.set(True)
+    try:
+        yield
+    finally:
+        _only_stated.reset(token)
 
 
 class Chapter:
@@ -135,11 +152,13 @@ class Chapter:
         planned = {"trials_per_block": trials_per_block, "only_at": only_at}
         here = [one for one in contestants if isinstance(one, Contestant)]
         gone = [one for one in contestants if isinstance(one, RecordedContestant)]
-        if self._stored and not here:
+        if not here and self._stored:
             return Results(self._stored, self.name, stated=gone)
         whole = self._scenario(here, varies)
         scenario = whole.select(_names(self.parameters["contestants"]))
         choices = parse_choices(self.parameters["servers"])
+        if _only_stated.get():
+            raise StatedError
         run = self._stored or self._measured(scenario, choices, planned)
         given = {} if gone else _given(run, scenario, self.parameters, planned)
         return Results(run, self.name, given, [*whole.recorded().contestants, *gone])

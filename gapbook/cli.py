@@ -23,6 +23,7 @@ from typing import NoReturn, TextIO
 from gapbook.book.chapters import chapters, require_executable, words_of_code
 from gapbook.book.on_demand import install_on_demand
 from gapbook.book.plans import planned_chapters, published_plans
+from gapbook.book.stated import require_stated
 from gapbook.errors import GapbookError, SessionsLeftError, nearest
 from gapbook.parameters import MEASURING, chapter_parameters, parse_assignment
 from gapbook.paths import build_directory, runs_directory
@@ -204,6 +205,8 @@ def _run(chosen: argparse.Namespace) -> int:
     require_writable(build_directory(), "GAPBOOK_BUILD")
     if parameters["source"] in MEASURING:
         require_writable(runs_directory(), "GAPBOOK_RUNS")
+        # Before minutes of installation, as before the kernel.
+        require_stated(chosen.chapter, parameters)
         install_on_demand(chosen.chapter)
 
     from gapbook.book import build

@@ -16,6 +16,7 @@ from gapbook import errors
 from gapbook.book.chapters import require_executable
 from gapbook.book.kernel import kernel_config, read_text_notebook
 from gapbook.book.prose import require_no_typed_numbers
+from gapbook.book.stated import require_stated
 from gapbook.errors import GapbookError, SetupError
 from gapbook.notebook_text import notebook_path
 from gapbook.parameters import MEASURING
@@ -36,14 +37,15 @@ _KERNEL_STARTS_WITHIN_S = 300
 def execute_chapter(chapter: str, parameters: Mapping[str, Any], *, folder: Path | None = None) -> Path:
     """Execute a chapter in a kernel of its own; return the executed notebook.
 
-    Raises ParameterError or RecordError before a kernel starts when a parameter is not allowed or there is no such
-    run, and the GapbookError that the chapter itself raised.
+    Raises ParameterError or RecordError before a kernel starts when a parameter is not allowed, the chapter has no
+    such contestant or there is no such run, and the GapbookError that the chapter itself raised.
     """
     require_executable(chapter, parameters)
     parse_choices(str(parameters.get("servers", "")))
     source = parameters.get("source", "published")
     if source not in MEASURING and source != "published":
         run_folder(chapter, source)
+    require_stated(chapter, parameters)
     text = notebook_path(chapter)
     require_no_typed_numbers(text)
     output = (folder or build_directory() / "executed") / f"{chapter}.ipynb"
