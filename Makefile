@@ -49,7 +49,7 @@ doctor: $(READY) ## what is here, what is missing, how to get it
 setup: $(READY) ## build clients, install servers and packages
 	$(ENVIRONMENT)/bin/gapbook setup
 
-check: $(READY) ## declarations; formatter, linter and type checker of Python (other languages: make test)
+check: $(READY) ## declarations; formatter, linter and type checker of Python, that of the clients too (other languages: make test)
 	$(ENVIRONMENT)/bin/ruff format --check -q .
 	$(ENVIRONMENT)/bin/ruff check -q .
 	$(ENVIRONMENT)/bin/mypy
