@@ -280,7 +280,8 @@ def test_what_a_kernel_says_as_it_exits_reaches_no_reader(
     (tmp_path / "notebooks" / "last-words.md").write_text(
         f"---\n{header}---\n\n{_LAST_WORDS}", encoding="utf-8"
     )
-    monkeypatch.setattr("gapbook.book.chapters._NOTEBOOKS", tmp_path / "notebooks")
+    for module in ("gapbook.notebook_text", "gapbook.book.chapters"):
+        monkeypatch.setattr(f"{module}.NOTEBOOKS", tmp_path / "notebooks")
     executed = execute_chapter("last-words", {}, folder=tmp_path)
     assert [
         cell["execution_count"] for cell in json.loads(executed.read_text(encoding="utf-8"))["cells"][1:]
