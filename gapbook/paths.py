@@ -26,7 +26,7 @@ def build_directory() -> Path:
 
     ``GAPBOOK_BUILD``, else ``build/`` in the checkout.
     """
-    return Path(os.environ.get("GAPBOOK_BUILD") or CHECKOUT / "build")
+    return _named("GAPBOOK_BUILD") or CHECKOUT / "build"
 
 
 def cache_directory() -> Path:
@@ -34,9 +34,8 @@ def cache_directory() -> Path:
 
     ``GAPBOOK_CACHE``, else ``$XDG_CACHE_HOME/gapbook``, else ``~/.cache/gapbook``.
     """
-    named = os.environ.get("GAPBOOK_CACHE")
-    if named:
-        return Path(named)
+    if named := _named("GAPBOOK_CACHE"):
+        return named
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "gapbook"
 
@@ -46,12 +45,18 @@ def deployments_directory() -> Path:
 
     ``GAPBOOK_DATA``, else ``/var/tmp``.
     """
-    return Path(os.environ.get("GAPBOOK_DATA") or "/var/tmp")
+    return _named("GAPBOOK_DATA") or Path("/var/tmp")
 
 
 def runs_directory() -> Path:
     """Where a reader's own runs are kept: ``GAPBOOK_RUNS``, else ``runs/`` in the checkout."""
-    return Path(os.environ.get("GAPBOOK_RUNS") or CHECKOUT / "runs")
+    return _named("GAPBOOK_RUNS") or CHECKOUT / "runs"
+
+
+def _named(variable: str) -> Path | None:
+    """A folder that a reader names, whole, for programs that we start work elsewhere; None where none is named."""
+    named = os.environ.get(variable)
+    return Path(named).absolute() if named else None
 
 
 def tool_path(name: str) -> Path | None:

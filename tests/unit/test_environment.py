@@ -21,6 +21,7 @@ from gapbook.deploy.environment import (
 from gapbook.deploy.server import ServerChoice
 from gapbook.deploy.warden import TOKEN_VARIABLE
 from gapbook.errors import ParameterError
+from gapbook.paths import build_directory, cache_directory, deployments_directory, runs_directory
 from gapbook.trial.ceilings import ceiling_key
 from gapbook.trial.servers import require_used
 from tests.hostile import HOSTILE, hostile_names, hostile_shell
@@ -141,6 +142,8 @@ def test_a_kernel_works_elsewhere_and_has_the_folders_that_its_command_was_given
         monkeypatch.setenv(name, folder)
     wanted = {"GAPBOOK_BUILD": f"{tmp_path}/pages", "GAPBOOK_RUNS": f"{tmp_path}/a/runs"}
     assert given | wanted == {name: kernel_environment()[name] for name in given}
+    assert (str(build_directory()), str(runs_directory())) == tuple(wanted.values())
+    assert (cache_directory(), deployments_directory()) == (Path("/cache"), Path("/var/tmp"))
 
 
 def test_a_build_keeps_the_way_to_the_network_and_none_of_the_flags(monkeypatch: pytest.MonkeyPatch) -> None:
