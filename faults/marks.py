@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gapbook.load.client import ClientRun
+from gapbook.model.event import Event
 from gapbook.model.report import Report
 
 __all__ = ["Mark", "Marker"]
@@ -100,10 +101,10 @@ class Marker:
 
         return marking
 
-    def _hearing(self, on_event: Callable[[dict[str, Any]], None]) -> Callable[[dict[str, Any]], None]:
-        def heard(event: dict[str, Any]) -> None:
-            if event.get("event") in _OF_CLIENT:
-                self.mark(_OF_CLIENT[event["event"]])
+    def _hearing(self, on_event: Callable[[Event], None]) -> Callable[[Event], None]:
+        def heard(event: Event) -> None:
+            if event.name in _OF_CLIENT:
+                self.mark(_OF_CLIENT[event.name])
             on_event(event)
 
         return heard

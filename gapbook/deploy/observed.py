@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -12,6 +11,7 @@ from gapbook.declared.module import Replication
 from gapbook.deploy.stack import Ahead
 from gapbook.deploy.together import Together
 from gapbook.deploy.usage import Memory
+from gapbook.model.event import Event, Progress
 
 __all__ = ["Observed", "told"]
 
@@ -53,20 +53,19 @@ class Observed:
         """Whether what the trial tests has happened, from beginning to end; True where there is no strike."""
         return self.strike is None or self._struck == _RELENTED
 
-    def on_event(self, event: Mapping[str, Any]) -> Literal["strike", "relent"] | None:
+    def on_event(self, event: Event) -> Literal["strike", "relent"] | None:
         """Take note; says when a strike of the middle third of the window begins, and when it ends."""
-        kind = event.get("event")
-        if kind == "window_start":
+        if event.name == "window_start":
             self._cpu_s, self._began_s = self.replicators.cpu_s(), time.monotonic()
-        elif kind == "window_end":
+        elif event.name == "window_end":
             self.ended_s = time.monotonic()
             self._samples.append(self.replicators.memory())
             took_s = max(self.ended_s - self._began_s, 1e-9)
             self._used_frac = (self.replicators.cpu_s() - self._cpu_s) / took_s
-        elif kind == "progress" and event.get("phase") == "window":
+        elif isinstance(event, Progress) and event.phase == "window":
             if len(self.replicators):
                 self._samples.append(self.replicators.memory())
-            return self._due(float(event["elapsed_s"]))
+            return self._due(event.elapsed_s)
         return None
 
     def _due(self, elapsed_s: float) -> Literal["strike", "relent"] | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,6 +17,7 @@ from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.process import Process
 from gapbook.deploy.rust import rust_binary
 from gapbook.errors import StackError
+from gapbook.model.event import Event
 from gapbook.record.measured import PROBE_ARITHMETIC, PROBE_MEMORY
 
 __all__ = ["Probe", "probe_of_machine"]
@@ -43,10 +44,10 @@ class Probe:
         self.process = process
         self._edges_ns: dict[str, int] = {}
 
-    def on_event(self, event: Mapping[str, Any]) -> None:
+    def on_event(self, event: Event) -> None:
         """Progress of a client (clients/CONTRACT.md); other events than the edges of its window are passed over."""
-        if (name := event.get("event")) in {"window_start", "window_end"}:
-            self._edges_ns[str(name)] = time.monotonic_ns()
+        if event.name in {"window_start", "window_end"}:
+            self._edges_ns[event.name] = time.monotonic_ns()
 
     def finish(self) -> dict[str, dict[str, Any]]:
         """End the probe; what it read inside the window, as metrics of the trial.

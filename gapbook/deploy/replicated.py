@@ -20,7 +20,7 @@ import secrets
 import shutil
 import sqlite3
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -37,6 +37,7 @@ from gapbook.deploy.replication import Command, Commands, Replication
 from gapbook.deploy.server import Server, ServerChoice
 from gapbook.errors import SetupError, StackError
 from gapbook.model.declaration import StateTable
+from gapbook.model.event import Event
 from gapbook.model.workload import Workload
 from gapbook.record.durability import Durability
 
@@ -168,7 +169,7 @@ class ReplicatedStack(stack.Stack):
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
-    def on_event(self, event: Mapping[str, Any]) -> None:
+    def on_event(self, event: Event) -> None:
         if self._replication is not None:
             self._replication.on_event(event)
 

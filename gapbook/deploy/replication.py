@@ -16,6 +16,7 @@ from gapbook.deploy.restored import Attempt, Restorer
 from gapbook.deploy.stack import Ahead, Observation
 from gapbook.deploy.together import Together
 from gapbook.errors import StackError
+from gapbook.model.event import Event
 
 __all__ = ["Command", "Commands", "Replication"]
 
@@ -101,7 +102,7 @@ class Replication:
         self.replicators.require_running()
         self.bucket.require_there()
 
-    def on_event(self, event: Mapping[str, Any]) -> None:
+    def on_event(self, event: Event) -> None:
         """Hear the progress of the client, and strike when it is time."""
         due = self._observed.on_event(event)
         restarts = self._observed.strike == "restart"

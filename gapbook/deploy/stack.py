@@ -26,6 +26,7 @@ from gapbook.deploy.module import load_module
 from gapbook.deploy.placed import Placed
 from gapbook.deploy.server import Server, ServerChoice
 from gapbook.errors import ParameterError, SetupError, StackError, nearest
+from gapbook.model.event import Event
 from gapbook.paths import CHECKOUT
 from gapbook.record.durability import Durability
 
@@ -191,7 +192,7 @@ class Stack(Placed, ABC):
         if ahead.databases != 1:
             raise StackError(f"{self.name}: it is one database, not {ahead.databases}; leave databases out")
 
-    def on_event(self, event: Mapping[str, Any]) -> None:
+    def on_event(self, event: Event) -> None:
         """Hear the progress of a client (clients/CONTRACT.md) while it loads the stack."""
         del event
 

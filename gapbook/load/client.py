@@ -30,6 +30,7 @@ from gapbook.errors import ClientError, ParameterError, SetupError
 from gapbook.load.contract import CONTRACT_VERSION, schema_problem
 from gapbook.load.event import checked_event
 from gapbook.load.report import checked_report
+from gapbook.model.event import Event
 from gapbook.model.report import Report
 from gapbook.model.workload import Workload
 from gapbook.paths import CHECKOUT, tool_path
@@ -169,7 +170,7 @@ class ClientRun:
 
     client: Client
     configuration: Mapping[str, Any]
-    on_event: Callable[[dict[str, Any]], None]
+    on_event: Callable[[Event], None]
 
     def run(self, deployment: Deployment) -> Report:
         """Run to the end and return the report.
@@ -214,8 +215,8 @@ class ClientRun:
                 pass
             for line in process.stderr:
                 event = checked_event(line)
-                if event.get("event") == "error":
-                    last_error = one_line(str(event.get("message")))
+                if event.name == "error":
+                    last_error = one_line(event.message)
                 self.on_event(event)
             code = process.popen.wait()
             reader.join()

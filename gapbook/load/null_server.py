@@ -15,6 +15,7 @@ from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.rust import rust_binary
 from gapbook.errors import ParameterError
 from gapbook.load.client import Client, ClientRun, configure_load
+from gapbook.model.event import Event
 from gapbook.model.workload import Workload
 from gapbook.paths import CHECKOUT
 
@@ -106,5 +107,5 @@ def measure_ceiling(
     return report.window.goodput_per_s
 
 
-def _ignore(_event: dict[str, Any]) -> None:
+def _ignore(_event: Event) -> None:
     """A ceiling needs no reading at the window's edges."""

@@ -19,6 +19,7 @@ from gapbook.deploy.stack import Stack
 from gapbook.deploy.warden import kill_tree
 from gapbook.errors import ClientError, StackError
 from gapbook.load.client import ClientRun
+from gapbook.model.event import Event, Progress
 from gapbook.model.report import Report
 from gapbook.model.workload import State
 from gapbook.trial.contestant import Contestant, Variant
@@ -147,12 +148,12 @@ class _Check(StruckLoad):
         others = {child.pid for child in psutil.Process().children()}
         killed = False
 
-        def on_event(event: dict[str, Any]) -> None:
+        def on_event(event: Event) -> None:
             nonlocal killed
             if killed:
                 return
             self.note_progress(event)
-            if event.get("event") == "progress" and self.progress[-1][0] >= self.struck_at_s:
+            if isinstance(event, Progress) and self.progress[-1][0] >= self.struck_at_s:
                 killed = True
                 for child in psutil.Process().children():
                     if child.pid not in others:

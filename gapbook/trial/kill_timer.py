@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from gapbook.errors import StackError
+from gapbook.model.event import Event
 
 __all__ = ["KillTimer"]
 
@@ -41,9 +42,9 @@ class KillTimer:
         """Whether the kill is done, be it that it failed."""
         return self._struck.is_set()
 
-    def on_event(self, event: Mapping[str, Any]) -> None:
+    def on_event(self, event: Event) -> None:
         """Progress of a client (clients/CONTRACT.md); the opening of its window starts the timer."""
-        if event.get("event") == "window_start":
+        if event.name == "window_start":
             self._timer.start()
 
     def require_killed(self, name: str) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.stack import Stack
 from gapbook.load.client import ClientRun, configure_load
+from gapbook.model.event import Event, Progress
 from gapbook.model.report import Report
 from gapbook.model.reported import issued_work
 from gapbook.model.workload import State, Workload
@@ -101,7 +102,7 @@ class StruckLoad:
         report. Raises StackError when the strike failed."""
         with KillTimer(strike, due_s) as timer:
 
-            def on_event(event: dict[str, Any]) -> None:
+            def on_event(event: Event) -> None:
                 timer.on_event(event)
                 if not timer.struck:
                     self.note_progress(event)
@@ -110,9 +111,9 @@ class StruckLoad:
             timer.require_killed(self.stack.name)
         return report
 
-    def note_progress(self, event: Mapping[str, Any]) -> None:
-        if event.get("event") == "progress":
-            self.progress.append((float(event["elapsed_s"]), int(event["acknowledged"])))
+    def note_progress(self, event: Event) -> None:
+        if isinstance(event, Progress):
+            self.progress.append((event.elapsed_s, event.acknowledged))
 
     def of_report(self, report: Report, state: State) -> KillOutcome:
         """What is gone of the work that the client reports, by the state that was read back."""

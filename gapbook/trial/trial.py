@@ -17,6 +17,7 @@ from gapbook.deploy.process import Process
 from gapbook.deploy.stack import Ahead, Stack
 from gapbook.errors import ClientError, StackError
 from gapbook.load.client import ClientRun, configure_load
+from gapbook.model.event import Event
 from gapbook.model.plan import PlannedTrial
 from gapbook.model.report import Report
 from gapbook.model.workload import Workload
@@ -211,7 +212,7 @@ def _report(
     contestant: Contestant,
     stack: Stack,
     configuration: dict[str, Any],
-    listeners: Sequence[Callable[[dict[str, Any]], None]],
+    listeners: Sequence[Callable[[Event], None]],
     deployment: Deployment,
 ) -> Report:
     """The client's report; where the contestant asks for it, the server is ended in the middle of the window.
@@ -219,7 +220,7 @@ def _report(
     ``listeners`` hear each event of the client in this order.
     """
 
-    def on_event(event: dict[str, Any]) -> None:
+    def on_event(event: Event) -> None:
         for listener in listeners:
             listener(event)
 
@@ -227,7 +228,7 @@ def _report(
         return ClientRun(contestant.load_client, configuration, on_event).run(deployment)
     with KillTimer(stack.kill, configuration["window_s"] / 2) as timer:
 
-        def on_event_until_killed(event: dict[str, Any]) -> None:
+        def on_event_until_killed(event: Event) -> None:
             on_event(event)
             timer.on_event(event)
 

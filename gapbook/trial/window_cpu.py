@@ -6,11 +6,12 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from gapbook.deploy.backend import Running, cpu_s_of, memory_bytes_of
 from gapbook.deploy.limits import throttled_s
 from gapbook.deploy.usage import LivingCpu, MachineCpu, living_cpu, machine_cpu, used_s
+from gapbook.model.event import Event, Progress
 
 __all__ = ["Watched", "WindowCpu", "WindowSampler"]
 
@@ -76,20 +77,19 @@ class WindowSampler:
     watched: list[Watched] = field(default_factory=list)
     _edges: dict[str, _Edge] = field(default_factory=dict)
 
-    def on_event(self, event: dict[str, Any]) -> None:
+    def on_event(self, event: Event) -> None:
         """Progress of a client (clients/CONTRACT.md); other events are passed over."""
-        name = event.get("event")
-        if name == "progress" and self.watches and self.server:
+        if isinstance(event, Progress) and self.watches and self.server:
             self.watched.append(
                 Watched(
-                    elapsed_s=float(event["elapsed_s"]),
+                    elapsed_s=event.elapsed_s,
                     cpu_s=cpu_s_of(self.server),
                     memory_bytes=memory_bytes_of(self.server),
                 )
             )
-        if name in {"window_start", "window_end"}:
+        if event.name in {"window_start", "window_end"}:
             machine, living = machine_cpu(), living_cpu()
-            self._edges[name] = _Edge(
+            self._edges[event.name] = _Edge(
                 math.nan if self.server is None else _cpu_s(self.server),
                 _cpu_s(self.between),
                 time.process_time(),

@@ -15,6 +15,7 @@ import pytest
 from gapbook.deploy import warden
 from gapbook.deploy.stack import Stack
 from gapbook.load.client import Client, ClientRun, configure_load, discover_clients
+from gapbook.model.event import Event
 from gapbook.model.report import Report
 from gapbook.model.reported import issued_work
 from gapbook.model.workload import Workload
@@ -103,8 +104,8 @@ def _run(
 
     altered: dict[int, set[str]] = {}
 
-    def on_event(event: dict[str, Any]) -> None:
-        if event.get("event") != "window_start":
+    def on_event(event: Event) -> None:
+        if event.name != "window_start":
             return
         if kill is not None:
             timer.start()

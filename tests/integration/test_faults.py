@@ -26,6 +26,7 @@ from gapbook.deploy.server import ServerChoice
 from gapbook.deploy.stack import Stack, StackContext, stack_class
 from gapbook.errors import ParameterError, RecordError, StackError
 from gapbook.load.client import Client
+from gapbook.model.event import Event
 from gapbook.model.plan import PlannedTrial
 from gapbook.paths import CHECKOUT
 from gapbook.record.durability import Durability
@@ -331,9 +332,9 @@ def _kill_in_the_window(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
     """Kill the stack's server by SIGKILL as soon as a client says that its window has begun."""
     told = stack.on_event
 
-    def on_event(event: Mapping[str, Any]) -> None:
+    def on_event(event: Event) -> None:
         told(event)
-        if event.get("event") == "window_start":
+        if event.name == "window_start":
             os.kill(process_of(stack).pid, signal.SIGKILL)  # seeding may have started another
 
     monkeypatch.setattr(stack, "on_event", on_event)

@@ -23,6 +23,7 @@ import pytest
 from gapbook.deploy.deployment import Deployment
 from gapbook.errors import ClientError
 from gapbook.load.client import Client, ClientRun, discover_clients
+from gapbook.model.event import Event
 from gapbook.paths import CHECKOUT
 from gapbook.record.histograms import decode_histogram
 
@@ -462,8 +463,8 @@ def test_a_client_that_is_killed_leaves_no_folder_behind(
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     within = list[str]()
 
-    def kill(event: dict[str, Any]) -> None:
-        if event["event"] == "window_start":
+    def kill(event: Event) -> None:
+        if event.name == "window_start":
             within.extend(path.name for path in deployment.directory.iterdir())
             for child in psutil.Process().children():
                 # Whoever has ended meanwhile, and is not waited for yet, has no command line.

@@ -15,6 +15,7 @@ from gapbook.deploy.process import free_port
 from gapbook.deploy.stack import Stack, StackContext, stack_class
 from gapbook.errors import ClientError
 from gapbook.load.client import ClientRun, configure_load, find_client
+from gapbook.model.event import Event
 from gapbook.model.report import Report
 from gapbook.record.durability import Durability
 from gapbook.trial.audit import Audit, reconcile
@@ -53,7 +54,7 @@ def _load(
     tables: Path,
     endpoint: Mapping[str, Any],
     *,
-    on_event: Callable[[dict[str, Any]], None] = lambda _: None,
+    on_event: Callable[[Event], None] = lambda _: None,
     in_flight: int = 1,
     max_retries: int = 0,
 ) -> Report:
@@ -79,9 +80,9 @@ def _run(stack: Stack, tables: Path, endpoint: Mapping[str, Any], **load: Any) -
     """Load a bank seeded anew: the report, and what the audit says of it."""
     seed_bank(stack, _ACCOUNTS, _INITIAL)
     before = stack.committed_operations()
-    events: list[dict[str, Any]] = []
+    events: list[Event] = []
     report = _load(stack, tables, endpoint, on_event=events.append, **load)
-    names = [event.get("event") for event in events]
+    names = [event.name for event in events]
     assert [names.count(name) for name in ("ready", "window_start", "window_end")] == [1, 1, 1]
     committed = stack.committed_operations()
     audit = reconcile(
@@ -164,8 +165,8 @@ def test_server_that_dies_leaves_its_last_requests_in_doubt(
     stack = stack_class(stack_name)(StackContext(deployment, Durability("delayed", 500.0)))
     stack.start()
 
-    def kill(event: dict[str, Any]) -> None:
-        if event.get("event") == "window_start":
+    def kill(event: Event) -> None:
+        if event.name == "window_start":
             stack.kill()
 
     try:
@@ -189,8 +190,8 @@ def test_session_that_the_server_ends_is_lost_and_not_refused(
     login = {key: value for key, value in postgres_stack.endpoint().items() if key != "protocol"}
     login["dbname"] = login.pop("database")
 
-    def end_sessions(event: dict[str, Any]) -> None:
-        if event.get("event") == "window_start":
+    def end_sessions(event: Event) -> None:
+        if event.name == "window_start":
             with psycopg.connect(**login) as connection:
                 connection.execute(
                     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "

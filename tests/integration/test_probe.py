@@ -10,6 +10,7 @@ import pytest
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.probe import Probe, probe_of_machine
 from gapbook.errors import StackError
+from gapbook.model.event import Event, Progress
 from gapbook.pages.precision import aa_trials
 from gapbook.pages.results import Results
 from gapbook.record.durability import Durability
@@ -23,10 +24,10 @@ _WINDOW_S = 0.3
 
 
 def _through_a_window(probe: Probe) -> None:
-    probe.on_event({"event": "window_start"})
+    probe.on_event(Event("window_start"))
     time.sleep(_WINDOW_S)
-    probe.on_event({"event": "progress", "elapsed_s": 1.0})
-    probe.on_event({"event": "window_end"})
+    probe.on_event(Progress(elapsed_s=1.0, acknowledged=1))
+    probe.on_event(Event("window_end"))
 
 
 def test_it_tells_how_long_both_pieces_took_inside_the_window(deployment: Deployment) -> None:

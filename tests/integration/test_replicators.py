@@ -20,6 +20,7 @@ from gapbook.deploy.replicated import ReplicatedStack
 from gapbook.deploy.server import ServerChoice
 from gapbook.deploy.stack import Ahead, StackContext, discover_stacks
 from gapbook.errors import SetupError, StackError
+from gapbook.model.event import Event, Progress
 from gapbook.model.plan import PlannedTrial
 from gapbook.record.durability import Durability
 from gapbook.trial.contestant import Contestant
@@ -87,17 +88,20 @@ def _write(stack: ReplicatedStack, rows: int, first: int = 0) -> None:
                 connection.execute("INSERT INTO messages VALUES (?, ?, ?)", (place, index, "x" * 200))
 
 
+def _at(elapsed_s: float) -> Progress:
+    return Progress(elapsed_s=elapsed_s, acknowledged=0, phase="window")
+
+
 def _progress(stack: ReplicatedStack, *, struck: bool = False) -> None:
     """A window as a client tells of it, with writes in each of its thirds."""
-    stack.on_event({"event": "window_start"})
+    stack.on_event(Event("window_start"))
     for third in range(3):
         if third:
-            event = {"event": "progress", "phase": "window", "elapsed_s": third * _WINDOW_S / 3 + 0.01}
-            stack.on_event(event)
+            stack.on_event(_at(third * _WINDOW_S / 3 + 0.01))
         _write(stack, 40, first=1000 * third)
         if struck and third == 1:
             assert not (stack.processes() and stack.beside()[0].running)
-    stack.on_event({"event": "window_end"})
+    stack.on_event(Event("window_end"))
 
 
 def _values(metrics: Mapping[str, dict[str, Any]]) -> dict[str, float]:
@@ -152,10 +156,10 @@ def test_a_load_that_ends_before_its_strike_is_over_is_refused(
 ) -> None:
     stack = started(_KEEPS_ALL[0])
     _begin(stack, strike="restart")
-    stack.on_event({"event": "window_start"})
+    stack.on_event(Event("window_start"))
     for moment_s in elapsed_s:
-        stack.on_event({"event": "progress", "phase": "window", "elapsed_s": moment_s})
-    stack.on_event({"event": "window_end"})
+        stack.on_event(_at(moment_s))
+    stack.on_event(Event("window_end"))
     with pytest.raises(
         StackError, match="the load ended before its restart was over; measure it in a window of at least 6 s"
     ):
@@ -244,7 +248,7 @@ def test_a_fault_refuses_the_trial_in_one_line_and_leaves_nothing(
     _write(stack, 10)
     for kind in _WHEN:
         if kind != "afterwards":
-            stack.on_event({"event": kind, "phase": "window", "elapsed_s": 1.0})
+            stack.on_event(_at(1.0) if kind == "progress" else Event(kind))
         if kind == when:
             fault(own)
     with pytest.raises(StackError, match=says) as caught:

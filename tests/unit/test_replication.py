@@ -15,6 +15,7 @@ from gapbook.deploy.replication import Commands
 from gapbook.deploy.stack import Ahead
 from gapbook.deploy.together import Together
 from gapbook.errors import DeclarationError
+from gapbook.model.event import Event, Progress
 
 _ACCESS = Access(summary="statements", round_trips=0, reason="none")
 _COMMANDS = Commands(lambda *_: ["true"], lambda *_: ["true"], lambda *_: None)
@@ -46,9 +47,9 @@ def test_a_strike_lasts_for_the_middle_third_of_the_window(deployment: Deploymen
     trial = Observed(Tested(strike="restart"), ahead, Together(deployment, "nobody"))
 
     def at(elapsed_s: float, phase: str = "window") -> str | None:
-        return trial.on_event({"event": "progress", "phase": phase, "elapsed_s": elapsed_s})
+        return trial.on_event(Progress(elapsed_s=elapsed_s, acknowledged=0, phase=phase))
 
-    trial.on_event({"event": "window_start"})
+    trial.on_event(Event("window_start"))
     assert at(5.0, "warmup") is None
     assert [at(elapsed_s) for elapsed_s in (3.9, 4.1, 5.0)] == [None, "strike", None]
     assert not trial.strike_is_over

@@ -14,6 +14,7 @@ from hdrh.histogram import HdrHistogram
 from gapbook.errors import ClientError
 from gapbook.load.event import checked_event
 from gapbook.load.report import checked_report
+from gapbook.model.event import Event, Progress
 from gapbook.model.report import Report
 
 _TOLD = {"connections": 2, "in_flight": 4, "warmup_s": 0.2, "window_s": 0.5}
@@ -339,9 +340,10 @@ def test_what_is_no_report_is_refused(output: bytes) -> None:
 
 
 def test_progress_without_its_counts_is_refused() -> None:
-    assert checked_event(b'{"event":"progress","elapsed_s":1.0,"acknowledged":3}')["acknowledged"] == 3
-    assert checked_event(b"panic!") == {"event": "error", "message": "panic!"}
-    assert checked_event(b"[]") == {}
+    told = checked_event(b'{"event":"progress","elapsed_s":1.0,"acknowledged":3}')
+    assert told == Progress(elapsed_s=1.0, acknowledged=3)
+    assert checked_event(b"panic!") == Event("error", "panic!")
+    assert checked_event(b"[]") == Event()
     for line in (b'{"event":"progress"}', b'{"event":"progress","elapsed_s":"1","acknowledged":3}'):
         with pytest.raises(ClientError, match="its progress is not as the contract has it"):
             checked_event(line)

@@ -14,6 +14,7 @@ import pytest
 
 from gapbook.deploy import usage
 from gapbook.deploy.usage import LivingCpu, MachineCpu
+from gapbook.model.event import Event, Progress
 from gapbook.trial import window_cpu
 from gapbook.trial.window_cpu import WindowCpu, WindowSampler
 
@@ -67,10 +68,10 @@ def spin() -> None:
 
 def test_cpu_between_the_edges_is_seen() -> None:
     sampler = WindowSampler([_ThisProcess()], [])
-    sampler.on_event({"event": "window_start"})
+    sampler.on_event(Event("window_start"))
     spin()
-    sampler.on_event({"event": "progress"})
-    sampler.on_event({"event": "window_end"})
+    sampler.on_event(Progress(elapsed_s=1.0, acknowledged=1))
+    sampler.on_event(Event("window_end"))
     window = sampler.window_cpu()
     assert window.server_s >= 0.02
     assert window.harness_s >= 0.02
@@ -79,15 +80,15 @@ def test_cpu_between_the_edges_is_seen() -> None:
 
 def test_one_edge_alone_gives_no_number() -> None:
     sampler = WindowSampler([_ThisProcess()], [])
-    sampler.on_event({"event": "window_start"})
+    sampler.on_event(Event("window_start"))
     assert math.isnan(sampler.window_cpu().steal_s)
 
 
 def test_an_engine_inside_its_client_uses_no_cpu_of_its_own() -> None:
     sampler = WindowSampler([], [])
-    sampler.on_event({"event": "window_start"})
+    sampler.on_event(Event("window_start"))
     spin()
-    sampler.on_event({"event": "window_end"})
+    sampler.on_event(Event("window_end"))
     window = sampler.window_cpu()
     assert window.server_s == 0.0
     assert math.isfinite(window.other_s(0.0))
@@ -95,15 +96,15 @@ def test_an_engine_inside_its_client_uses_no_cpu_of_its_own() -> None:
 
 def test_a_server_that_nobody_may_watch_makes_the_rest_unknown() -> None:
     sampler = WindowSampler(None, [])
-    sampler.on_event({"event": "window_start"})
-    sampler.on_event({"event": "window_end"})
+    sampler.on_event(Event("window_start"))
+    sampler.on_event(Event("window_end"))
     assert math.isnan(sampler.window_cpu().other_s(0.0))
 
 
 def test_a_part_that_nobody_can_read_makes_the_whole_unknown() -> None:
     sampler = WindowSampler([_ThisProcess(), _Far()], [])
-    sampler.on_event({"event": "window_start"})
-    sampler.on_event({"event": "window_end"})
+    sampler.on_event(Event("window_start"))
+    sampler.on_event(Event("window_end"))
     assert math.isnan(sampler.window_cpu().server_s)
 
 
@@ -125,9 +126,9 @@ def another_process(program: str, *words: str) -> Iterator[int]:
 
 def sampled(seconds: float, server: Sequence[_ThisProcess] = ()) -> WindowCpu:
     sampler = WindowSampler(server, [])
-    sampler.on_event({"event": "window_start"})
+    sampler.on_event(Event("window_start"))
     time.sleep(seconds)
-    sampler.on_event({"event": "window_end"})
+    sampler.on_event(Event("window_end"))
     return sampler.window_cpu()
 
 
@@ -146,20 +147,20 @@ def test_a_busy_loop_in_another_process_is_seen() -> None:
         before_s = usage.cpu_s([pid])
         time.sleep(0.2)
         sampler = WindowSampler([], [])
-        sampler.on_event({"event": "window_start"})
+        sampler.on_event(Event("window_start"))
         start_s = usage.cpu_s([pid])
         time.sleep(0.5)
         spun_s = usage.cpu_s([pid]) - start_s
-        sampler.on_event({"event": "window_end"})
+        sampler.on_event(Event("window_end"))
     assert start_s > before_s
     assert sampler.window_cpu().other_s(0.0) >= spun_s - _GRAIN_S
 
 
 def test_what_starts_and_ends_inside_the_window_is_seen() -> None:
     sampler = WindowSampler([], [])
-    sampler.on_event({"event": "window_start"})
+    sampler.on_event(Event("window_start"))
     subprocess.run([sys.executable, "-c", _SPINS_A_WHILE], check=True)
-    sampler.on_event({"event": "window_end"})
+    sampler.on_event(Event("window_end"))
     assert sampler.window_cpu().other_s(0.0) >= 0.4 - _GRAIN_S
 
 
@@ -278,7 +279,7 @@ def test_programs_and_kernel_are_told_apart(
 
 
 def test_a_server_is_read_at_each_word_of_progress_where_it_is_watched() -> None:
-    progress = {"event": "progress", "phase": "window", "elapsed_s": 3.0}
+    progress = Progress(elapsed_s=3.0, acknowledged=0, phase="window")
     for watches, times in ((True, 2), (False, 0)):
         sampler = WindowSampler([_ThisProcess()], [], watches=watches)
         for _ in range(2):
