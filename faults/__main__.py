@@ -96,7 +96,7 @@ def _play(asked: argparse.Namespace, ledger: Ledger) -> int:
     if not any(asked.only <= fault.words for fault in playable(frozenset(absent))):
         raise SetupError("none of these points can be played here")
     stop_at = time.monotonic() + asked.seconds
-    revision = code_version()["revision"][:12]
+    revision = code_version().revision[:12]
 
     def work(job: int) -> None:
         _work(asked, ledger, job, frozenset(absent), stop_at, revision)

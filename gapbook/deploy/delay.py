@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from gapbook.deploy.deployment import Deployment
-from gapbook.deploy.process import Process
+from gapbook.deploy.process import Announced, Process
 from gapbook.deploy.rust import rust_binary
 
 __all__ = ["delay_proxy"]
@@ -37,7 +37,7 @@ def delay_proxy(
         processors=processors,
     )
     try:
-        port = process.announcement(f"delay of {round_trip_ms} ms to {target}")["port"]
+        port = process.said(f"delay of {round_trip_ms} ms to {target}", Announced).port
         yield process, {**endpoint, "host": "127.0.0.1", "port": port}
     finally:
         deployment.stop(process)

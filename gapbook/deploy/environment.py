@@ -16,6 +16,7 @@ from pathlib import Path
 
 from gapbook.deploy.warden import TOKEN_VARIABLE, bare_environment
 from gapbook.errors import ParameterError, cut
+from gapbook.record.schema import Environment
 
 __all__ = [
     "build_environment",
@@ -92,11 +93,11 @@ def kernel_environment() -> dict[str, str]:
     return {**kept, **bare_environment(), _IGNORED: ",".join(_ignored())}
 
 
-def described_environment() -> dict[str, list[str] | dict[str, str]]:
+def described_environment() -> Environment:
     """What a record says: the variables that all programs share, and the names of those of the reader's shell that
     are known to change servers and were not passed on. No value of the shell's is told, for it may be a secret."""
     shared = {**bare_environment(), "PATH": "the shell's", "HOME": "a new folder", "TMPDIR": "a new folder"}
-    return {"variables": shared, "ignored": _ignored()}
+    return Environment(shared, _ignored())
 
 
 def _ignored() -> list[str]:

@@ -22,7 +22,7 @@ import msgspec
 from gapbook.declared.module import Access, ModuleDeclaration, ProcedureDeclaration, Tier
 from gapbook.declared.reading import read
 from gapbook.deploy.deployment import Deployment
-from gapbook.deploy.process import Process, log_tail
+from gapbook.deploy.process import Announced, Process, log_tail
 from gapbook.deploy.toolchain import node_path
 from gapbook.errors import ParameterError, SetupError, StackError
 from gapbook.paths import CHECKOUT, hash_files, tool_path
@@ -247,15 +247,15 @@ class Module:
         try:
             process.stdin.write(json.dumps(configuration).encode() + b"\n")
             process.stdin.flush()
-            ready = process.announcement(title)
+            ready = process.said(title, Announced)
         except StackError:
             deployment.stop(process)
             raise
         except OSError as error:
             deployment.stop(process)
             raise StackError(f"{title}: not ready: {log_tail(process.log_path)}") from error
-        settings = {key: str(value) for key, value in ready.get("settings", {}).items()}
-        address = {"protocol": "http", "host": "127.0.0.1", "port": ready["port"]}
+        settings = {key: str(value) for key, value in ready.settings.items()}
+        address = {"protocol": "http", "host": "127.0.0.1", "port": ready.port}
         return RunningTier(process, {**address, "requests": self.requests(access, tier, endpoint)}, settings)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from gapbook.declared.reading import required
 from gapbook.declared.stack import Container as ContainerFacts
@@ -221,14 +221,9 @@ class Placed:
             require_port_free(self._choice.port, self.name)
         return self._choice.port or free_port()
 
-    def place(self) -> dict[str, Any]:
-        """Where the server runs, as a record has it: ``backend``, and ``container`` with what is known of that.
-
-        Nothing for a process: what is not there was one, also in runs from before there were containers.
-        """
-        if not self.placement.in_container:
-            return {}
-        return {"backend": str(self.placement), "container": self.containers.facts()}
+    def place(self) -> tuple[str, dict[str, str] | None]:
+        """Where the server runs, as a record has it, and what is known of its containers; None where it has none."""
+        return str(self.placement), self.containers.facts() if self.placement.in_container else None
 
 
 def program_hash(pid: int) -> str:

@@ -10,24 +10,59 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal, TypeVar
+
+import msgspec
 
 from gapbook.deploy.deployment import Deployment
-from gapbook.deploy.process import Process
+from gapbook.deploy.process import Process, Ready
 from gapbook.deploy.rust import rust_binary
 from gapbook.errors import SetupError, StackError
 
-__all__ = ["PowerCutDisk", "Survivors", "power_cut_disk", "require_power_cuts"]
+__all__ = [
+    "CutReport",
+    "DiskState",
+    "DiskTotals",
+    "PowerCutDisk",
+    "Survivors",
+    "power_cut_disk",
+    "require_power_cuts",
+]
 
 Survivors = Literal["none", "prefix", "pages"]
 """What survives a cut of that which was not durable: nothing; everything up to a random page, which is torn; or
 each page by the toss of a coin, the last of each file torn."""
 
+_Answer = TypeVar("_Answer")
 _PROGRAM = "gap-powercut"
 _DEVICE = Path("/dev/fuse")
+
+
+class DiskTotals(msgspec.Struct):
+    """What was done to a disk since it was mounted; ``fsyncs`` are those of files."""
+
+    bytes_written: int
+    fsyncs: int
+    directory_fsyncs: int
+
+
+class DiskState(msgspec.Struct):
+    """A disk at one moment: what was done to it, and how many bytes of it are not durable."""
+
+    totals: DiskTotals
+    unsynced_bytes: int
+
+
+class CutReport(msgspec.Struct):
+    """What a cut took: when it was (``at_ns``, of the monotonic clock), and how many bytes are gone. ``written_back``
+    above 0 says that the layer's memory was full before, which made things durable that nobody had synced."""
+
+    at_ns: int
+    bytes_dropped: int
+    written_back: int
 
 
 def require_power_cuts() -> None:
@@ -62,16 +97,14 @@ class PowerCutDisk:
             raise StackError(f"{self._title}: it is not mounted")
         return self._process
 
-    def cut(self, survive: Survivors = "none", seed: int = 0) -> dict[str, Any]:
+    def cut(self, survive: Survivors = "none", seed: int = 0) -> CutReport:
         """Cut the power: from now on everything fails, and what was not durable is lost.
 
         What was not is lost also where the harness itself never synced it, so call :meth:`sync` once the server
         is set up. Kill the server right after: what it acknowledges without its disk would be lost as well.
-        Returns the layer's report: when (``at_ns``, of the monotonic clock), pages, bytes and changes of names
-        that were unsynced and that survived, and the files that lost most. ``written_back`` above 0 says that
-        the layer's memory was full before, which made things durable that nobody had synced.
+        Returns the layer's report.
         """
-        return self._told({"command": "cut", "survive": survive, "seed": seed})
+        return self._told({"command": "cut", "survive": survive, "seed": seed}, CutReport)
 
     def restore(self) -> None:
         """Give the power back: what is mounted then is what survived. Without a cut, as after an orderly
@@ -81,20 +114,20 @@ class PowerCutDisk:
 
     def sync(self) -> None:
         """Make everything durable."""
-        self._told({"command": "sync"})
+        self._told({"command": "sync"}, Ready)
 
     def fail_fsync(self, count: int = 1, contains: str = "") -> None:
         """Make the next fsyncs of files whose path on the disk contains a text fail with EIO; what they should
         have written is lost, as on Linux, though it still shows."""
-        self._told({"command": "fail-fsync", "count": count, "contains": contains})
+        self._told({"command": "fail-fsync", "count": count, "contains": contains}, Ready)
 
     def fill(self, bytes_left: int) -> None:
         """Let files together grow by so many bytes; then the disk is full."""
-        self._told({"command": "full", "bytes": bytes_left})
+        self._told({"command": "full", "bytes": bytes_left}, Ready)
 
-    def stats(self) -> dict[str, Any]:
+    def stats(self) -> DiskState:
         """Writes, bytes written and fsyncs since it was mounted, in all and by file, and what is not durable."""
-        return self._told({"command": "stats"})
+        return self._told({"command": "stats"}, DiskState)
 
     def switch_on(self) -> None:
         for folder in (self.folder, self.durable):
@@ -104,7 +137,7 @@ class PowerCutDisk:
         self._process = self._deployment.start(
             command, name="power-cut", stdin=True, stdout=True, processors=self._processors
         )
-        self._process.said(self._title)
+        self._process.said(self._title, Ready)
 
     def switch_off(self) -> None:
         """Unmount; where the power was not cut before, everything is made durable."""
@@ -121,7 +154,7 @@ class PowerCutDisk:
     def _title(self) -> str:
         return f"power cuts of {self.folder}"
 
-    def _told(self, command: dict[str, Any]) -> dict[str, Any]:
+    def _told(self, command: Mapping[str, str | int], kind: type[_Answer]) -> _Answer:
         process = self.process
         try:
             process.stdin.write(json.dumps(command).encode() + b"\n")
@@ -129,10 +162,10 @@ class PowerCutDisk:
         except OSError as error:
             process.require_running()
             raise StackError(f"{self._title}: {error}") from error
-        said = process.said(self._title)
+        said = process.said(self._title, dict[str, object])
         if "error" in said:
             raise StackError(f"{self._title}: {command['command']}: {said['error']}")
-        return said
+        return msgspec.convert(said, kind)
 
 
 @contextmanager

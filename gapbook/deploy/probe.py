@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from gapbook.deploy.deployment import Deployment
-from gapbook.deploy.process import Process
+from gapbook.deploy.process import Process, Ready
 from gapbook.deploy.rust import rust_binary
 from gapbook.errors import StackError
 from gapbook.model.event import Event
@@ -55,10 +55,7 @@ class Probe:
         Raises StackError when it ended by itself, and where no reading lies in the window.
         """
         self.process.stdin.close()
-        try:
-            told = msgspec.convert(self.process.said("probe of the machine"), _Told)
-        except msgspec.ValidationError as error:
-            raise StackError(f"probe of the machine: {error}") from error
+        told = self.process.said("probe of the machine", _Told)
         start, end = self._edges_ns.get("window_start", 0), self._edges_ns.get("window_end", 0)
         inside = [one for one in told.readings if start <= one.at_ns <= end]
         if not inside:
@@ -76,7 +73,7 @@ def probe_of_machine(deployment: Deployment) -> Iterator[Probe]:
         [rust_binary(_PROGRAM, "probe"), "--every-ms", str(_EVERY_MS)], name="probe", stdin=True, stdout=True
     )
     try:
-        process.said("probe of the machine")
+        process.said("probe of the machine", Ready)
         yield Probe(process)
     finally:
         deployment.stop(process)

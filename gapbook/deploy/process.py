@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import json
 import os
 import re
 import signal
@@ -12,14 +11,17 @@ import socket
 import subprocess
 import threading
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TypeVar
+
+import msgspec
 
 from gapbook.deploy import usage
 from gapbook.deploy.warden import kill_tree
 from gapbook.errors import StackError
 
-__all__ = ["Process", "end_with_parent", "free_port", "log_tail", "require_port_free"]
+__all__ = ["Announced", "Process", "Ready", "end_with_parent", "free_port", "log_tail", "require_port_free"]
 
+_Said = TypeVar("_Said")
 _SAID_WITHIN_S = 30.0
 _PR_SET_PDEATHSIG = 1  # see prctl(2)
 _LIBC = ctypes.CDLL(None)
@@ -33,6 +35,17 @@ _SAYS_NOTHING = re.compile(
     r"|.*\(most recent call (first|last)\):$"
 )
 """Lines that runtimes print around an error: braces and carets, versions, frames."""
+
+
+class Ready(msgspec.Struct):
+    """What a process says once it can be used: a JSON object, of which nothing is read."""
+
+
+class Announced(msgspec.Struct, kw_only=True):
+    """What a server says once it can be called: at which port, and how it is set."""
+
+    port: int
+    settings: dict[str, str | int | float | bool | None] = {}
 
 
 def end_with_parent(number: signal.Signals) -> None:
@@ -113,8 +126,8 @@ class Process:
             raise ValueError(f"{self.name} was started without a piped standard error")
         return self.popen.stderr
 
-    def said(self, what: str) -> dict[str, Any]:
-        """The next line of standard output, a JSON object.
+    def said(self, what: str, kind: type[_Said]) -> _Said:
+        """The next line of standard output, JSON of that kind.
 
         Raises StackError when it says anything else. One that says nothing is ended after a bound, which
         makes the read return.
@@ -126,19 +139,8 @@ class Process:
         finally:
             timer.cancel()
         try:
-            return dict(json.loads(line))
-        except (ValueError, TypeError) as error:
-            raise StackError(f"{what}: not ready: {log_tail(self.log_path)}") from error
-
-    def announcement(self, what: str) -> dict[str, Any]:
-        """The first line of standard output: JSON with the ``port`` at which the process can be called.
-
-        Raises StackError as ``said`` does.
-        """
-        said = self.said(what)
-        try:
-            return {**said, "port": int(said["port"])}
-        except (ValueError, KeyError, TypeError) as error:
+            return msgspec.json.decode(line, type=kind)
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             raise StackError(f"{what}: not ready: {log_tail(self.log_path)}") from error
 
     def last_words(self) -> str:

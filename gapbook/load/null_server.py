@@ -12,6 +12,7 @@ import msgspec
 from gapbook.declared.client import NullEndpoint, NullServerDeclaration
 from gapbook.declared.reading import read
 from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.process import Announced
 from gapbook.deploy.rust import rust_binary
 from gapbook.errors import ParameterError
 from gapbook.load.client import Client, ClientRun, configure_load
@@ -60,7 +61,7 @@ def null_server(
         command += ["--newest", newest]
     process = deployment.start(command, name=f"null-{protocol}", stdin=True, stdout=True)
     try:
-        port = process.announcement(f"null server {protocol}")["port"]
+        port = process.said(f"null server {protocol}", Announced).port
         yield endpoint | {"protocol": protocol, "host": "127.0.0.1", "port": port}
     finally:
         deployment.stop(process)

@@ -19,6 +19,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+import msgspec
+
 from gapbook.errors import RecordError
 from gapbook.model.plan import PlannedTrial
 from gapbook.record.run import (
@@ -33,7 +35,7 @@ from gapbook.record.run import (
     read_run,
     run_id_of,
 )
-from gapbook.record.schema import FILES, FORMAT_VERSION, one_line
+from gapbook.record.schema import FILES, FORMAT_VERSION, Facts, one_line
 from gapbook.record.tables import make_tables
 from gapbook.record.whole import PARTIAL, write_whole
 
@@ -111,7 +113,7 @@ class Journal:
         """
         chapter, trials = self.folder.name, self.trials()
         if trials:
-            finished = find_begun_at(chapter, self.plan_key, self.facts()["started_unix_s"])
+            finished = find_begun_at(chapter, self.plan_key, self.facts().started_unix_s)
         else:
             finished = find_finished(chapter, self.plan_key)
         if finished is not None and self.directory.is_dir() and bool(trials) == self.begun:
@@ -129,18 +131,24 @@ class Journal:
         """What lies among the trials and is none of this run, a line each with the reason."""
         return self._read_trials()[1]
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> Facts:
         """What was written down of a run to resume besides its trials; raises RecordError."""
         try:
-            facts = self._unseal(self.directory / _PLAN).get("facts")
-            if not isinstance(facts, dict) or "started_unix_s" not in facts:
-                raise ValueError("holds no facts of the run")
+            return self._read_facts()
         except ValueError as error:
             raise RecordError(
                 f"source: {self.directory / _PLAN} {error}; the run cannot be resumed: remove that folder and "
                 "use source=live"
             ) from error
-        return facts
+
+    def _read_facts(self) -> Facts:
+        facts = self._unseal(self.directory / _PLAN).get("facts")
+        if facts is None:
+            raise ValueError("holds no facts of the run")
+        try:
+            return msgspec.convert(facts, Facts)
+        except (msgspec.ValidationError, OverflowError) as error:
+            raise ValueError(f"holds facts that no run has: {one_line(error)}") from error
 
     def _trial_files(self) -> list[Path]:
         return sorted(self.directory.glob(_TRIALS))

@@ -32,6 +32,9 @@ class KillCheck(msgspec.Struct):
     recovered_in_s: Seconds | None
     note: str | None
     oldest_lost_s: Amount | None = None
+    round: Count | None = None
+    goodput_per_s: Amount | None = None
+    in_doubt_committed: Count | None = None
 
     def __post_init__(self) -> None:
         if self.resolved and None in (self.acknowledged, self.lost):

@@ -34,8 +34,14 @@ __all__ = [
     "METRICS",
     "TRIALS",
     "UNKNOWN_REVISION",
+    "CeilingOfBlock",
+    "Code",
+    "Deployed",
+    "Environment",
+    "Facts",
     "Flawed",
     "Manifest",
+    "System",
     "checked_manifest",
     "manifest_schema",
     "one_line",
@@ -48,7 +54,7 @@ UNKNOWN_REVISION = "unknown"
 _MOST_CHARACTERS = 200
 
 
-class System(msgspec.Struct):
+class System(msgspec.Struct, omit_defaults=True):
     version: str
     sha256: str
     settings: dict[str, str]
@@ -146,6 +152,27 @@ class Manifest(msgspec.Struct):
             raise ValueError(f"trials: number {twice[0]} stands twice in the plan")
         if self.format > LAST_OLDER_FORMAT and self.files.metrics is None:
             raise ValueError(f"files: {METRICS} is not among them")
+
+
+class Facts(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """What a run under way has written down besides its trials; each field is that of its manifest."""
+
+    started_unix_s: UnixSeconds
+    machine: Machine
+    code: Code
+    parameters: dict[str, Any] | None = None
+    resumed_unix_s: list[UnixSeconds] = msgspec.field(default_factory=list)
+    deployments: list[Deployed] = msgspec.field(default_factory=list)
+    systems: dict[str, System] = msgspec.field(default_factory=dict)
+    modules: dict[str, str] = msgspec.field(default_factory=dict)
+    ceilings: list[CeilingOfBlock] = msgspec.field(default_factory=list)
+    kill_checks: list[KillCheck] = msgspec.field(default_factory=list)
+    cut_checks: list[CutCheck] = msgspec.field(default_factory=list)
+
+    def finished(self, ceilings_per_s: Mapping[str, float | None], finished_unix_s: float) -> dict[str, Any]:
+        """What a manifest says of them once the run is over: also that there was no kill, and no ceiling."""
+        always = {"ceilings": [], "kill_checks": [], "ceilings_per_s": ceilings_per_s}
+        return {**always, **msgspec.to_builtins(self), "finished_unix_s": finished_unix_s}
 
 
 class _Replayed(msgspec.Struct):

@@ -9,6 +9,8 @@ from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any
 
+import msgspec
+
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.environment import described_environment
 from gapbook.deploy.limits import allowed_processors
@@ -19,6 +21,7 @@ from gapbook.model.plan import make_plan
 from gapbook.parameters import MEASURING
 from gapbook.record.journal import Journal
 from gapbook.record.run import Run, live_folder, stored_run
+from gapbook.record.schema import Deployed, Facts
 from gapbook.trial.ceilings import Ceilings, median_ceilings
 from gapbook.trial.contestant import Variant
 from gapbook.trial.cuts import cut_disks
@@ -122,7 +125,7 @@ class _Campaign:
         self.cuts = cuts
         self.absent = dict(absent)
         self.say = say
-        self.given = {} if parameters is None else {"parameters": dict(parameters)}
+        self.parameters = None if parameters is None else dict(parameters)
         self.described = {
             "scenario": scenario.as_dict(),
             "blocks": schedule.blocks,
@@ -144,17 +147,17 @@ class _Campaign:
         with self.journal.locked(resume=resume):
             if resume:
                 facts = self.journal.facts()
-                require_same_kind(facts["machine"], machine())
+                require_same_kind(facts.machine, machine())
                 for line in self.journal.left_out():
                     self.say(line)
-                facts["resumed_unix_s"] = [*facts.get("resumed_unix_s", []), time.time()]
+                facts.resumed_unix_s.append(time.time())
             else:
-                facts = {
-                    "started_unix_s": time.time(),
-                    "machine": machine(),
-                    "code": code_version(),
-                    **self.given,
-                }
+                facts = Facts(
+                    started_unix_s=time.time(),
+                    machine=machine(),
+                    code=code_version(),
+                    parameters=self.parameters,
+                )
             self._write_down(facts)
             for session in range(self.schedule.sessions):
                 if not self._finished_session(session, facts):
@@ -163,22 +166,22 @@ class _Campaign:
                         self._require_last(session, facts)
             if self.cuts:
                 with disk_errors():
-                    rows, keep = facts.setdefault("cut_checks", []), partial(self._write_down, facts)
-                    cut_disks(self.scenario, self.choices, self.cuts, rows, keep=keep, say=self.say)
-            facts["ceilings_per_s"] = median_ceilings(facts["ceilings"])
-            facts["finished_unix_s"] = time.time()
+                    keep = partial(self._write_down, facts)
+                    cut_disks(
+                        self.scenario, self.choices, self.cuts, facts.cut_checks, keep=keep, say=self.say
+                    )
             return self.journal.finish(
                 {
                     **self.described,
                     "scenario": self.scenario.recorded().as_dict(),
-                    **facts,
+                    **facts.finished(median_ceilings(facts.ceilings), time.time()),
                     "absent": self.absent,
                     "chapter": self.scenario.chapter,
                     "plan_key": self.journal.plan_key,
                 }
             )
 
-    def _require_last(self, session: int, facts: Mapping[str, Any]) -> None:
+    def _require_last(self, session: int, facts: Facts) -> None:
         """Raise SessionsLeftError when the run has sessions that are still to be measured."""
         sessions = self.schedule.sessions
         if not all(self._finished_session(later, facts) for later in range(session + 1, sessions)):
@@ -187,62 +190,59 @@ class _Campaign:
                 "use source=session for the next, or source=resume for all"
             )
 
-    def _finished_session(self, session: int, facts: Mapping[str, Any]) -> bool:
+    def _finished_session(self, session: int, facts: Facts) -> bool:
         """Whether every trial of a session, and every kill after the last, was done before."""
         is_last = session == self.schedule.sessions - 1
-        if is_last and kills_left(self.scenario, self.choices, self.kills, facts.get("kill_checks", [])):
+        if is_last and kills_left(self.scenario, self.choices, self.kills, facts.kill_checks):
             return False
         return self.schedule.is_done(session, self.journal.trials())
 
-    def _run_session(self, session: int, facts: dict[str, Any]) -> None:
+    def _run_session(self, session: int, facts: Facts) -> None:
         """Deploy every server anew and run the blocks of one session; the last one ends with the kills."""
         with (
             disk_errors(),
             Deployment() as deployment,
             started_stacks(self.scenario, self.choices, deployment, self.say) as stacks,
         ):
-            deployed = {
-                "session": session,
-                "started_unix_s": time.time(),
-                "machine": machine(),
-                "environment": described_environment(),
+            deployed = Deployed(session, time.time(), machine(), environment=described_environment())
+            facts.deployments.append(deployed)
+            systems = {
+                variant.label(self.scenario.durability): described_server(stack)
+                for variant, stack in stacks.items()
             }
-            facts.setdefault("deployments", []).append(deployed)
-            self._keep(
-                facts,
-                systems={
-                    variant.label(self.scenario.durability): described_server(stack)
-                    for variant, stack in stacks.items()
-                },
-                modules={c.system: c.module.source_hash() for c in self.scenario.contestants},
-            )
+            modules = {c.system: c.module.source_hash() for c in self.scenario.contestants}
+            self._require_unchanged("systems", facts.systems, systems)
+            self._require_unchanged("modules", facts.modules, modules)
+            facts.systems, facts.modules = facts.systems or systems, facts.modules or modules
             self._write_down(facts)
             ceilings = Ceilings(
                 self.scenario,
                 deployment,
-                facts.setdefault("ceilings", []),
+                facts.ceilings,
                 keep=lambda: self._write_down(facts),
                 say=self.say,
             )
-            deployed["waited_s"] = self._run_trials(session, deployment, stacks, ceilings)
+            deployed.waited_s = self._run_trials(session, deployment, stacks, ceilings)
             self._write_down(facts)
             if session == self.schedule.sessions - 1:
-                rows, keep = facts.setdefault("kill_checks", []), partial(self._write_down, facts)
-                kill_servers(self.scenario, stacks, deployment, self.kills, rows, keep=keep, say=self.say)
-
-    def _write_down(self, facts: Mapping[str, Any]) -> None:
-        self.journal.write_plan({**self.described, "facts": facts})
-
-    def _keep(self, facts: dict[str, Any], **now: Mapping[str, Any]) -> None:
-        """Write down what is measured; raises RecordError when it is not what was measured before."""
-        for kind, found in now.items():
-            before = facts.setdefault(kind, found)
-            changed = [name for name in found if before.get(name) != json.loads(json.dumps(found[name]))]
-            if changed and before is not found:
-                raise RecordError(
-                    f"source: {kind} changed since the run was interrupted ({', '.join(changed)}); "
-                    f"trials of both cannot be compared: remove {self.journal.directory} and use source=live"
+                keep = partial(self._write_down, facts)
+                kill_servers(
+                    self.scenario, stacks, deployment, self.kills, facts.kill_checks, keep=keep, say=self.say
                 )
+
+    def _write_down(self, facts: Facts) -> None:
+        self.journal.write_plan({**self.described, "facts": msgspec.to_builtins(facts)})
+
+    def _require_unchanged(
+        self, kind: str, before: Mapping[str, object], found: Mapping[str, object]
+    ) -> None:
+        """Raise RecordError when what is measured is not what was measured before, if anything was."""
+        changed = [name for name, now in found.items() if before.get(name) != now]
+        if before and changed:
+            raise RecordError(
+                f"source: {kind} changed since the run was interrupted ({', '.join(changed)}); "
+                f"trials of both cannot be compared: remove {self.journal.directory} and use source=live"
+            )
 
     def _run_trials(
         self, session: int, deployment: Deployment, stacks: Mapping[Variant, Stack], ceilings: Ceilings

@@ -16,6 +16,7 @@ from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.stack import Stack
 from gapbook.errors import ClientError, StackError
 from gapbook.load.null_server import measure_ceiling
+from gapbook.record.schema import CeilingOfBlock
 from gapbook.trial.contestant import Contestant
 from gapbook.trial.scenario import Scenario
 
@@ -25,8 +26,8 @@ __all__ = ["Ceilings", "ceiling_key", "median_ceilings"]
 class Ceilings:
     """The ceilings of a run: ``kept`` holds those measured so far, and ``keep`` writes them down.
 
-    A row of ``kept`` has ``block``, ``key`` (client, protocol, what it is told, depth) and
-    ``rate_per_s``: requests a second, or None where no such server can stand in: for an engine inside
+    The ``key`` of one tells client, protocol, what the client is told, and depth; its ``rate_per_s`` are requests
+    a second, or None where no such server can stand in: for an engine inside
     the client, or for an access level whose statements the null server does not know.
     """
 
@@ -34,7 +35,7 @@ class Ceilings:
         self,
         scenario: Scenario,
         deployment: Deployment,
-        kept: list[dict[str, Any]],
+        kept: list[CeilingOfBlock],
         *,
         keep: Callable[[], None],
         say: Callable[[str], None],
@@ -54,10 +55,10 @@ class Ceilings:
         options = _client_options(contestant, stack)
         key = ceiling_key(contestant, options, self.scenario, value)
         for row in self.kept:
-            if (row["block"], row["key"]) == (block, key):
-                return None if row["rate_per_s"] is None else float(row["rate_per_s"])
+            if (row.block, row.key) == (block, key):
+                return row.rate_per_s
         rate_per_s = self._measured(contestant, options, key, value)
-        self.kept.append({"block": block, "key": key, "rate_per_s": rate_per_s})
+        self.kept.append(CeilingOfBlock(block, key, rate_per_s))
         self.keep()
         return rate_per_s
 
@@ -80,11 +81,11 @@ class Ceilings:
             return None
 
 
-def median_ceilings(kept: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
+def median_ceilings(kept: Sequence[CeilingOfBlock]) -> dict[str, float | None]:
     """The median over blocks of each ceiling; None where no block has one."""
     rates: dict[str, list[float]] = {}
     for row in kept:
-        rates.setdefault(row["key"], []).extend([] if row["rate_per_s"] is None else [row["rate_per_s"]])
+        rates.setdefault(row.key, []).extend([] if row.rate_per_s is None else [row.rate_per_s])
     return {key: statistics.median(found) if found else None for key, found in rates.items()}
 
 

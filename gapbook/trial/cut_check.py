@@ -10,16 +10,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import polars as pl
 
 from gapbook.deploy.deployment import Deployment
-from gapbook.deploy.power_cut import PowerCutDisk, Survivors, power_cut_disk
+from gapbook.deploy.power_cut import CutReport, DiskState, PowerCutDisk, Survivors, power_cut_disk
 from gapbook.deploy.stack import Stack
 from gapbook.errors import ClientError, GapbookError, SetupError, StackError
 from gapbook.model.report import Report
-from gapbook.record.cuts import COUNTED, FAULTS, Fault
+from gapbook.record.cuts import COUNTED, FAULTS, CutCheck, Fault
 from gapbook.record.schema import one_line
 from gapbook.trial.contestant import Contestant
 from gapbook.trial.cut_outcome import CutOutcome
@@ -60,7 +59,7 @@ def cut_check(
     start_stack: Callable[[PowerCutDisk], Stack],
     *,
     rounds: Collection[int],
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[CutCheck]:
     """Cut the power of the contestant's disk once in each of the numbered ``rounds``; a row for the record each.
 
     ``start_stack`` makes and starts the server with its data on the disk that it is given. The load is that of
@@ -84,15 +83,14 @@ def cut_check(
             yield uncut_row(contestant, scenario, left[0], str(error))
 
 
-def uncut_row(contestant: Contestant, scenario: Scenario, number: int, why: str) -> dict[str, Any]:
+def uncut_row(contestant: Contestant, scenario: Scenario, number: int, why: str) -> CutCheck:
     """The row of a round that had no load."""
     return _row(contestant, scenario, number, CutOutcome(note=why))
 
 
-def _row(contestant: Contestant, scenario: Scenario, number: int, outcome: CutOutcome) -> dict[str, Any]:
-    durability = scenario.durability_of(contestant)
-    named = {"contestant": contestant.name, "durability": str(durability)}
-    return {**named, "round": number, "fault": fault_of(number), **outcome.as_dict(durability)}
+def _row(contestant: Contestant, scenario: Scenario, number: int, outcome: CutOutcome) -> CutCheck:
+    declared = scenario.durability_of(contestant)
+    return outcome.as_check(contestant.name, declared, number, fault_of(number))
 
 
 def _round(
@@ -138,19 +136,18 @@ class _Cut(StruckLoad):
     disk: PowerCutDisk
     fault: Fault
     fault_after_s: float
-    before: dict[str, int] = field(default_factory=dict)
-    at_cut: dict[str, Any] = field(default_factory=dict)
-    report_of_cut: dict[str, Any] = field(default_factory=dict)
+    at_cut: DiskState = field(init=False)
+    report_of_cut: CutReport = field(init=False)
 
     def run(self) -> CutOutcome:
         self.stack.seed(self.workload)
         self._make_durable()
-        self.before = self.disk.stats()["totals"]
+        before = self.disk.stats().totals
         outcome = CutOutcome(load_s=self.strike_after_s)
         report = self._load_until_cut()
         outcome.take_report(report, self.warmup_s, self.warmup_s + self.fault_after_s)
-        outcome.take_disk(self.before, self.at_cut, self.report_of_cut)
-        if self.report_of_cut["written_back"]:
+        outcome.take_disk(before, self.at_cut, self.report_of_cut)
+        if self.report_of_cut.written_back:
             outcome.note = "the memory of the disk was full, so that more was durable than anybody had synced"
             return outcome
         self.disk.restore()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from gapbook.deploy.power_cut import CutReport, DiskState, DiskTotals
 from gapbook.load.report import BINS_PER_SECOND
 from gapbook.model.report import Report
-from gapbook.record.cuts import Left, cut_verdict
+from gapbook.record.cuts import CutCheck, Fault, Left, cut_verdict
 from gapbook.record.durability import Durability
 from gapbook.trial.kill_outcome import KillOutcome, seconds_of_work
 
@@ -42,13 +42,13 @@ class CutOutcome:
         self.refused = report.failed["error"]
         self.rate_per_s = rate_per_s(report.per_100ms, warmup_s, until_s)
 
-    def take_disk(self, before: Mapping[str, int], after: Mapping[str, Any], cut: Mapping[str, Any]) -> None:
+    def take_disk(self, before: DiskTotals, after: DiskState, cut: CutReport) -> None:
         """What the disk says: its totals before the load, its statistics at the cut, and the report of the cut."""
-        totals = after["totals"]
-        self.written_bytes = totals["bytes_written"] - before["bytes_written"]
-        self.fsyncs = sum(totals[name] - before[name] for name in ("fsyncs", "directory_fsyncs"))
-        self.unsynced_bytes = after["unsynced_bytes"]
-        self.dropped_bytes = cut["bytes_dropped"]
+        totals = after.totals
+        self.written_bytes = totals.bytes_written - before.bytes_written
+        self.fsyncs = totals.fsyncs - before.fsyncs + totals.directory_fsyncs - before.directory_fsyncs
+        self.unsynced_bytes = after.unsynced_bytes
+        self.dropped_bytes = cut.bytes_dropped
 
     def take_state(self, found: KillOutcome, *, is_empty: bool, impossible: str | None) -> None:
         """What is gone, by the state that was read back; ``impossible`` is what no operations can have made of it.
@@ -61,14 +61,19 @@ class CutOutcome:
         elif impossible is not None:
             self.left, self.note = "inconsistent", impossible
 
-    def as_dict(self, durability: Durability) -> dict[str, Any]:
+    def as_check(self, contestant: str, durability: Durability, number: int, fault: Fault) -> CutCheck:
+        """As a record keeps it of that round of the contestant."""
         lost_s = seconds_of_work(self.lost, self.rate_per_s)
-        return {
+        return CutCheck(
+            contestant=contestant,
+            durability=str(durability),
+            round=number,
+            fault=fault,
+            resolved=self.left != "unknown",
+            lost_s=lost_s,
+            verdict=cut_verdict(durability, self.left, self.lost, lost_s, self.oldest_lost_s),
             **vars(self),
-            "resolved": self.left != "unknown",
-            "lost_s": lost_s,
-            "verdict": cut_verdict(durability, self.left, self.lost, lost_s, self.oldest_lost_s),
-        }
+        )
 
 
 def rate_per_s(per_100ms: Sequence[int], from_s: float, until_s: float) -> float | None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Any
 
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.power_cut import PowerCutDisk, require_power_cuts
 from gapbook.deploy.server import ServerChoice
 from gapbook.deploy.stack import Stack
 from gapbook.errors import SetupError, StackError
+from gapbook.record.cuts import CutCheck
 from gapbook.trial.contestant import Contestant
 from gapbook.trial.cut_check import cut_check, uncut_row
 from gapbook.trial.scenario import Scenario
@@ -24,7 +24,7 @@ def cut_disks(
     scenario: Scenario,
     choices: Mapping[str, ServerChoice],
     cuts: int,
-    rows: list[dict[str, Any]],
+    rows: list[CutCheck],
     *,
     keep: Callable[[], None],
     say: Callable[[str], None] = print,
@@ -40,8 +40,8 @@ def cut_disks(
     for contestant in scenario.contestants:
         if not is_struck(contestant):
             continue
-        done = [row for row in rows if row["contestant"] == contestant.name]
-        left = set(range(cuts)) - {row["round"] for row in done}
+        done = [row for row in rows if row.contestant == contestant.name]
+        left = set(range(cuts)) - {row.round for row in done}
         if not left or (done and not any(map(_was_loaded, done))):
             continue
         if why_not := nowhere or _why_not(contestant, choices):
@@ -72,13 +72,13 @@ def _why_not(contestant: Contestant, choices: Mapping[str, ServerChoice]) -> str
     return None
 
 
-def _was_loaded(row: Mapping[str, Any]) -> bool:
-    return row["load_s"] is not None
+def _was_loaded(row: CutCheck) -> bool:
+    return row.load_s is not None
 
 
 def _cut_rounds(
     contestant: Contestant, scenario: Scenario, choices: Mapping[str, ServerChoice], left: set[int]
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[CutCheck]:
     """Rows of the rounds that are left. A server that could not be brought back gets another disk, as long as
     there was a load on the last one."""
     worked = True
@@ -88,7 +88,7 @@ def _cut_rounds(
             start = partial(_started, contestant, scenario, choices, deployment)
             for row in cut_check(contestant, scenario, deployment, start, rounds=left):
                 yield row
-                left = left - {row["round"]}
+                left = left - {row.round}
                 worked = worked or _was_loaded(row)
 
 

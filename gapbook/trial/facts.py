@@ -18,8 +18,8 @@ from gapbook.deploy.limits import usable
 from gapbook.deploy.stack import Stack
 from gapbook.errors import RecordError
 from gapbook.paths import CHECKOUT
-from gapbook.record.machine import Machine
-from gapbook.record.schema import UNKNOWN_REVISION
+from gapbook.record.machine import Machine, Usable
+from gapbook.record.schema import UNKNOWN_REVISION, Code, System
 
 __all__ = ["code_version", "described_server", "machine", "processor_of", "require_same_kind"]
 
@@ -34,25 +34,20 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _SAME_MEMORY_FRAC = 0.1
 
 
-def described_server(stack: Stack) -> dict[str, Any]:
+def described_server(stack: Stack) -> System:
     """What the running server says of itself: version, hash, settings, and how it was built where that is told;
     and where it runs."""
     server = stack.server()
-    described = {
-        "version": server.version,
-        "sha256": server.sha256,
-        "settings": stack.settings(),
-        **stack.place(),
-    }
-    return described | ({"built": server.built} if server.built else {})
+    backend, container = stack.place()
+    return System(server.version, server.sha256, stack.settings(), server.built or None, backend, container)
 
 
-def machine() -> dict[str, Any]:
+def machine() -> Machine:
     """What a reader must know to compare: processor, cores, memory, kernel, disk, and what of it this run may use;
     no host name."""
     described = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     memory_bytes, data = psutil.virtual_memory().total, data_keeping()
-    here = Machine(
+    return Machine(
         processor=processor_of(described) or platform.machine(),
         processors=os.cpu_count() or 1,
         memory_bytes=memory_bytes,
@@ -66,9 +61,6 @@ def machine() -> dict[str, Any]:
         identity=_identity(described),
         boot_sha256=_boot_sha256(),
     )
-    # As it is read back: what a journal kept of an earlier session is compared with it.
-    found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(here))
-    return found
 
 
 def _identity(described: str) -> dict[str, str]:
@@ -102,26 +94,27 @@ def processor_of(described: str) -> str | None:
     return f"{name} (family {told['cpu family']}, model {told['model']})"
 
 
-def require_same_kind(before: Mapping[str, Any], here: Mapping[str, Any]) -> None:
+def require_same_kind(before: Machine, here: Machine) -> None:
     """Raise RecordError where a run would go on upon a machine of another kind than that of its first session.
 
     Kernels may differ, and a little memory that the kernel keeps for itself: the record has both. What was not
     recorded when the run began cannot differ.
     """
-    used_then, used_now = (_usable_of(one) for one in (before, here))
+    then, now = (msgspec.structs.asdict(one) for one in (before, here))
     other = [
-        f"{name.replace('_', ' ')} {here[name]}, not {before[name]}"
+        f"{name.replace('_', ' ')} {now[name]}, not {then[name]}"
         for name in _OF_ONE_KIND
-        if name in before and here[name] != before[name]
+        if now[name] != then[name]
     ]
-    if used_then:
+    if before.usable:
+        used_then, used_now = (_limits(one.usable) for one in (before, here))
         other += [
-            f"{words} {_as_words(used_now.get(name))}, not {_as_words(used_then[name])}"
+            f"{words} {_as_words(used_now[name])}, not {_as_words(used_then[name])}"
             for name, words in _USABLE.items()
-            if used_now.get(name) != used_then[name]
+            if used_now[name] != used_then[name]
         ]
-    if abs(here["memory_bytes"] / before["memory_bytes"] - 1) > _SAME_MEMORY_FRAC:
-        gibibytes = [f"{one['memory_bytes'] / 2**30:.1f} GiB" for one in (here, before)]
+    if abs(here.memory_bytes / before.memory_bytes - 1) > _SAME_MEMORY_FRAC:
+        gibibytes = [f"{one.memory_bytes / 2**30:.1f} GiB" for one in (here, before)]
         other.append(f"memory {gibibytes[0]}, not {gibibytes[1]}")
     if other:
         raise RecordError(
@@ -130,19 +123,17 @@ def require_same_kind(before: Mapping[str, Any], here: Mapping[str, Any]) -> Non
         )
 
 
-def _usable_of(machine: Mapping[str, Any]) -> dict[str, Any]:
-    """What of it a run could use; nothing of an older run."""
-    told: dict[str, Any] = machine.get("usable") or {}
-    return told
+def _limits(usable: Usable | None) -> Mapping[str, Any]:
+    return {name: getattr(usable, name, None) for name in _USABLE}
 
 
 def _as_words(limit: Any) -> str:
-    if isinstance(limit, list):
+    if isinstance(limit, tuple):
         return ", ".join(map(str, limit))
     return "none" if limit is None else f"{limit:,g}" if isinstance(limit, float) else f"{limit:,}"
 
 
-def code_version() -> dict[str, Any]:
+def code_version() -> Code:
     """The git revision of this checkout and whether it was changed since; ``unknown`` where git knows none of just
     this folder, as in an archive, be it unpacked within another repository."""
 
@@ -170,7 +161,7 @@ def code_version() -> dict[str, Any]:
     try:
         top, revision = git("rev-parse", "--show-toplevel", "HEAD").rsplit("\n", 1)
         if Path(top).resolve() == CHECKOUT:
-            return {"revision": revision, "changed": bool(git("status", "--porcelain"))}
+            return Code(revision, bool(git("status", "--porcelain")))
     except (OSError, subprocess.CalledProcessError, ValueError):
         pass
-    return {"revision": UNKNOWN_REVISION, "changed": False}
+    return Code(UNKNOWN_REVISION, changed=False)

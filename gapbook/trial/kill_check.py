@@ -22,6 +22,7 @@ from gapbook.load.client import ClientRun
 from gapbook.model.event import Event, Progress
 from gapbook.model.report import Report
 from gapbook.model.workload import State
+from gapbook.record.losses import KillCheck
 from gapbook.trial.contestant import Contestant, Variant
 from gapbook.trial.kill_outcome import KillOutcome
 from gapbook.trial.scenario import Scenario
@@ -38,7 +39,7 @@ def kill_servers(
     stacks: Mapping[Variant, Stack],
     deployment: Deployment,
     rounds: int,
-    rows: list[dict[str, Any]],
+    rows: list[KillCheck],
     *,
     keep: Callable[[], None],
     say: Callable[[str], None] = print,
@@ -58,7 +59,7 @@ def kill_servers(
 
 
 def kills_left(
-    scenario: Scenario, choices: Mapping[str, ServerChoice], rounds: int, rows: Sequence[Mapping[str, Any]]
+    scenario: Scenario, choices: Mapping[str, ServerChoice], rounds: int, rows: Sequence[KillCheck]
 ) -> bool:
     """Whether servers are still to be killed, when each contestant's is killed ``rounds`` times in a run."""
     return any(
@@ -72,10 +73,10 @@ def _killed(scenario: Scenario) -> list[Contestant]:
 
 
 def _rounds_left(
-    contestant: Contestant, choice: ServerChoice, rounds: int, rows: Sequence[Mapping[str, Any]]
+    contestant: Contestant, choice: ServerChoice, rounds: int, rows: Sequence[KillCheck]
 ) -> list[int]:
     """The numbers of the rounds that have no row yet; a server that the reader named has one, which says why."""
-    done = {row["round"] for row in rows if row["contestant"] == contestant.name}
+    done = {row.round for row in rows if row.contestant == contestant.name}
     return [number for number in range(min(rounds, 1) if choice.endpoint else rounds) if number not in done]
 
 
@@ -88,7 +89,7 @@ def kill_check(
     rounds: Iterable[int] = range(3),
     load_s: float = 3.0,
     seed: int | None = None,
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[KillCheck]:
     """Kill the contestant's engine under load in each of the numbered ``rounds``; a row for the record for each.
 
     The window is that of this check (``load_s`` until the kill and up to a second more), the load that of
@@ -98,10 +99,9 @@ def kill_check(
     Raises StackError only when the stack cannot be brought back.
     """
     durability, work_seed = stack.context.durability, scenario.seed if seed is None else seed
-    named = {"contestant": contestant.name, "durability": str(durability)}
     if stack.context.choice.endpoint:
         unkilled = KillOutcome(note="a server that the reader named is not killed")
-        yield {**named, "round": 0, **unkilled.as_dict(durability)}
+        yield unkilled.as_check(contestant.name, durability, 0)
         return
     for number in rounds:
         kill_after_s = load_of_round_s(load_s, _JITTER_S, work_seed, number)
@@ -112,7 +112,7 @@ def kill_check(
             outcome = KillOutcome(load_s=kill_after_s, note=str(error))
             stack.stop()
             stack.start()
-        yield {**named, "round": number, **outcome.as_dict(durability)}
+        yield outcome.as_check(contestant.name, durability, number)
 
 
 class _Check(StruckLoad):

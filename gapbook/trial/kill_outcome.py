@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from gapbook.load.report import BINS_PER_SECOND
 from gapbook.record.durability import Durability
-from gapbook.record.losses import verdict_of
+from gapbook.record.losses import KillCheck, verdict_of
 
 __all__ = ["KillOutcome", "killed_no_earlier_s", "oldest_age_s", "seconds_of_work"]
 
@@ -29,14 +28,18 @@ class KillOutcome:
     recovered_in_s: float | None = None
     note: str | None = None
 
-    def as_dict(self, durability: Durability) -> dict[str, Any]:
+    def as_check(self, contestant: str, durability: Durability, number: int) -> KillCheck:
+        """As a record keeps it of that round of the contestant."""
         lost_s = seconds_of_work(self.lost, self.goodput_per_s)
-        return {
+        return KillCheck(
+            contestant=contestant,
+            durability=str(durability),
+            round=number,
+            resolved=self.lost is not None,
+            lost_s=lost_s,
+            verdict=verdict_of(durability, self.lost, lost_s, self.oldest_lost_s),
             **vars(self),
-            "resolved": self.lost is not None,
-            "lost_s": lost_s,
-            "verdict": verdict_of(durability, self.lost, lost_s, self.oldest_lost_s),
-        }
+        )
 
 
 def seconds_of_work(lost: int | None, rate_per_s: float | None) -> float | None:

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from gapbook.deploy import stack
-from gapbook.deploy.process import Process, log_tail, require_port_free
+from gapbook.deploy.process import Announced, Process, log_tail, require_port_free
 from gapbook.deploy.rust import rust_binary
 from gapbook.deploy.server import Server, ServerChoice, sha256_of
 from gapbook.deploy.warden import bare_environment
@@ -22,6 +22,12 @@ from gapbook.record.durability import Durability
 
 _PROGRAM = "gap-plant"
 _TIMEOUT_S = 30.0
+
+
+class _Announced(Announced, kw_only=True):
+    """Also the port at which it is told what to do."""
+
+    control_port: int
 
 
 class Stack(stack.Stack):
@@ -60,13 +66,13 @@ class Stack(stack.Stack):
             processors=self.context.processors,
         )
         try:
-            ready = self._process.announcement("plant")
-            self._port = ready["port"]
-            self._control = socket.create_connection(("127.0.0.1", int(ready["control_port"])), _TIMEOUT_S)
+            ready = self._process.said("plant", _Announced)
+            self._port = ready.port
+            self._control = socket.create_connection(("127.0.0.1", ready.control_port), _TIMEOUT_S)
         except StackError:
             self.stop()
             raise
-        except (ValueError, KeyError, OSError) as error:
+        except OSError as error:
             said = log_tail(self._process.log_path)
             self.stop()
             raise StackError(f"plant: not ready: {said}") from error

@@ -137,10 +137,11 @@ def test_a_server_in_a_container_keeps_its_class_is_watched_and_comes_back(
             running.require_running()
         stack.recover()
         assert balances_of(stack).tolist() == [_BALANCE] * _ACCOUNTS
-        told = stack.place()
-        assert told["backend"] == place
-        assert told["container"]["network"] == ("host" if place == _HOST else "bridge")
-        assert told["container"][f"{system}: image id"].startswith("sha256:")
+        backend, container = stack.place()
+        assert backend == place
+        assert container is not None
+        assert container["network"] == ("host" if place == _HOST else "bridge")
+        assert container[f"{system}: image id"].startswith("sha256:")
         assert len(stack.server().sha256) == 64
         stack.stop()
         assert not stack.processes()

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import msgspec
 import psycopg
 import pytest
 
@@ -51,7 +52,7 @@ def _cut(
     rounds: Collection[int] = (0,),
     kept: Durability | None = None,
 ) -> list[dict[str, Any]]:
-    """Rows of a contestant that declares a class; ``kept`` is the class that its server really has."""
+    """Rows, as a manifest has them, of a contestant that declares a class; ``kept`` is the class that its server really has."""
     scenario = _scenario(contestant, declared)
     really = _scenario(contestant, kept or declared)
     with Deployment() as deployment:
@@ -61,8 +62,9 @@ def _cut(
             stack.start()
             return stack
 
-        rows = list(cut_check(contestant, scenario, deployment, start, rounds=rounds))
-    assert json.loads(json.dumps(rows)) == rows
+        checks = list(cut_check(contestant, scenario, deployment, start, rounds=rounds))
+    rows: list[dict[str, Any]] = msgspec.to_builtins(checks)
+    assert msgspec.convert(json.loads(json.dumps(rows)), list[CutCheck]) == checks
     assert all(row.keys() == set(CutCheck.__struct_fields__) for row in rows)
     assert [row["round"] for row in rows] == sorted(rounds)
     return rows
@@ -171,7 +173,7 @@ def test_where_nothing_can_be_mounted_one_line_says_so_and_the_rest_goes_on(
 
     monkeypatch.setattr(cuts, "require_power_cuts", refuse)
     said: list[str] = []
-    rows: list[dict[str, Any]] = []
+    rows: list[CutCheck] = []
     kept: list[int] = []
 
     def keep() -> None:
@@ -182,12 +184,12 @@ def test_where_nothing_can_be_mounted_one_line_says_so_and_the_rest_goes_on(
         cut_disks(scenario, {}, 3, rows, keep=keep, say=said.append)
     assert said == ["power cuts: /dev/fuse: No such file or directory"] * 2
     (row,) = rows
-    assert (row["load_s"], row["left"], row["note"]) == (None, "unknown", said[0])
+    assert (row.load_s, row.left, row.note) == (None, "unknown", said[0])
     assert kept == [1]
 
 
 def test_the_disk_of_a_server_that_the_reader_named_is_left_alone() -> None:
-    rows: list[dict[str, Any]] = []
+    rows: list[CutCheck] = []
     named = {"postgres": ServerChoice(endpoint="postgresql://127.0.0.1:1/postgres")}
     cut_disks(_scenario(_POSTGRES, _DELAYED), named, 2, rows, keep=lambda: None, say=lambda line: None)
-    assert [row["note"] for row in rows] == ["the disk of a server that the reader named is not cut"]
+    assert [row.note for row in rows] == ["the disk of a server that the reader named is not cut"]

@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import msgspec
 import pytest
 
 from gapbook.deploy.deployment import Deployment
@@ -19,7 +20,7 @@ from gapbook.deploy.stack import Stack, StackContext, stack_class
 from gapbook.errors import StackError
 from gapbook.method.proportions import proportion_bound
 from gapbook.record.durability import Durability
-from gapbook.record.losses import verdict_of
+from gapbook.record.losses import KillCheck, verdict_of
 from gapbook.trial.contestant import Contestant
 from gapbook.trial.kill_check import kill_check, kill_servers, kills_left
 from gapbook.trial.kill_outcome import killed_no_earlier_s, oldest_age_s
@@ -67,8 +68,9 @@ def _check(
     contestant: Contestant, stack: Stack, deployment: Deployment, rounds: int = 1
 ) -> list[dict[str, Any]]:
     scenario = _scenario(contestant, stack.context.durability)
-    rows = list(kill_check(contestant, scenario, stack, deployment, rounds=range(rounds), load_s=1.0))
-    assert json.loads(json.dumps(rows)) == rows
+    checks = list(kill_check(contestant, scenario, stack, deployment, rounds=range(rounds), load_s=1.0))
+    rows: list[dict[str, Any]] = msgspec.to_builtins(checks)
+    assert msgspec.convert(json.loads(json.dumps(rows)), list[KillCheck]) == checks
     assert all(row.keys() == _KEYS for row in rows)
     assert [row["round"] for row in rows] == list(range(rounds))
     return rows
@@ -145,10 +147,11 @@ def test_killed_server_recovers_at_the_same_address(deployment: Deployment) -> N
 def test_check_that_broke_says_why_and_the_next_is_made(deployment: Deployment) -> None:
     with _started("postgres", _FSYNC, deployment) as stack:
         too_many = replace(_scenario(_POSTGRES, _FSYNC), connections=2000)
-        (row,) = kill_check(_POSTGRES, too_many, stack, deployment, rounds=[0], load_s=1.0)
-        assert (row["resolved"], row["verdict"]) == (False, "not resolved")
-        assert "client" in row["note"]
-        assert "\n" not in row["note"]
+        (broken,) = kill_check(_POSTGRES, too_many, stack, deployment, rounds=[0], load_s=1.0)
+        assert (broken.resolved, broken.verdict) == (False, "not resolved")
+        assert broken.note is not None
+        assert "client" in broken.note
+        assert "\n" not in broken.note
         (row,) = _check(_POSTGRES, stack, deployment)
         assert row["verdict"] == "kept"
 
@@ -205,15 +208,15 @@ def test_a_kill_that_came_late_is_told_by_the_last_answer(due_s: float, killed_a
 
 def test_kills_go_on_where_they_were_interrupted(deployment: Deployment) -> None:
     scenario = _scenario(_POSTGRES, _FSYNC)
-    rows: list[dict[str, Any]] = []
-    kept: list[list[int]] = []
+    rows: list[KillCheck] = []
+    kept: list[list[int | None]] = []
 
     def interrupted() -> None:
         if len(rows) == 2:
             raise KeyboardInterrupt
 
     def keep() -> None:
-        kept.append([row["round"] for row in rows])
+        kept.append([row.round for row in rows])
 
     with _started("postgres", _FSYNC, deployment) as stack:
         stacks = {_POSTGRES.variant(_FSYNC): stack}
@@ -224,7 +227,7 @@ def test_kills_go_on_where_they_were_interrupted(deployment: Deployment) -> None
         kill_servers(scenario, stacks, deployment, 3, rows, keep=keep)
     assert kept == [[0, 1, 2]]
     assert rows[:2] == before
-    assert len({row["load_s"] for row in rows}) == 3
+    assert len({row.load_s for row in rows}) == 3
     assert not kills_left(scenario, {}, 3, rows)
 
 

@@ -58,11 +58,11 @@ def _written(path: Path, text: str, *, sync: bool) -> None:
 def test_a_cut_takes_what_was_not_synced_and_power_comes_back(disk: PowerCutDisk) -> None:
     _written(disk.folder / "synced", "kept", sync=True)
     _written(disk.folder / "unsynced", "lost", sync=False)
-    assert disk.stats()["unsynced_bytes"] == len("lost")
+    assert disk.stats().unsynced_bytes == len("lost")
     assert [path.name for path in disk.durable.iterdir()] == ["synced"]
     report = disk.cut()
-    assert report["bytes_dropped"] == len("lost")
-    assert abs(report["at_ns"] - time.monotonic_ns()) < 60e9
+    assert report.bytes_dropped == len("lost")
+    assert abs(report.at_ns - time.monotonic_ns()) < 60e9
     with pytest.raises(OSError, match="Input/output error"):
         _written(disk.folder / "late", "", sync=False)
     disk.restore()

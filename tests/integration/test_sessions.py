@@ -7,8 +7,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import msgspec
 import pytest
+from msgspec.structs import replace
 
 from gapbook.errors import ParameterError, RecordError, SessionsLeftError, StackError
 from gapbook.record.durability import Durability
@@ -67,14 +67,14 @@ def test_a_session_at_a_time_ends_as_the_whole_run_would(
         _run("session", [])
     here, seen = machine(), "gapbook.trial.campaign.machine"
     # Where the kernel is another, the machine may be of the same kind; where the processor is, it is not.
-    monkeypatch.setattr(seen, lambda: {**here, "processor": "another"})
+    monkeypatch.setattr(seen, lambda: replace(here, processor="another"))
     with pytest.raises(RecordError, match=r"another kind of machine \(processor another, not "):
         _run("session", [])
-    moved = {**here, "kernel": "another"}
+    moved = replace(here, kernel="another")
     monkeypatch.setattr(seen, lambda: moved)
     run = _run("session", [])
     assert run.trials["session"].to_list() == [0, 1, 1]
-    assert msgspec.to_builtins([row.machine for row in run.manifest.deployments]) == [here, moved]
+    assert [row.machine for row in run.manifest.deployments] == [here, moved]
     assert not list(runs_folder.glob("*/incomplete-*"))
 
 
@@ -133,7 +133,7 @@ def test_every_block_has_a_ceiling_of_its_own(runs_folder: Path) -> None:
     ceilings = run.manifest.ceilings
     assert [row.block for row in ceilings] == [0, 1, 2]
     assert run.trials["ceiling_per_s"].to_list() == [row.rate_per_s for row in ceilings]
-    assert run.manifest.ceilings_per_s == median_ceilings(msgspec.to_builtins(ceilings))
+    assert run.manifest.ceilings_per_s == median_ceilings(ceilings)
     assert runs_folder.is_dir()
 
 

@@ -49,8 +49,8 @@ def cut(contestant: str, number: int = 0, durability: Durability = _DELAYED, **f
             **found,
         }
     )
-    named = {"contestant": contestant, "durability": str(durability), "round": number}
-    return {**named, "fault": fault_of(number), **outcome.as_dict(durability)}
+    check = outcome.as_check(contestant, durability, number, fault_of(number))
+    return dict(msgspec.to_builtins(check))
 
 
 def checks(*rows: dict[str, Any]) -> list[CutCheck]:

@@ -124,7 +124,7 @@ def test_a_kernel_gets_none_of_them_and_knows_their_names_and_all_are_back_after
         told = described_environment()
     assert dict(os.environ) == before
     assert told == described_environment()
-    assert set(HOSTILE) <= set(told["ignored"])
+    assert set(HOSTILE) <= set(told.ignored)
     assert not [value for value in HOSTILE.values() if len(value) > 4 and value in str(told)]
 
 

@@ -11,16 +11,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from gapbook.errors import RecordError
 from gapbook.paths import CHECKOUT
 from gapbook.record.journal import Journal
+from gapbook.record.schema import Facts
+from gapbook.trial.facts import code_version, machine
 from tests.unit import stored_runs as runs
 
 _PLANNED = runs.planned_trials(1)
 _ROW = runs.valid(_PLANNED[0])
 _REFUSED = runs.refused(_PLANNED[1])
+_FACTS = Facts(started_unix_s=1.0, machine=machine(), code=code_version())
 
 
 def _journal(folder: Path) -> Journal:
@@ -29,7 +33,7 @@ def _journal(folder: Path) -> Journal:
 
 def _interrupt(journal: Journal, rows: list[dict[str, Any]]) -> None:
     with journal.locked(resume=False):
-        journal.write_plan({"facts": {"started_unix_s": 1.0}})
+        journal.write_plan({"facts": msgspec.to_builtins(_FACTS)})
         for row in rows:
             journal.add(row)
         raise KeyboardInterrupt
@@ -43,7 +47,7 @@ def test_an_interrupted_run_is_kept_and_only_resume_takes_it(tmp_path: Path) -> 
         pass
     with journal.locked(resume=True):
         assert journal.trials() == {0: _ROW}
-        assert journal.facts() == {"started_unix_s": 1.0}
+        assert journal.facts() == _FACTS
 
 
 def test_a_run_interrupted_before_its_first_trial_is_in_nobodys_way(tmp_path: Path) -> None:

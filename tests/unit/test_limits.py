@@ -120,13 +120,12 @@ def test_where_no_group_can_be_read_nothing_is_limited(tmp_path: Path) -> None:
 
 _TELLS = """
 import json, sys
-import msgspec
 from gapbook.trial.facts import machine
 from gapbook.trial.contestant import Variant
-from gapbook.record.machine import Machine, cores_words
+from gapbook.record.machine import cores_words
 told = machine()
 pinned = Variant("postgres", "none", None, 1).processors
-json.dump([told["usable"]["processors"], told["processors"], cores_words(msgspec.convert(told, Machine)), pinned], sys.stdout)
+json.dump([told.usable.processors, told.processors, cores_words(told), pinned], sys.stdout)
 """
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+from msgspec.structs import replace
 
 from gapbook.errors import RecordError
+from gapbook.record.machine import Machine, Usable
 from gapbook.trial.facts import code_version, machine, processor_of, require_same_kind
 
 _ZEN_1 = "processor\t: 0\ncpu family\t: 23\nmodel\t\t: 1\nmodel name\t: AMD EPYC\nflags\t\t: fpu"
@@ -25,7 +27,7 @@ def test_generations_that_a_hypervisor_gives_one_name_are_told_apart() -> None:
         RecordError, match=r"processor AMD EPYC \(family 25, model 1\), not AMD EPYC \(family 23"
     ):
         require_same_kind(
-            {**here, "processor": processor_of(_ZEN_1)}, {**here, "processor": processor_of(_ZEN_3)}
+            replace(here, processor=processor_of(_ZEN_1)), replace(here, processor=processor_of(_ZEN_3))
         )
 
 
@@ -37,27 +39,26 @@ def test_a_processor_without_family_keeps_its_name_and_one_without_name_has_none
 @pytest.mark.parametrize(
     ("changed", "named"),
     [
-        ({"processors": [1]}, "allowed processors 1, not 0, 1"),
+        ({"processors": (1,)}, "allowed processors 1, not 0, 1"),
         ({"quota_cores": 0.5}, "quota in cores 0.5, not none"),
         ({"memory_bytes": 2**30}, "memory limit in bytes 1,073,741,824, not none"),
     ],
 )
 def test_a_run_goes_on_only_where_it_may_use_the_same(changed: dict[str, Any], named: str) -> None:
-    usable = {"processors": [0, 1], "quota_cores": None, "memory_bytes": None}
-    before = {**machine(), "usable": usable}
+    usable = Usable((0, 1), None, None)
+    before = replace(machine(), usable=usable)
     require_same_kind(before, before)
-    assert json.loads(json.dumps(machine())) == machine()
+    assert msgspec.json.decode(msgspec.json.encode(machine()), type=Machine) == machine()
     with pytest.raises(RecordError, match=rf"another kind of machine \({named} here\)"):
-        require_same_kind(before, {**before, "usable": usable | changed})
-    older = {name: value for name, value in before.items() if name != "usable"}
-    require_same_kind(older, {**before, "usable": usable | changed})
+        require_same_kind(before, replace(before, usable=replace(usable, **changed)))
+    require_same_kind(replace(before, usable=None), replace(before, usable=replace(usable, **changed)))
 
 
 def test_a_boot_is_told_apart_by_a_hash_that_names_nothing() -> None:
     boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
     told = machine()
-    assert told["boot_sha256"] == machine()["boot_sha256"]
-    assert not any(boot in str(value) for value in told.values())
+    assert told.boot_sha256 == machine().boot_sha256
+    assert boot not in str(told)
 
 
 # --- the code ---------------------------------------------------------------------------------
@@ -82,11 +83,11 @@ def test_the_revision_is_that_of_this_checkout_or_unknown(
     for checkout, known in ((ours, True), (inner, False), (tmp_path, False)):
         monkeypatch.setattr("gapbook.trial.facts.CHECKOUT", checkout)
         found = code_version()
-        assert (found["revision"] != "unknown") is known
-        assert found["changed"] is False
+        assert (found.revision != "unknown") is known
+        assert found.changed is False
     (ours / "file").write_text("changed", encoding="utf-8")
     monkeypatch.setattr("gapbook.trial.facts.CHECKOUT", ours)
-    assert code_version()["changed"] is True
+    assert code_version().changed is True
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a folder away")
@@ -95,5 +96,5 @@ def test_a_checkout_of_another_owner_has_a_revision(tmp_path: Path, monkeypatch:
     for path in (ours, ours / ".git"):
         os.chown(path, 65534, 65534)
     monkeypatch.setattr("gapbook.trial.facts.CHECKOUT", ours)
-    assert code_version()["revision"] != "unknown"
-    assert code_version()["changed"] is False
+    assert code_version().revision != "unknown"
+    assert code_version().changed is False

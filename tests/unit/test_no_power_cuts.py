@@ -85,7 +85,8 @@ def test_a_mount_that_is_refused_is_a_row_with_the_reason(
     with Deployment() as deployment:
         (row,) = cut_check(contestant, scenario, deployment, start, rounds=(0, 1))
         assert not [path for path in deployment.directory.iterdir() if path.name.startswith("disk")]
-    assert (row["round"], row["load_s"], row["left"], row["verdict"]) == (0, None, "unknown", "not resolved")
-    assert "disk: not ready: mount: Operation not permitted" in row["note"]
-    assert "\n" not in row["note"]
+    assert (row.round, row.load_s, row.left, row.verdict) == (0, None, "unknown", "not resolved")
+    assert row.note is not None
+    assert "disk: not ready: mount: Operation not permitted" in row.note
+    assert "\n" not in row.note
     assert not list(data_folder.iterdir())

@@ -334,8 +334,8 @@ def test_a_promise_about_the_disk_is_refused_where_there_is_none(
     monkeypatch.setattr("gapbook.deploy.file_system.file_system", lambda path: kind)
     monkeypatch.setenv("GAPBOOK_DATA_KEEPS", said)
     told = machine()
-    assert (told["file_system"], told["data_kept"]) == (kind, found is None)
-    assert told.get("data_kept_said", False) is bool(found is None and said)
+    assert (told.file_system, told.data_kept) == (kind, found is None)
+    assert told.data_kept_said is bool(found is None and said)
     own = [postgres(durability="none")]
     require_kept({}, own, Durability.parse(_ASKED))
     for asked in (_ASKED, "delayed", "delayed(500 ms)"):
