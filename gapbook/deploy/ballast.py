@@ -8,9 +8,9 @@ import statistics
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from gapbook.deploy.observed import told
+from gapbook.record.measured import OwnMetric
 
 __all__ = ["KEYS", "checkpoint_metrics", "fill"]
 
@@ -33,7 +33,7 @@ def fill(database: Path, size_bytes: int) -> None:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
-def checkpoint_metrics(database: Path, synchronous: str) -> dict[str, dict[str, Any]]:
+def checkpoint_metrics(database: Path, synchronous: str) -> dict[str, OwnMetric]:
     """The time of a commit before and after a checkpoint and of the checkpoint itself, a passive one as SQLite makes
     by itself, with the log that it had to copy; the replicator runs meanwhile."""
     with contextlib.closing(_open(database)) as connection:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import statistics
 import time
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from gapbook.declared.module import Replication
 from gapbook.deploy.stack import Ahead
 from gapbook.deploy.together import Together
 from gapbook.deploy.usage import Memory
 from gapbook.model.event import Event, Progress
+from gapbook.record.measured import OwnMetric
 
 __all__ = ["Observed", "told"]
 
@@ -22,9 +23,9 @@ _MEMORY_WORDS = {"rss": "RSS", "pss": "PSS", "private": "private memory"}
 
 def told(
     name: str, value: float, unit: str, better: Literal["higher", "lower"] = "lower"
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, OwnMetric]:
     """One metric of a trial's own (:mod:`gapbook.record.measured`); its value is never below 0."""
-    return {name: {"value": float(value), "unit": unit, "better": better}}
+    return {name: OwnMetric(float(value), unit, better)}
 
 
 @dataclass
@@ -80,9 +81,9 @@ class Observed:
             return "relent"
         return None
 
-    def metrics(self) -> dict[str, dict[str, Any]]:
+    def metrics(self) -> dict[str, OwnMetric]:
         """Memory idle and under load (the median of what was read each second), processor time, restores."""
-        found: dict[str, dict[str, Any]] = {}
+        found: dict[str, OwnMetric] = {}
         for kind, word in _MEMORY_WORDS.items():
             found |= told(f"{word}, idle", getattr(self.idle, kind) / _MIB, "MiB")
             loaded = statistics.median(getattr(sample, kind) for sample in self._samples)

@@ -9,7 +9,6 @@ import statistics
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import msgspec
 
@@ -18,7 +17,7 @@ from gapbook.deploy.process import Process, Ready
 from gapbook.deploy.rust import rust_binary
 from gapbook.errors import StackError
 from gapbook.model.event import Event
-from gapbook.record.measured import PROBE_ARITHMETIC, PROBE_MEMORY
+from gapbook.record.measured import PROBE_ARITHMETIC, PROBE_MEMORY, OwnMetric
 
 __all__ = ["Probe", "probe_of_machine"]
 
@@ -49,7 +48,7 @@ class Probe:
         if event.name in {"window_start", "window_end"}:
             self._edges_ns[event.name] = time.monotonic_ns()
 
-    def finish(self) -> dict[str, dict[str, Any]]:
+    def finish(self) -> dict[str, OwnMetric]:
         """End the probe; what it read inside the window, as metrics of the trial.
 
         Raises StackError when it ended by itself, and where no reading lies in the window.
@@ -79,5 +78,5 @@ def probe_of_machine(deployment: Deployment) -> Iterator[Probe]:
         deployment.stop(process)
 
 
-def _as_metric(mean_ns: float) -> dict[str, Any]:
-    return {"value": mean_ns / 1000, "unit": "µs", "better": "lower"}
+def _as_metric(mean_ns: float) -> OwnMetric:
+    return OwnMetric(mean_ns / 1000, "µs", "lower")

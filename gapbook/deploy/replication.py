@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from gapbook.deploy.bucket import Bucket
 from gapbook.deploy.deployment import Deployment
@@ -17,6 +17,7 @@ from gapbook.deploy.stack import Ahead, Observation
 from gapbook.deploy.together import Together
 from gapbook.errors import StackError
 from gapbook.model.event import Event
+from gapbook.record.measured import OwnMetric
 
 __all__ = ["Command", "Commands", "Replication"]
 
@@ -144,7 +145,7 @@ class Replication:
         waited_s = time.monotonic() - self._observed.ended_s
         return waited_s >= _SETTLED_AFTER_S and all(self._said_synced())
 
-    def _told_synced(self) -> dict[str, dict[str, Any]]:
+    def _told_synced(self) -> dict[str, OwnMetric]:
         said = list(self._said_synced())
         if None in said:
             return {}
@@ -156,7 +157,7 @@ class Replication:
         self.bucket.close()
 
 
-def _of_copies(found: Attempt, ended_s: float) -> dict[str, dict[str, Any]]:
+def _of_copies(found: Attempt, ended_s: float) -> dict[str, OwnMetric]:
     """What came back, and how long after the last commit all of one database could be had."""
     metrics = {
         **told("rows lost", sum(copy.lost for copy in found.copies), "rows"),

@@ -29,6 +29,7 @@ from gapbook.errors import ParameterError, SetupError, StackError, nearest
 from gapbook.model.event import Event
 from gapbook.paths import CHECKOUT
 from gapbook.record.durability import Durability
+from gapbook.record.measured import OwnMetric
 
 if TYPE_CHECKING:
     import polars as pl
@@ -59,10 +60,9 @@ class Ahead:
 
 @dataclass(frozen=True)
 class Observation:
-    """What a stack itself saw of a trial: ``metrics`` by name, each with value, unit and direction
-    (:mod:`gapbook.record.measured`), and ``remarks``, which say in words why they are as they are."""
+    """What a stack itself saw of a trial: ``metrics`` by name, and ``remarks``, which say in words why they are as they are."""
 
-    metrics: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    metrics: Mapping[str, OwnMetric] = field(default_factory=dict)
     remarks: Sequence[str] = ()
 
 

@@ -19,6 +19,7 @@ __all__ = [
     "OWN_METRICS",
     "PROBE_ARITHMETIC",
     "PROBE_MEMORY",
+    "OwnMetric",
     "checked_metrics",
     "make_metrics",
     "own_metric",
@@ -44,7 +45,9 @@ _TOLD = pl.DataFrame(
 _COLUMN = "metric "
 
 
-class _Own(msgspec.Struct, forbid_unknown_fields=True):
+class OwnMetric(msgspec.Struct, forbid_unknown_fields=True):
+    """A metric that a trial tells under a name of its own: its value in that unit, and which way is better."""
+
     value: float
     unit: str
     better: Literal["higher", "lower"]
@@ -122,9 +125,9 @@ def trials_with_own(trials: pl.DataFrame, metrics: pl.DataFrame) -> pl.DataFrame
     return trials
 
 
-def _own_metrics(row: Mapping[str, Any]) -> dict[str, _Own]:
+def _own_metrics(row: Mapping[str, Any]) -> dict[str, OwnMetric]:
     try:
-        told = msgspec.convert(row.get(OWN_METRICS, {}), dict[Name, _Own])
+        told = msgspec.convert(row.get(OWN_METRICS, {}), dict[Name, OwnMetric])
     except msgspec.ValidationError as error:
         raise ValueError(f"trial {row['trial']}: metrics: {error}") from error
     if known := sorted(told.keys() & METRICS.keys()):

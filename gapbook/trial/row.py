@@ -6,10 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from gapbook.model.report import Report
 from gapbook.record.durability import Durability
 from gapbook.record.histograms import decode_histogram
-from gapbook.record.measured import OWN_METRICS
+from gapbook.record.measured import OWN_METRICS, OwnMetric
 from gapbook.trial.audit import Audit
 from gapbook.trial.backlog import Backlog
 from gapbook.trial.window_cpu import Watched, WindowCpu
@@ -33,7 +35,7 @@ class Loaded:
     audit: Audit
     metric_transactions: int | None
     watched: list[Watched]
-    metrics: dict[str, dict[str, Any]]
+    metrics: dict[str, OwnMetric]
     remarks: list[str]
 
     @property
@@ -68,7 +70,7 @@ def as_measured(loaded: Loaded) -> dict[str, Any]:
         "settings": loaded.settings,
         "durability": str(loaded.proven),
         "remarks": loaded.remarks,
-        OWN_METRICS: loaded.metrics,
+        OWN_METRICS: msgspec.to_builtins(loaded.metrics),
     }
 
 

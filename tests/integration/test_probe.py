@@ -35,7 +35,7 @@ def test_it_tells_how_long_both_pieces_took_inside_the_window(deployment: Deploy
         _through_a_window(probe)
         told = probe.finish()
     assert set(told) == {PROBE_ARITHMETIC, PROBE_MEMORY}
-    assert all(one["value"] > 0 and one["unit"] == "µs" for one in told.values())
+    assert all(one.value > 0 and one.unit == "µs" for one in told.values())
     assert not probe.process.running
 
 

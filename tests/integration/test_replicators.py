@@ -23,6 +23,7 @@ from gapbook.errors import SetupError, StackError
 from gapbook.model.event import Event, Progress
 from gapbook.model.plan import PlannedTrial
 from gapbook.record.durability import Durability
+from gapbook.record.measured import OwnMetric
 from gapbook.trial.contestant import Contestant
 from gapbook.trial.scenario import Scenario, WorkloadSettings
 from gapbook.trial.treatment import Treatment
@@ -104,8 +105,8 @@ def _progress(stack: ReplicatedStack, *, struck: bool = False) -> None:
     stack.on_event(Event("window_end"))
 
 
-def _values(metrics: Mapping[str, dict[str, Any]]) -> dict[str, float]:
-    return {name: told["value"] for name, told in metrics.items()}
+def _values(metrics: Mapping[str, OwnMetric]) -> dict[str, float]:
+    return {name: told.value for name, told in metrics.items()}
 
 
 @pytest.mark.parametrize("replicator", _KEEPS_ALL, ids=" ".join)

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 
 from gapbook.charts import PHONE_WIDTH, Outcome, Outcomes, outcomes
@@ -50,7 +51,8 @@ _NO_FILE = "1 of 1 copies: its restore ended with code 1: 2026-11-24T12:13:45.00
 
 
 def _metrics(lost: int, unusable: int) -> dict[str, dict[str, Any]]:
-    return {**told("rows lost", lost, "rows"), **told("copies unusable", unusable, "databases")}
+    metrics = told("rows lost", lost, "rows") | told("copies unusable", unusable, "databases")
+    return dict(msgspec.to_builtins(metrics))
 
 
 def _row(planned: PlannedTrial) -> dict[str, Any]:
