@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+
+import msgspec
 
 __all__ = ["LIMITS", "OWN_WORK", "Gate", "Limits", "why_uncounted"]
 
@@ -28,21 +29,21 @@ LIMITS = Limits()
 OWN_WORK = "own work"
 
 
-@dataclass(frozen=True)
-class Gate:
-    """One gate of one trial. ``value`` is against ``limit`` in the same unit, NaN where there is none.
+class Gate(msgspec.Struct):
+    """One gate of one trial. ``value`` is against ``limit`` in the same unit; NaN, where there is none, is kept as None.
 
     ``passed`` is None for a gate that could not be assessed: it refuses nothing, and has passed nothing.
     """
 
     name: str
     passed: bool | None
-    value: float
+    value: float | None
     limit: float
     text: str
 
-    def as_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "value": self.value if math.isfinite(self.value) else None}
+    def __post_init__(self) -> None:
+        if self.value is not None and not math.isfinite(self.value):
+            self.value = None
 
 
 def why_uncounted(*, counts_commits: bool) -> str:

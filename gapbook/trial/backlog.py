@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from gapbook.deploy.backend import cpu_s_of
 from gapbook.deploy.stack import Stack
@@ -24,9 +24,6 @@ class Backlog:
     catch_up_s: float
     catch_up_cpu_s: float
     catch_up_log_bytes: int
-
-    def as_dict(self) -> dict[str, float]:
-        return asdict(self)
 
 
 def wait_until_idle(stack: Stack, flush_timer_s: float) -> Backlog:

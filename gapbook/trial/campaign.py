@@ -20,6 +20,7 @@ from gapbook.errors import ParameterError, RecordError, SessionsLeftError
 from gapbook.model.plan import make_plan
 from gapbook.parameters import MEASURING
 from gapbook.record.journal import Journal
+from gapbook.record.row import TrialRow
 from gapbook.record.run import Run, live_folder, stored_run
 from gapbook.record.schema import Deployed, Facts
 from gapbook.trial.ceilings import Ceilings, median_ceilings
@@ -254,9 +255,9 @@ class _Campaign:
         """
         done = self.journal.trials()
         started, patience = time.monotonic(), Patience()
-        row: dict[str, Any] = {}
+        row: TrialRow | None = None
         for ran, planned in enumerate(self.schedule.left_of(session, done), 1):
-            if row and self.schedule.attempts > 1 and (pause_s := patience.after(row)):
+            if row and self.schedule.attempts > 1 and (pause_s := patience.after(row.judged.gates)):
                 self.say(f"the machine was not quiet: waiting {pause_s:.0f} s")
                 time.sleep(pause_s)
             contestant = self.scenario.contestant(planned.contestant)
@@ -271,9 +272,10 @@ class _Campaign:
                     ceiling_per_s=ceilings.of(contestant, stack, planned.block, planned.treatment),
                     own_steal_frac=own_steal_frac(done.values(), planned, len(allowed_processors())),
                 )
-            row["session"] = session
-            self.journal.add(row)
-            done[planned.number] = row
+            row.session = session
+            columns = row.columns()
+            self.journal.add(columns)
+            done[planned.number] = columns
             elapsed_s = time.monotonic() - started
             left_s = elapsed_s / ran * sum(p.number not in done for p in self.schedule.plan)
             self.say(
@@ -284,5 +286,7 @@ class _Campaign:
         return patience.waited_s
 
 
-def _outcome(row: Mapping[str, Any]) -> str:
-    return f"{row['goodput_per_s']:,.0f}/s" if row["valid"] else f"refused: {row['refused_because']}"
+def _outcome(row: TrialRow) -> str:
+    if row.judged.valid and row.counted:
+        return f"{row.counted.goodput_per_s:,.0f}/s"
+    return f"refused: {row.judged.refused_because}"

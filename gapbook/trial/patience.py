@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Sequence
+
+from gapbook.record.gates import Gate
 
 __all__ = ["Patience"]
 
@@ -25,9 +26,9 @@ class Patience:
         self.waited_s = 0.0
         self._next_s = _FIRST_S
 
-    def after(self, row: Mapping[str, Any]) -> float:
-        """Seconds to wait after this trial, counted as waited; 0 when the machine was quiet."""
-        if not _spoilt_by_the_machine(row):
+    def after(self, gates: Sequence[Gate]) -> float:
+        """Seconds to wait after the trial that these gates judged, counted as waited; 0 when the machine was quiet."""
+        if not _spoilt_by_the_machine(gates):
             self._next_s = _FIRST_S
             return 0.0
         pause_s = min(self._next_s, _MOST_S - self.waited_s)
@@ -36,5 +37,5 @@ class Patience:
         return pause_s
 
 
-def _spoilt_by_the_machine(row: Mapping[str, Any]) -> bool:
-    return any(gate["passed"] is False and gate["name"] in _ABOUT_THE_MACHINE for gate in row["gates"])
+def _spoilt_by_the_machine(gates: Sequence[Gate]) -> bool:
+    return any(gate.passed is False and gate.name in _ABOUT_THE_MACHINE for gate in gates)

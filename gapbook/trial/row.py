@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
-
-import msgspec
 
 from gapbook.model.report import Report
 from gapbook.record.durability import Durability
 from gapbook.record.histograms import decode_histogram
-from gapbook.record.measured import OWN_METRICS, OwnMetric
+from gapbook.record.measured import OwnMetric
+from gapbook.record.row import Counted, Latency, Measured, Watched
 from gapbook.trial.audit import Audit
 from gapbook.trial.backlog import Backlog
-from gapbook.trial.window_cpu import Watched, WindowCpu
+from gapbook.trial.window_cpu import WindowCpu
 
 __all__ = ["Loaded", "as_counted", "as_measured"]
 
@@ -43,72 +41,73 @@ class Loaded:
         return self.report.window.cpu_user_s + self.report.window.cpu_system_s
 
 
-def as_measured(loaded: Loaded) -> dict[str, Any]:
-    """What was measured, flat, for the record."""
+def as_measured(loaded: Loaded) -> Measured:
+    """What was measured, as the record has it."""
     report, cpu = loaded.report, loaded.cpu
-    return {
-        **as_counted(report),
-        "committed": loaded.audit.committed,
-        "metric_transactions": loaded.metric_transactions,
-        "mismatched_accounts": loaded.audit.found.differing,
-        "latency_ms": _percentiles(report.service_time_ns),
-        "service_time_histogram": report.service_time_ns,
-        "response_time_histogram": report.response_time_ns,
-        "client_cpu_s": loaded.client_cpu_s,
-        "client_peak_memory_bytes": report.peak_memory_bytes,
-        "client_build_id": report.client.build_id,
-        "server_cpu_s": _readable(cpu.server_s),
-        "tier_cpu_s": _readable(cpu.tier_s),
-        "steal_s": _readable(cpu.steal_s),
-        "other_cpu_s": _readable(cpu.other_s(loaded.client_cpu_s)),
-        "kernel_cpu_s": _readable(cpu.kernel_s),
-        "throttled_s": _readable(cpu.throttled_s),
-        "server_memory_bytes": loaded.server_memory_bytes,
-        "log_bytes": loaded.log_bytes,
-        "watched": loaded.watched,
-        **loaded.backlog.as_dict(),
-        "settings": loaded.settings,
-        "durability": str(loaded.proven),
-        "remarks": loaded.remarks,
-        OWN_METRICS: msgspec.to_builtins(loaded.metrics),
-    }
+    return Measured(
+        committed=loaded.audit.committed,
+        metric_transactions=loaded.metric_transactions,
+        mismatched_accounts=loaded.audit.found.differing,
+        latency_ms=_percentiles(report.service_time_ns),
+        service_time_histogram=report.service_time_ns,
+        response_time_histogram=report.response_time_ns,
+        client_cpu_s=loaded.client_cpu_s,
+        client_peak_memory_bytes=report.peak_memory_bytes,
+        client_build_id=report.client.build_id,
+        server_cpu_s=_readable(cpu.server_s),
+        tier_cpu_s=_readable(cpu.tier_s),
+        steal_s=_readable(cpu.steal_s),
+        other_cpu_s=_readable(cpu.other_s(loaded.client_cpu_s)),
+        kernel_cpu_s=_readable(cpu.kernel_s),
+        throttled_s=_readable(cpu.throttled_s),
+        server_memory_bytes=loaded.server_memory_bytes,
+        log_bytes=loaded.log_bytes,
+        watched=loaded.watched,
+        catch_up_s=loaded.backlog.catch_up_s,
+        catch_up_cpu_s=loaded.backlog.catch_up_cpu_s,
+        catch_up_log_bytes=loaded.backlog.catch_up_log_bytes,
+        settings=loaded.settings,
+        durability=str(loaded.proven),
+        remarks=loaded.remarks,
+        metrics=loaded.metrics,
+    )
 
 
-def as_counted(report: Report) -> dict[str, Any]:
+def as_counted(report: Report) -> Counted:
     """What the client counted: by our rule, and by each rule of its flaws."""
     window = report.window
-    return {
-        "window_s": report.window_s,
-        "goodput_per_s": window.acknowledged / report.window_s,
-        "acknowledged_in_window": window.acknowledged,
-        "completed_in_window": window.completed,
-        "mean_in_flight": window.mean_in_flight,
-        "mean_service_time_s": window.mean_service_time_s,
-        "attempted": report.attempted,
-        "acknowledged": report.acknowledged,
-        "failed": report.failed,
-        "retried": report.retried,
-        "in_doubt": report.in_doubt,
-        "lost_connections": report.lost_connections,
-        "per_second": report.per_second,
-        "per_100ms": report.per_100ms,
-        "flawed": report.flawed,
-    }
+    return Counted(
+        window_s=report.window_s,
+        goodput_per_s=window.acknowledged / report.window_s,
+        acknowledged_in_window=window.acknowledged,
+        completed_in_window=window.completed,
+        mean_in_flight=window.mean_in_flight,
+        mean_service_time_s=window.mean_service_time_s,
+        attempted=report.attempted,
+        acknowledged=report.acknowledged,
+        failed=report.failed,
+        retried=report.retried,
+        in_doubt=report.in_doubt,
+        lost_connections=report.lost_connections,
+        per_second=report.per_second,
+        per_100ms=report.per_100ms,
+        flawed=report.flawed,
+    )
 
 
 def _readable(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _percentiles(encoded: str) -> list[dict[str, float]]:
+def _percentiles(encoded: str) -> list[Latency]:
     """Latency in ms at fixed percentiles, with how many operations lie above each."""
     histogram = decode_histogram(encoded)
     total = histogram.get_total_count()
     return [
-        {
-            "percentile": percentile,
-            "latency_ms": histogram.get_value_at_percentile(percentile) / 1e6,
-            "operations_above": round(total * (1 - percentile / 100)),
-        }
+        Latency(
+            percentile,
+            histogram.get_value_at_percentile(percentile) / 1e6,
+            round(total * (1 - percentile / 100)),
+        )
         for percentile in _PERCENTILES
     ]

@@ -22,6 +22,7 @@ from gapbook.model.plan import PlannedTrial
 from gapbook.model.report import Report
 from gapbook.model.workload import Workload
 from gapbook.record.labels import labels_of
+from gapbook.record.row import Headed, Judged, TrialRow
 from gapbook.trial import gates
 from gapbook.trial.audit import reconcile
 from gapbook.trial.backlog import wait_until_idle
@@ -46,7 +47,7 @@ def run_trial(
     tables: Path,
     ceiling_per_s: float | None,
     own_steal_frac: float = 0.0,
-) -> dict[str, Any]:
+) -> TrialRow:
     """Run one trial and return its record row; a trial that broke is a refused row, not an exception.
 
     ``own_steal_frac`` is the share of the machine that the hypervisor takes on account of the contestant itself,
@@ -55,26 +56,31 @@ def run_trial(
     Raises StackError only when the stack cannot be brought back for the next trial.
     """
     contestant = scenario.contestant(planned.contestant)
-    row: dict[str, Any] = {
-        "trial": planned.number,
-        "block": planned.block,
-        "contestant": contestant.name,
-        "treatment": planned.treatment,
-        "work_seed": planned.work_seed,
-        "started_unix_s": time.time(),
-    }
+    headed = Headed(
+        trial=planned.number,
+        block=planned.block,
+        contestant=contestant.name,
+        treatment=planned.treatment,
+        work_seed=planned.work_seed,
+        started_unix_s=time.time(),
+    )
     started = time.monotonic()
     reported: list[Report] = []
     try:
         loaded = _load(planned, scenario, contestant, stack, deployment, tables, reported.append)
-        row |= _judge(loaded, scenario, planned, stack, ceiling_per_s, own_steal_frac) | as_measured(loaded)
-        row["labels"] = labels_of(row, loaded.report.warmup_s, loaded.report.window_s)
+        row = TrialRow(
+            headed=headed,
+            judged=_judge(loaded, scenario, planned, stack, ceiling_per_s, own_steal_frac),
+            counted=as_counted(loaded.report),
+            measured=as_measured(loaded),
+        )
+        row.judged.labels = labels_of(row.columns(), loaded.report.warmup_s, loaded.report.window_s)
     except (StackError, ClientError, OSError) as error:
-        row |= {"valid": False, "refused_because": str(error), "labels": [], "gates": []}
-        row |= as_counted(reported[0]) if reported else {}
+        broken = Judged(valid=False, refused_because=str(error), gates=[])
+        row = TrialRow(headed=headed, judged=broken, counted=as_counted(reported[0]) if reported else None)
         stack.stop()
         stack.start()
-    row["took_s"] = time.monotonic() - started
+    row.took_s = time.monotonic() - started
     return row
 
 
@@ -244,7 +250,7 @@ def _judge(
     stack: Stack,
     ceiling_per_s: float | None,
     own_steal_frac: float,
-) -> dict[str, Any]:
+) -> Judged:
     """The gates, in the words of the record."""
     report, proven = loaded.report, loaded.proven
     contestant, connections = (
@@ -272,12 +278,12 @@ def _judge(
         # Without a quota nothing is ever throttled, and there is nothing to judge.
         judged.append(gates.throttled(loaded.cpu.throttled_s, report.window_s, processors))
     refused = [f"{gate.name}: {gate.text}" for gate in judged if gate.passed is False]
-    return {
-        "valid": not refused,
-        "refused_because": "; ".join(refused) or None,
-        "gates": [gate.as_dict() for gate in judged],
-        "ceiling_per_s": ceiling_per_s,
-    }
+    return Judged(
+        valid=not refused,
+        refused_because="; ".join(refused) or None,
+        gates=judged,
+        ceiling_per_s=ceiling_per_s,
+    )
 
 
 def _expected_depth(report: Report, connections: int, contestant: Contestant) -> float | None:

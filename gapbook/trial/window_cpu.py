@@ -6,14 +6,14 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TypedDict
 
 from gapbook.deploy.backend import Running, cpu_s_of, memory_bytes_of
 from gapbook.deploy.limits import throttled_s
 from gapbook.deploy.usage import LivingCpu, MachineCpu, living_cpu, machine_cpu, used_s
 from gapbook.model.event import Event, Progress
+from gapbook.record.row import Watched
 
-__all__ = ["Watched", "WindowCpu", "WindowSampler"]
+__all__ = ["WindowCpu", "WindowSampler"]
 
 
 @dataclass(frozen=True)
@@ -51,15 +51,6 @@ class _Edge:
     machine: MachineCpu
     living: LivingCpu
     throttled_s: float
-
-
-class Watched(TypedDict):
-    """The server at one moment of a load: seconds since the clock started, its CPU so far, its memory; None where
-    nobody can read it."""
-
-    elapsed_s: float
-    cpu_s: float | None
-    memory_bytes: int | None
 
 
 @dataclass

@@ -106,9 +106,10 @@ def _scenario(*contestants: Contestant, accounts: int = _ACCOUNTS, window_s: flo
 def _trial(stack: Stack, scenario: Scenario, deployment: Deployment) -> dict[str, Any]:
     name = scenario.contestants[0].name
     (planned,) = make_plan([name], scenario.treatment.values, blocks=1, seed=scenario.seed)
-    return run_trial(
+    row = run_trial(
         planned, scenario, stack, deployment=deployment, tables=deployment.directory, ceiling_per_s=None
     )
+    return row.columns()
 
 
 # --- the same as natively ---------------------------------------------------------------------

@@ -130,7 +130,7 @@ def _trial(language: str, stack: Stack, deployment: Deployment) -> dict[str, Any
         drain_s=1.0,
         request_timeout_s=2.0,
     )
-    return run_trial(
+    row = run_trial(
         PlannedTrial(0, 0, "reducer", 0.5, 7),
         scenario,
         stack,
@@ -138,6 +138,7 @@ def _trial(language: str, stack: Stack, deployment: Deployment) -> dict[str, Any
         tables=deployment.directory,
         ceiling_per_s=None,
     )
+    return row.columns()
 
 
 @pytest.mark.parametrize("language", ["rust", "typescript", "python"])

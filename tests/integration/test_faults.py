@@ -311,7 +311,7 @@ def _scenario(*contestants: Contestant, **changed: Any) -> Scenario:
 
 
 def _trial(contestant: Contestant, stack: Stack, deployment: Deployment, **changed: Any) -> dict[str, Any]:
-    return run_trial(
+    row = run_trial(
         PlannedTrial(0, 0, contestant.name, 0.5, 7),
         _scenario(contestant, **changed),
         stack,
@@ -319,6 +319,7 @@ def _trial(contestant: Contestant, stack: Stack, deployment: Deployment, **chang
         tables=deployment.directory,
         ceiling_per_s=None,
     )
+    return row.columns()
 
 
 def _require_measured(row: Mapping[str, Any]) -> None:

@@ -195,9 +195,10 @@ def _measure(deployment: Deployment, plant: Stack) -> Measure:
             seed=7,
         )
         (planned,) = make_plan(["plant"], [1.5], blocks=1, seed=7)
-        row = run_trial(
+        trial = run_trial(
             planned, scenario, plant, deployment=deployment, tables=deployment.directory, ceiling_per_s=None
         )
+        row = trial.columns()
         gates = {gate["name"]: gate for gate in row["gates"]}
         for name in ("reconciled", "settings", "failures"):
             assert gates[name]["passed"], (row["refused_because"], gates.get(name))

@@ -287,7 +287,7 @@ def test_a_trial_is_a_row_of_the_record_with_metrics_of_its_own(
         durability=Durability("none"),
         seed=7,
     )
-    row = run_trial(
+    trial = run_trial(
         PlannedTrial(0, 0, "one", 3.0, 11),
         scenario,
         stack,
@@ -295,6 +295,7 @@ def test_a_trial_is_a_row_of_the_record_with_metrics_of_its_own(
         tables=own.directory,
         ceiling_per_s=None,
     )
+    row = trial.columns()
     refused = row["refused_because"] or ""
     # Only another program on this machine may refuse it.
     assert row["valid"] or "quiet machine" in refused or "steal" in refused, refused

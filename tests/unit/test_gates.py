@@ -40,7 +40,7 @@ def test_one_request_at_a_time_leaves_the_client_time_for_its_own_work(
 def test_an_open_loop_keeps_no_depth_that_could_be_judged() -> None:
     gate = gates.depth(7.0, None)
     assert gate.passed is None
-    assert gate.as_dict()["value"] is None
+    assert gate.value is None
 
 
 def test_settings_name_what_differs() -> None:
@@ -109,7 +109,7 @@ def test_what_was_not_assessed_has_not_passed(series: list[int], window_s: float
     gate = gates.steady(series, 1.0, window_s)
     assert gate.passed is None
     assert "not assessed" in gate.text
-    assert gate.as_dict()["value"] is None
+    assert gate.value is None
 
 
 @pytest.mark.parametrize(("other", "passed"), [(1.0, True), (2.5, False), (-0.3, True)])

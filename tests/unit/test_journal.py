@@ -17,7 +17,10 @@ import pytest
 from gapbook.errors import RecordError
 from gapbook.paths import CHECKOUT
 from gapbook.record.journal import Journal
+from gapbook.record.measured import OWN_METRICS
+from gapbook.record.row import Counted, Headed, Judged, Measured
 from gapbook.record.schema import Facts
+from gapbook.record.tables import HISTOGRAM_COLUMNS, TRIAL_COLUMNS
 from gapbook.trial.facts import code_version, machine
 from tests.unit import stored_runs as runs
 
@@ -239,3 +242,9 @@ def test_a_trial_that_is_no_row_of_the_record_is_refused_when_it_is_written(
 ) -> None:
     with pytest.raises(RecordError, match="trials before it are kept"):
         kept.add({**_ROW, **changed})
+
+
+def test_what_a_trial_tells_and_the_columns_of_the_record_are_the_same() -> None:
+    parts = (Headed, Judged, Counted, Measured)
+    told = [name for part in parts for name in part.__struct_fields__] + ["took_s", "session"]
+    assert sorted(told) == sorted([*TRIAL_COLUMNS, *HISTOGRAM_COLUMNS.keys() - {"trial"}, OWN_METRICS])

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
+from gapbook.record.gates import Gate
 from gapbook.trial.patience import Patience
 
-_QUIET: dict[str, Any] = {
-    "gates": [{"name": "steal", "passed": True}, {"name": "quiet machine", "passed": None}]
-}
+_QUIET = [Gate("steal", True, 0.0, 0.01, ""), Gate("quiet machine", None, None, 0.1, "")]
 
 
-def _refused_by(name: str) -> dict[str, Any]:
-    return {"gates": [{"name": name, "passed": False}]}
+def _refused_by(name: str) -> list[Gate]:
+    return [Gate(name, False, 1.0, 0.0, "")]
 
 
 @pytest.mark.parametrize("name", ["steal", "quiet machine"])
@@ -25,7 +22,7 @@ def test_each_spoilt_trial_in_a_row_is_followed_by_a_longer_wait_up_to_two_minut
 
 def test_a_quiet_trial_is_followed_by_none_and_the_next_wait_is_short_again() -> None:
     patience = Patience()
-    waits = [patience.after(row) for row in (_refused_by("steal"),) * 2 + (_QUIET, _refused_by("steal"))]
+    waits = [patience.after(gates) for gates in (_refused_by("steal"),) * 2 + (_QUIET, _refused_by("steal"))]
     assert waits == [5, 10, 0, 5]
 
 
@@ -35,7 +32,7 @@ def test_a_trial_with_a_fault_of_its_own_is_followed_by_no_wait(name: str) -> No
 
 
 def test_a_trial_that_ended_before_it_was_judged_is_followed_by_no_wait() -> None:
-    assert Patience().after({"gates": []}) == 0
+    assert Patience().after([]) == 0
 
 
 def test_a_machine_that_never_gets_quiet_is_waited_for_a_quarter_of_an_hour_in_all() -> None:

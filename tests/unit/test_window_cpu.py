@@ -284,7 +284,7 @@ def test_a_server_is_read_at_each_word_of_progress_where_it_is_watched() -> None
         sampler = WindowSampler([_ThisProcess()], [], watches=watches)
         for _ in range(2):
             sampler.on_event(progress)
-        assert [one["elapsed_s"] for one in sampler.watched] == [3.0] * times
+        assert [one.elapsed_s for one in sampler.watched] == [3.0] * times
     nobody = WindowSampler([], [], watches=True)
     nobody.on_event(progress)
     assert nobody.watched == []
