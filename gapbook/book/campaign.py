@@ -8,13 +8,12 @@ in any way, and goes on where it was, on this machine or on another of its kind 
 
 from __future__ import annotations
 
-import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
+import msgspec
 from papermill.exceptions import PapermillExecutionError
 
 from gapbook.book.execute import execute_chapter
@@ -33,6 +32,20 @@ __all__ = ["Campaign"]
 
 _STATE = "campaign.json"
 _FAILURES_IN_A_ROW = 2
+
+
+class _Took(msgspec.Struct):
+    """How long the sessions of a plan took that was measured with these parameters."""
+
+    parameters: Mapping[str, object] = {}
+    seconds: list[float] = []
+
+
+class _State(msgspec.Struct):
+    """When a campaign began, and what is known of its chapters."""
+
+    started_unix_s: float
+    took_s: dict[str, _Took]
 
 
 class Campaign:
@@ -143,7 +156,7 @@ class Campaign:
             given.get(name, table[name].absent) == value for name, value in _measured_with(plan).items()
         )
         finished_unix_s = run.manifest.finished_unix_s
-        return same and finished_unix_s is not None and finished_unix_s >= self._state["started_unix_s"]
+        return same and finished_unix_s is not None and finished_unix_s >= self._state.started_unix_s
 
     # --- how far it is ------------------------------------------------------------------------
     def _done(self, plan: PublishedPlan) -> int:
@@ -162,11 +175,10 @@ class Campaign:
 
     def _took_s(self, plan: PublishedPlan) -> list[float]:
         """How long the sessions of a plan took; empty for one that was changed since."""
-        kept = self._state["took_s"].setdefault(plan.chapter, {})
-        if kept.get("parameters") != _measured_with(plan):
-            kept |= {"parameters": _measured_with(plan), "seconds": []}
-        seconds: list[float] = kept["seconds"]
-        return seconds
+        kept = self._state.took_s.setdefault(plan.chapter, _Took())
+        if kept.parameters != _measured_with(plan):
+            kept.parameters, kept.seconds = _measured_with(plan), []
+        return kept.seconds
 
     # --- what is kept -------------------------------------------------------------------------
     def _end(self) -> list[str]:
@@ -176,12 +188,12 @@ class Campaign:
                 self.say(f"campaign: {plan.chapter}: run {run.run_id} in {run.folder}")
         left = {plan.chapter for plan in self.plans if self.finished(plan) is None}
         over = {plan.chapter for plan in self.plans} - left
-        if self._state["took_s"].keys() <= over:
+        if self._state.took_s.keys() <= over:
             self._path.unlink(missing_ok=True)
         elif not left:
             # Chapters of another command are still to be gone on with; ours are not.
-            self._state["took_s"] = {
-                chapter: took for chapter, took in self._state["took_s"].items() if chapter not in over
+            self._state.took_s = {
+                chapter: took for chapter, took in self._state.took_s.items() if chapter not in over
             }
             self._keep()
         return sorted(left)
@@ -190,23 +202,21 @@ class Campaign:
     def _path(self) -> Path:
         return self.folder / _STATE
 
-    def _kept(self) -> dict[str, Any]:
+    def _kept(self) -> _State:
         """What was kept of a campaign, or the beginning of a new one."""
         if not self._path.is_file():
-            return {"started_unix_s": time.time(), "took_s": {}}
+            return _State(time.time(), {})
         try:
-            kept = json.loads(self._path.read_text(encoding="utf-8"))
-            _require_state(kept)
-        except (ValueError, OSError) as error:
+            return msgspec.json.decode(self._path.read_bytes(), type=_State)
+        except (msgspec.MsgspecError, ValueError, RecursionError, OSError) as error:
             raise RecordError(
                 f"campaign: {self._path} cannot be read ({one_line(error)}); remove it to begin a new campaign, "
                 "trials of interrupted runs are kept all the same"
             ) from error
-        return dict(kept)
 
     def _keep(self) -> None:
         try:
-            write_whole(self._path, json.dumps(self._state, indent=1).encode())
+            write_whole(self._path, msgspec.json.format(msgspec.json.encode(self._state), indent=1))
         except OSError as error:
             raise RecordError(
                 f"campaign: {self._path} cannot be written ({error.strerror}); trials measured so far are kept; "
@@ -214,22 +224,9 @@ class Campaign:
             ) from error
 
 
-def _measured_with(plan: PublishedPlan) -> dict[str, Any]:
+def _measured_with(plan: PublishedPlan) -> Mapping[str, object]:
     """What a run of a plan is measured with, whether the plan or the notebook says so; but for where."""
     return {name: value for name, value in plan.parameters.items() if name not in {"source", "servers"}}
-
-
-def _require_state(kept: Any) -> None:
-    """Raises ValueError."""
-    if not isinstance(kept, Mapping) or not isinstance(kept.get("started_unix_s"), float | int):
-        raise ValueError("it does not say when the campaign began")
-    took_s = kept.get("took_s")
-    if not isinstance(took_s, Mapping):
-        raise ValueError("it does not say how long sessions took")
-    for one in took_s.values():
-        seconds = one.get("seconds") if isinstance(one, Mapping) else None
-        if not isinstance(seconds, list) or not all(isinstance(each, float | int) for each in seconds):
-            raise ValueError("how long sessions took is no list of numbers")
 
 
 def _told(error: Exception) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import docker.errors
+import msgspec
 import requests
 
 from gapbook.deploy import usage, warden
@@ -25,6 +26,14 @@ LOOPBACK = "127.0.0.1"
 _LOG_LINES = 3
 _QUIET_S = 0.05
 _ENDS_WITHIN_S = 30
+
+
+class _State(msgspec.Struct):
+    """What the engine says of a container; its code is that of its last end."""
+
+    running: bool = msgspec.field(name="Running")
+    exit_code: int = msgspec.field(name="ExitCode")
+    out_of_memory: bool = msgspec.field(default=False, name="OOMKilled")
 
 
 class Container:
@@ -56,17 +65,17 @@ class Container:
     def running(self) -> bool:
         if self._group is not None:
             return self._ticks is not None and warden.process_start_ticks(self.pid) == self._ticks
-        return bool(self._state()["Running"])
+        return self._state().running
 
     def require_running(self) -> None:
         """Raise StackError, with the end of its log, when it has ended."""
         if self._group is not None and self.running:
             return
         state = self._state()
-        if state["Running"]:
+        if state.running:
             return
-        code = state["ExitCode"]
-        if state.get("OOMKilled"):
+        code = state.exit_code
+        if state.out_of_memory:
             raise StackError(
                 f"{self.name}: its container ended with code {code}: its memory limit was reached"
             )
@@ -74,11 +83,10 @@ class Container:
             raise StackError(f"{self.name}: its container ended with code {code}: it was killed")
         raise StackError(f"{self.name}: its container ended with code {code}: {self.last_words()}")
 
-    def _state(self) -> dict[str, Any]:
+    def _state(self) -> _State:
         with engine_errors(f"{self.name}: look at its container"):
             self._handle.reload()
-        state: dict[str, Any] = self._handle.attrs["State"]
-        return state
+        return msgspec.convert(self._handle.attrs["State"], _State)
 
     def last_words(self) -> str:
         with contextlib.suppress(docker.errors.DockerException, requests.RequestException):

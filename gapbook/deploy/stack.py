@@ -223,7 +223,7 @@ class Stack(Placed, ABC):
     def endpoint(self) -> dict[str, Any]:
         """The ``endpoint`` object of the client contract for the stack's own protocol."""
 
-    def spoken(self) -> dict[str, Any]:
+    def spoken(self) -> dict[str, str]:
         """What a client must be told so that a null server meets it in the protocol that this server
         speaks: a ceiling in another one says nothing. Nothing where a stack has one protocol."""
         return {}

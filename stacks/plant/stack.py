@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from gapbook.deploy import stack
@@ -28,6 +29,14 @@ class _Announced(Announced, kw_only=True):
     """Also the port at which it is told what to do."""
 
     control_port: int
+
+
+class _State(msgspec.Struct):
+    """What it says of itself; no factor until a client has connected."""
+
+    committed: int
+    time_factor: float | None
+    simulated: bool
 
 
 class Stack(stack.Stack):
@@ -105,13 +114,13 @@ class Stack(stack.Stack):
         }
 
     def settings(self) -> dict[str, str]:
-        return {"simulated": json.dumps(self._state()["simulated"])}
+        return {"simulated": json.dumps(self._state().simulated)}
 
     def durability(self) -> Durability:
         return self.context.durability
 
     def committed_operations(self) -> int:
-        return int(self._state()["committed"])
+        return self._state().committed
 
     def _read_table(self, name: str, table: StateTable) -> pl.DataFrame:
         columns = json.loads(self._ask(f"table {name}", data_follows=True))
@@ -125,12 +134,14 @@ class Stack(stack.Stack):
 
     def time_factor(self) -> float:
         """What the planted noise multiplied all times of the latest trial by, once a client has connected."""
-        return float(self._state()["time_factor"])
+        factor = self._state().time_factor
+        if factor is None:
+            raise StackError("plant: no client has connected yet")
+        return factor
 
     # --- inside -------------------------------------------------------------------------------
-    def _state(self) -> dict[str, Any]:
-        state: dict[str, Any] = json.loads(self._ask("state"))
-        return state
+    def _state(self) -> _State:
+        return msgspec.json.decode(self._ask("state"), type=_State)
 
     def _ask(self, line: str, *, data_follows: bool = False) -> bytes:
         """The answer to one line of control: its line, or the bytes that its line counts."""

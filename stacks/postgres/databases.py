@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import psycopg
 from psycopg import sql
 
@@ -14,9 +15,19 @@ from gapbook.deploy.deployment import Deployment, Undo
 
 from .sessions import without_password
 
-__all__ = ["create_on_named", "create_on_own", "promise_removal"]
+__all__ = ["Login", "create_on_named", "create_on_own", "promise_removal"]
 
 _ROLE = _DATABASE = "bank"
+
+
+class Login(msgspec.Struct, frozen=True):
+    """Where and as whom clients log in to a database."""
+
+    host: str
+    port: int
+    user: str
+    password: str
+    database: str
 
 
 def promise_removal(deployment: Deployment, endpoint: str, database: str) -> Undo:
@@ -28,7 +39,7 @@ def promise_removal(deployment: Deployment, endpoint: str, database: str) -> Und
     )
 
 
-def create_on_named(admin: psycopg.Connection[Any], database: str, isolation: str) -> dict[str, Any]:
+def create_on_named(admin: psycopg.Connection[Any], database: str, isolation: str) -> Login:
     """A database that the session's role owns; where and as whom clients log in to it."""
     # template1 may hold tables of the reader's, and may be in use.
     admin.execute(
@@ -41,16 +52,10 @@ def create_on_named(admin: psycopg.Connection[Any], database: str, isolation: st
             )
         )
     info = admin.info
-    return {
-        "host": info.hostaddr,
-        "port": info.port,
-        "user": info.user,
-        "password": info.password,
-        "database": database,
-    }
+    return Login(info.hostaddr, info.port, info.user, info.password, database)
 
 
-def create_on_own(admin: psycopg.Connection[Any], isolation: str) -> dict[str, Any]:
+def create_on_own(admin: psycopg.Connection[Any], isolation: str) -> Login:
     """A database and its owner, who is no superuser, as an application has it; how clients log in to it."""
     password, role = secrets.token_urlsafe(18), sql.Identifier(_ROLE)
     admin.execute(sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(role, sql.Literal(password)))
@@ -58,10 +63,4 @@ def create_on_own(admin: psycopg.Connection[Any], isolation: str) -> dict[str, A
         sql.SQL("ALTER ROLE {} SET default_transaction_isolation = {}").format(role, sql.Literal(isolation))
     )
     admin.execute(sql.SQL("CREATE DATABASE {} OWNER {}").format(sql.Identifier(_DATABASE), role))
-    return {
-        "host": admin.info.host,
-        "port": admin.info.port,
-        "user": _ROLE,
-        "password": password,
-        "database": _DATABASE,
-    }
+    return Login(admin.info.host, admin.info.port, _ROLE, password, _DATABASE)

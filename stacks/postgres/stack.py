@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import polars as pl
 import psycopg
 from psycopg import sql
@@ -129,7 +130,7 @@ class Stack(stack.Stack):
             address = create_on_named(admin, database, self._isolation)
         self._admin_address = psycopg.conninfo.make_conninfo(**login, dbname=database)
         self._admin = log_in(self._admin_address)
-        self._address = {"protocol": "postgres", **address}
+        self._address = {"protocol": "postgres", **msgspec.structs.asdict(address)}
 
     def _start_process(self, port: int, password: str) -> None:
         user = account()
@@ -176,15 +177,15 @@ class Stack(stack.Stack):
         with stack_errors("create database"):
             address = create_on_own(admin, self._isolation)
             self._admin_address = psycopg.conninfo.make_conninfo(
-                host=address["host"],
-                port=address["port"],
+                host=address.host,
+                port=address.port,
                 user=admin.info.user,
                 password=admin.info.password,
-                dbname=address["database"],
+                dbname=address.database,
             )
             admin.close()
         self._admin = log_in(self._admin_address)
-        self._address = {"protocol": "postgres", **address}
+        self._address = {"protocol": "postgres", **msgspec.structs.asdict(address)}
 
     def _load_module(self) -> None:
         """Load schema and procedures into the database, as the role that clients have."""

@@ -88,7 +88,7 @@ class Stack(stack.Stack):
     def require_durability(cls, server: Server, durability: Durability) -> None:
         require_durability(cls.durability_facts(), server.version, durability)
 
-    def spoken(self) -> dict[str, Any]:
+    def spoken(self) -> dict[str, str]:
         version = version_numbers(self.server().version)
         known = [entry for entry in self.facts.protocols if version_numbers(entry.from_version) <= version]
         return {"newest": max(known, key=lambda entry: version_numbers(entry.from_version)).newest}
