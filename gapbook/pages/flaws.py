@@ -7,6 +7,8 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from gapbook.markup import Html, values_table
 from gapbook.method.cells import Named
 from gapbook.method.interval import format_count, format_factor
@@ -14,6 +16,7 @@ from gapbook.pages import page
 from gapbook.pages.provenance import FindingsWithProvenance
 from gapbook.pages.words import operations_of
 from gapbook.record.scenario import RecordedContestant
+from gapbook.record.schema import Batches, Flawed, Percentiles, Replayed, Transactions
 
 __all__ = ["UNWRITTEN_COLUMNS", "FlawResults", "unwritten_cells"]
 
@@ -107,14 +110,14 @@ class FlawResults(FindingsWithProvenance):
         """How long a round took of a client that reads its clock between rounds, against the window."""
         rows: list[list[str | Html]] = []
         for row in self.rows(contestant.name, treatment):
-            found = _flawed(row).get("clock-between-batches")
-            if found:
+            found = _flawed(row).clock_between_batches
+            if found is not None:
                 rows.append(
                     [
                         f"block {row['block'] + 1}",
-                        f"{found['batches']:,} of {found['batch']:,}",
-                        f"{found['mean_batch_latency_s'] or 0:.2f} s",
-                        f"{found['max_batch_latency_s']:.2f} s",
+                        f"{found.batches:,} of {found.batch:,}",
+                        f"{found.mean_batch_latency_s or 0:.2f} s",
+                        f"{found.max_batch_latency_s:.2f} s",
                         f"{self.scenario.window_s:g} s",
                     ]
                 )
@@ -166,23 +169,20 @@ def _counted(contestant: RecordedContestant, what: str, rows: Sequence[dict[str,
     return f"{format_count(statistics.median(row['goodput_per_s'] for row in rows))}/s"
 
 
-def _flawed(row: Mapping[str, Any]) -> dict[str, Any]:
-    return dict(json.loads(row.get("flawed") or "{}"))
+def _flawed(row: Mapping[str, Any]) -> Flawed:
+    return msgspec.json.decode(row.get("flawed") or "{}", type=Flawed)
 
 
 def _numbers(flaw: str, row: Mapping[str, Any]) -> tuple[float, float] | None:
     """The number with the flaw and without it, of one trial; None where the trial has none."""
-    found = _flawed(row).get(flaw)
-    if not found:
-        return None
-    if "distinct_pairs" in found:
-        return float(found["transfers"]), float(found["distinct_pairs"])
-    if "per_second_p99_ns" in found:
-        pair = found["median_of_per_second_p99_ns"], found["p99_ns"]
-        return None if None in pair else (pair[0] / 1e6, pair[1] / 1e6)
-    if found["transactions_per_s"] is None:
-        return None
-    return float(found["transactions_per_s"]), float(row["goodput_per_s"])
+    match _flawed(row).of(flaw):
+        case Replayed() as found:
+            return float(found.transfers), float(found.distinct_pairs)
+        case Percentiles(median_of_per_second_p99_ns=float(median_ns), p99_ns=float(p99_ns)):
+            return median_ns / 1e6, p99_ns / 1e6
+        case Batches(transactions_per_s=float(rate)) | Transactions(transactions_per_s=float(rate)):
+            return rate, float(row["goodput_per_s"])
+    return None
 
 
 def _with_unit(value: float, flaw: str, what: str) -> str:

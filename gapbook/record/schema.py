@@ -34,6 +34,7 @@ __all__ = [
     "METRICS",
     "TRIALS",
     "UNKNOWN_REVISION",
+    "Batches",
     "CeilingOfBlock",
     "Code",
     "Deployed",
@@ -41,7 +42,10 @@ __all__ = [
     "Facts",
     "Flawed",
     "Manifest",
+    "Percentiles",
+    "Replayed",
     "System",
+    "Transactions",
     "checked_manifest",
     "manifest_schema",
     "one_line",
@@ -175,12 +179,16 @@ class Facts(msgspec.Struct, kw_only=True, omit_defaults=True):
         return {**always, **msgspec.to_builtins(self), "finished_unix_s": finished_unix_s}
 
 
-class _Replayed(msgspec.Struct):
+class Replayed(msgspec.Struct):
+    """What was counted as transfers, and of how many different pairs of accounts these were."""
+
     transfers: Count
     distinct_pairs: Count
 
 
-class _Batches(msgspec.Struct):
+class Batches(msgspec.Struct):
+    """A clock that was read between rounds of ``batch`` operations, and how long a round took."""
+
     batch: Count
     batches: Count
     transactions_per_s: Amount | None
@@ -188,11 +196,15 @@ class _Batches(msgspec.Struct):
     max_batch_latency_s: Amount
 
 
-class _Transactions(msgspec.Struct):
+class Transactions(msgspec.Struct):
+    """A rate by another rule; None where its client could not tell one."""
+
     transactions_per_s: Amount | None
 
 
-class _Percentiles(msgspec.Struct):
+class Percentiles(msgspec.Struct):
+    """The 99th percentile of the window, and those of its seconds with their median."""
+
     p99_ns: Amount | None
     median_of_per_second_p99_ns: Amount | None
     per_second_p99_ns: list[Amount | None]
@@ -201,16 +213,23 @@ class _Percentiles(msgspec.Struct):
 class Flawed(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):
     """What a client counted by the rule of each flaw that it was asked for (clients/CONTRACT.md)."""
 
-    replayed_pairs: _Replayed | None = None
-    clock_between_batches: _Batches | None = None
-    status_unread: _Transactions | None = None
-    counts_finished_tasks: _Transactions | None = None
-    median_of_per_second_p99: _Percentiles | None = None
+    replayed_pairs: Replayed | None = None
+    clock_between_batches: Batches | None = None
+    status_unread: Transactions | None = None
+    counts_finished_tasks: Transactions | None = None
+    median_of_per_second_p99: Percentiles | None = None
 
     def names(self) -> list[str]:
         """The flaws that it holds."""
         stored = zip(self.__struct_fields__, self.__struct_encode_fields__, strict=True)
         return [name for field, name in stored if getattr(self, field) is not None]
+
+    def of(self, flaw: str) -> Replayed | Batches | Transactions | Percentiles | None:
+        """What was counted by the rule of that flaw; None where that was not asked for, or is counted by none."""
+        found: Replayed | Batches | Transactions | Percentiles | None = getattr(
+            self, flaw.replace("-", "_"), None
+        )
+        return found
 
 
 def checked_manifest(manifest: Mapping[str, Any]) -> Manifest:
