@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from gapbook.deploy.observed import told
-from gapbook.record.measured import OwnMetric
+from gapbook.record.own_metric import OwnMetric
 
 __all__ = ["KEYS", "checkpoint_metrics", "fill"]
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from gapbook.deploy.warden import TOKEN_VARIABLE, bare_environment
 from gapbook.errors import ParameterError, cut
-from gapbook.record.schema import Environment
+from gapbook.record.environment import Environment
 
 __all__ = [
     "build_environment",

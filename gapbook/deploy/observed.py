@@ -12,7 +12,7 @@ from gapbook.deploy.stack import Ahead
 from gapbook.deploy.together import Together
 from gapbook.deploy.usage import Memory
 from gapbook.model.event import Event, Progress
-from gapbook.record.measured import OwnMetric
+from gapbook.record.own_metric import OwnMetric
 
 __all__ = ["Observed", "told"]
 

@@ -17,7 +17,7 @@ from gapbook.deploy.process import Process, Ready
 from gapbook.deploy.rust import rust_binary
 from gapbook.errors import StackError
 from gapbook.model.event import Event
-from gapbook.record.measured import PROBE_ARITHMETIC, PROBE_MEMORY, OwnMetric
+from gapbook.record.own_metric import PROBE_ARITHMETIC, PROBE_MEMORY, OwnMetric
 
 __all__ = ["Probe", "probe_of_machine"]
 

@@ -17,7 +17,7 @@ from gapbook.deploy.stack import Ahead, Observation
 from gapbook.deploy.together import Together
 from gapbook.errors import StackError
 from gapbook.model.event import Event
-from gapbook.record.measured import OwnMetric
+from gapbook.record.own_metric import OwnMetric
 
 __all__ = ["Command", "Commands", "Replication"]
 

@@ -29,7 +29,7 @@ from gapbook.errors import ParameterError, SetupError, StackError, nearest
 from gapbook.model.event import Event
 from gapbook.paths import CHECKOUT
 from gapbook.record.durability import Durability
-from gapbook.record.measured import OwnMetric
+from gapbook.record.own_metric import OwnMetric
 
 if TYPE_CHECKING:
     import polars as pl

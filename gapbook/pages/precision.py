@@ -16,7 +16,7 @@ from gapbook.method.interval import Interval, format_factor
 from gapbook.method.precision import AaTrial, adjusted, neighbouring, shorter_windows, spread
 from gapbook.pages import page
 from gapbook.pages.results import Results
-from gapbook.record.measured import PROBE_ARITHMETIC, PROBE_MEMORY
+from gapbook.record.own_metric import PROBE_ARITHMETIC, PROBE_MEMORY
 
 __all__ = [
     "Remedy",

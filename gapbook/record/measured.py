@@ -7,19 +7,17 @@ them. A trial can tell others, by a name of their own, with unit and direction.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 import polars as pl
 
 from gapbook.record.fields import Name
 from gapbook.record.metric import METRICS, Metric
+from gapbook.record.own_metric import OwnMetric
 
 __all__ = [
     "OWN_METRICS",
-    "PROBE_ARITHMETIC",
-    "PROBE_MEMORY",
-    "OwnMetric",
     "checked_metrics",
     "make_metrics",
     "own_metric",
@@ -28,9 +26,6 @@ __all__ = [
 
 OWN_METRICS = "metrics"
 """What the row of a trial calls the metrics that have no column: by name, each with value, unit and direction."""
-PROBE_ARITHMETIC, PROBE_MEMORY = "probe-arithmetic", "probe-memory"
-"""What a trial calls the processor time of either piece of work of a probe of the machine, in microseconds: the mean
-over the window."""
 _KINDS: Mapping[str, pl.DataType] = {
     "trial": pl.Int64(),
     "name": pl.String(),
@@ -43,14 +38,6 @@ _TOLD = pl.DataFrame(
 )
 """What the long table says of each known metric beside its values."""
 _COLUMN = "metric "
-
-
-class OwnMetric(msgspec.Struct, forbid_unknown_fields=True):
-    """A metric that a trial tells under a name of its own: its value in that unit, and which way is better."""
-
-    value: float
-    unit: str
-    better: Literal["higher", "lower"]
 
 
 def make_metrics(trials: pl.DataFrame, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from gapbook.record.gates import Gate
-from gapbook.record.measured import OwnMetric
+from gapbook.record.own_metric import OwnMetric
 
 __all__ = ["Counted", "Headed", "Judged", "Latency", "Measured", "TrialRow", "Watched"]
 

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import msgspec
 
 from gapbook.record.cuts import CutCheck
+from gapbook.record.environment import Environment
 from gapbook.record.fields import (
     Amount,
     Count,
@@ -74,14 +75,6 @@ class Code(msgspec.Struct):
     revision: str
     """The commit of the checkout that measured; :data:`UNKNOWN_REVISION` where git could not tell."""
     changed: bool
-
-
-class Environment(msgspec.Struct):
-    """The variables that all servers, tiers and clients were started with, besides what a system or a contestant
-    declares, and the names of those of the reader's shell that are known to change servers and were not passed on."""
-
-    variables: dict[Name, str]
-    ignored: Annotated[list[Name], msgspec.Meta(max_length=1_000)]
 
 
 class Deployed(msgspec.Struct):

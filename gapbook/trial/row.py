@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from gapbook.model.report import Report
 from gapbook.record.durability import Durability
 from gapbook.record.histograms import decode_histogram
-from gapbook.record.measured import OwnMetric
+from gapbook.record.own_metric import OwnMetric
 from gapbook.record.row import Counted, Latency, Measured, Watched
 from gapbook.trial.audit import Audit
 from gapbook.trial.backlog import Backlog

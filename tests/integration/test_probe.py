@@ -14,7 +14,7 @@ from gapbook.model.event import Event, Progress
 from gapbook.pages.precision import aa_trials
 from gapbook.pages.results import Results
 from gapbook.record.durability import Durability
-from gapbook.record.measured import PROBE_ARITHMETIC, PROBE_MEMORY
+from gapbook.record.own_metric import PROBE_ARITHMETIC, PROBE_MEMORY
 from gapbook.trial.campaign import obtain_run
 from gapbook.trial.contestant import Contestant
 from gapbook.trial.scenario import Scenario

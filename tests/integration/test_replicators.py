@@ -23,7 +23,7 @@ from gapbook.errors import SetupError, StackError
 from gapbook.model.event import Event, Progress
 from gapbook.model.plan import PlannedTrial
 from gapbook.record.durability import Durability
-from gapbook.record.measured import OwnMetric
+from gapbook.record.own_metric import OwnMetric
 from gapbook.trial.contestant import Contestant
 from gapbook.trial.scenario import Scenario, WorkloadSettings
 from gapbook.trial.treatment import Treatment

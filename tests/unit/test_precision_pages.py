@@ -19,7 +19,7 @@ from gapbook.pages.precision import (
     spread_table,
 )
 from gapbook.pages.results import Results
-from gapbook.record.measured import PROBE_ARITHMETIC, PROBE_MEMORY
+from gapbook.record.own_metric import PROBE_ARITHMETIC, PROBE_MEMORY
 from tests.unit import stored_runs as runs
 
 _BLOCKS = 4
