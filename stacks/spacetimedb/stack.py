@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import runpy
 import secrets
 import shutil
@@ -150,10 +151,20 @@ class Stack(stack.Stack):
         self._temporary.mkdir()
         private, public = self._directory / "id_ecdsa", self._directory / "id_ecdsa.pub"
         write_key_pair(private, public)
+        self._write_log_directives()
         in_memory = self.context.durability.kind == "none"
         arguments = server_arguments(f"127.0.0.1:{port}", self._data, public, private, in_memory=in_memory)
         self._command = [binary, *arguments]
         self._launch(port)
+
+    def _write_log_directives(self) -> None:
+        """Only where the context asks for others: the server makes a configuration of its own where it finds none."""
+        directives = self.context.settings.get("log_directives")
+        if directives is not None:
+            self._data.mkdir(mode=0o700)
+            (self._data / "config.toml").write_text(
+                f"[logs]\ndirectives = {json.dumps(directives.split(','))}\n", encoding="utf-8"
+            )
 
     def _launch(self, port: int) -> None:
         """Start the server over its data directory, which may be that of a killed one."""

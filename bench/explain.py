@@ -1,0 +1,162 @@
+"""Short live runs that explain a number which surprised: ``python -m bench.explain NAME``.
+
+A run is kept under ``runs/NAME``. One that a page tells of lies under ``results/short/NAME``: it explains, and no
+verdict rests on it, nor is it pooled with the published runs of a chapter.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Mapping
+
+from gapbook.errors import GapbookError
+from gapbook.model.work import EXPONENT
+from gapbook.record.durability import Durability
+from gapbook.record.scenario import CONNECTIONS
+from gapbook.streams import speak_in_what_streams_know
+from gapbook.trial.campaign import obtain_run
+from gapbook.trial.contestant import Contestant
+from gapbook.trial.scenario import Scenario, WorkloadSettings
+from gapbook.trial.servers import parse_choices
+from gapbook.trial.treatment import Treatment
+
+_BLOCKS = 8
+_DELAYED = Durability.parse("delayed(500 ms)")
+
+
+def _k6_log_lines() -> Scenario:
+    """SpacetimeDB loaded with k6 over HTTP, with the log level of its vendor and with errors alone."""
+
+    def called(name: str, access: str) -> Contestant:
+        return Contestant(
+            name, "spacetimedb", access, "http-anonymous", "k6", 1, workload="counter-and-messages"
+        )
+
+    return Scenario(
+        chapter="k6-log-lines",
+        contestants=(called("default", "reducer-scan"), called("errors", "reducer-scan-quiet")),
+        workload=WorkloadSettings("counter-and-messages"),
+        treatment=Treatment.of(CONNECTIONS, "counter-and-messages", [50]),
+        connections=50,
+        window_s=3.0,
+        warmup_s=2.0,
+        durability=_DELAYED,
+        seed=1501,
+    )
+
+
+def _own_cpu_group() -> Scenario:
+    """One and the same Postgres, pipelined, as a process beside its client and in a control group of its own, as a
+    container has one. Needs ``--servers postgres=PROGRAM``, where PROGRAM is bench/own_cpu_group.sh."""
+
+    def placed(name: str, in_flight: int, environment: Mapping[str, str]) -> Contestant:
+        return Contestant(name, "postgres", "procedure", "direct", "rust", in_flight, environment=environment)
+
+    group = {"CPU_GROUP": "/sys/fs/cgroup/cpu/gapbook-explain"}
+    beside = {"CPU_GROUP": ""}
+    return Scenario(
+        chapter="own-cpu-group",
+        contestants=(
+            placed("beside-deep", 64, beside),
+            placed("group-deep", 64, group),
+            placed("beside", 1, beside),
+            placed("group", 1, group),
+        ),
+        workload=WorkloadSettings("transfer"),
+        treatment=Treatment.of(EXPONENT, "transfer", [0.5]),
+        connections=64,
+        window_s=2.0,
+        warmup_s=2.0,
+        durability=_DELAYED,
+        seed=1401,
+    )
+
+
+def _same_transaction() -> Scenario:
+    """The Drizzle transaction of the client in TypeScript, and that of the server before it."""
+
+    def called(name: str, system: str, tier: str) -> Contestant:
+        return Contestant(name, system, "drizzle", tier, "typescript", 1)
+
+    return Scenario(
+        chapter="same-transaction",
+        contestants=(
+            called("postgres-direct", "postgres", "direct"),
+            called("postgres-rpc", "postgres", "rpc"),
+            called("sqlite-in-process", "sqlite", "in-process"),
+            called("sqlite-rpc", "sqlite", "rpc"),
+        ),
+        workload=WorkloadSettings("transfer"),
+        treatment=Treatment.of(EXPONENT, "transfer", [0.5]),
+        connections=64,
+        window_s=2.0,
+        warmup_s=2.0,
+        durability=Durability.parse("none"),
+        seed=201,
+    )
+
+
+def _reindexed() -> Scenario:
+    """Litestream killed under load and started again: what REINDEX makes of the copies that fail their check."""
+    killed = Contestant(
+        "litestream-5-killed",
+        "litestream",
+        "sql-restarted",
+        "in-process",
+        "rust",
+        1,
+        workload="counter-and-messages",
+        version="0.5.17",
+        rate_per_s=100.0,
+    )
+    return Scenario(
+        chapter="reindexed",
+        contestants=(killed,),
+        workload=WorkloadSettings(
+            "counter-and-messages", {"counters": 1, "increment_share": 0.0, "message_bytes": 512}
+        ),
+        treatment=Treatment.of("databases", "counter-and-messages", [1]),
+        connections=1,
+        window_s=9.0,
+        warmup_s=1.0,
+        durability=Durability.parse("none"),
+        seed=1201,
+    )
+
+
+_SHORT: Mapping[str, Callable[[], Scenario]] = {
+    "k6-log-lines": _k6_log_lines,
+    "own-cpu-group": _own_cpu_group,
+    "same-transaction": _same_transaction,
+    "reindexed": _reindexed,
+}
+
+
+def main() -> int:
+    speak_in_what_streams_know()
+    parser = argparse.ArgumentParser(prog="python -m bench.explain", description=__doc__)
+    parser.add_argument("name", choices=list(_SHORT))
+    parser.add_argument("--servers", default="", help="as the parameter of a chapter")
+    parser.add_argument("--blocks", type=int, default=_BLOCKS)
+    parser.add_argument(
+        "--attempts", type=int, default=2, help="1 waits for nobody on a machine that is busy"
+    )
+    asked = parser.parse_args()
+    try:
+        run = obtain_run(
+            _SHORT[asked.name](),
+            source="live",
+            blocks=asked.blocks,
+            attempts=asked.attempts,
+            choices=parse_choices(asked.servers),
+        )
+    except GapbookError as error:
+        print(f"bench.explain: {error}", file=sys.stderr)
+        return 2
+    print(run.folder)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
