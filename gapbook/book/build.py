@@ -136,6 +136,7 @@ def _hash_of_what_pages_depend_on() -> str:
         "clients/**/client.toml",
         "book/*.toml",
         "results/*/*/manifest.json",
+        "results/short/*/*/manifest.json",
         "results/*.jsonl",
     )
     found = (path for pattern in patterns for path in CHECKOUT.glob(pattern))

@@ -1,0 +1,124 @@
+"""Short live runs that explain a number which surprised (``bench/explain.py``), as text for the prose.
+
+They lie under ``results/short/NAME``. They explain: no verdict rests on them, and no run of a chapter is pooled with
+them.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+
+import polars as pl
+
+from gapbook.errors import RecordError
+from gapbook.method.estimate import geometric_interval
+from gapbook.method.findings import Findings
+from gapbook.method.interval import Interval, format_count
+from gapbook.paths import CHECKOUT
+from gapbook.record.run import MANIFEST, load_run
+
+__all__ = [
+    "copies_after_reindex",
+    "cores_for",
+    "cpu_group_facts",
+    "log_line_facts",
+    "same_transaction_facts",
+    "short_runs",
+]
+
+_SHORT = CHECKOUT / "results" / "short"
+
+
+def short_runs(name: str) -> list[Findings]:
+    """Its runs, the one that began first before the others; raises RecordError where there is none."""
+    folders = [manifest.parent for manifest in (_SHORT / name).glob(f"*/{MANIFEST}")]
+    if not folders:
+        raise RecordError(f"results/short/{name}: it holds no run")
+    runs = sorted((load_run(folder) for folder in folders), key=lambda run: run.manifest.started_unix_s)
+    return [Findings(run, run.manifest.chapter) for run in runs]
+
+
+def cpu_group_facts() -> dict[str, str]:
+    """What a control group of its own, as a container has one, makes of a server that is a process all the same."""
+    (found,) = short_runs("own-cpu-group")
+    (treatment,) = found.treatments
+    told = {"group_blocks": str(found.blocks), "group_run": found.run.run_id}
+    for depth, key in (("", "group"), ("-deep", "group_deep")):
+        told[f"{key}_ratio"] = _ratio([found], f"group{depth}", f"beside{depth}").as_factor()
+        for place in ("beside", "group"):
+            told[f"{key}_{place}_us"] = _client_us(found, f"{place}{depth}", treatment)
+    return told
+
+
+def log_line_facts() -> dict[str, str]:
+    """What errors alone in its log make of a server, and what an operation takes of the processors."""
+    (found,) = short_runs("k6-log-lines")
+    (treatment,) = found.treatments
+    return {
+        "log_ratio": _ratio([found], "errors", "default").as_factor(),
+        "log_blocks": str(found.blocks),
+        "log_run": found.run.run_id,
+        "k6_us": _client_us(found, "default", treatment),
+        "server_us": _us(found, "default", treatment, "server-cpu"),
+    }
+
+
+def cores_for(rate_per_s: float) -> str:
+    """How many of our processors a rate would keep busy, with k6 and server as in that short run."""
+    (found,) = short_runs("k6-log-lines")
+    (treatment,) = found.treatments
+    spent_us = sum(
+        statistics.median(found.trial_values("default", treatment, metric))
+        for metric in ("server-cpu", "client-cpu")
+    )
+    return format_count(rate_per_s * spent_us / 1e6)
+
+
+def same_transaction_facts() -> dict[str, str]:
+    """What lies between the client in TypeScript that runs the Drizzle transaction itself and one that has it run by a
+    server, with two copies of the transaction and with one file."""
+    told = {}
+    for when in ("before", "after"):
+        found = short_runs(f"same-transaction-{when}")
+        told[f"postgres_{when}"] = _ratio(found, "postgres-direct", "postgres-rpc").as_factor()
+        told[f"sqlite_{when}"] = _ratio(found, "sqlite-in-process", "sqlite-rpc").as_factor()
+    return told
+
+
+def copies_after_reindex() -> dict[str, str]:
+    """Of copies that failed SQLite's integrity check: how many passed it after REINDEX, and which rows they lacked.
+
+    Trials beside other work count too: a copy holds a row or lacks it, however busy the machine was.
+    """
+    (found,) = short_runs("reindexed")
+    told = found.run.metrics.group_by("name").agg(pl.col("value").sum(), pl.len())
+    values = {name: (int(value), int(trials)) for name, value, trials in told.iter_rows()}
+    failed, trials = values["copies unusable"]
+    mended, lost = (
+        values.get(name, (0, 0))[0] for name in ("copies sound after REINDEX", "rows lost after REINDEX")
+    )
+    return {
+        "reindex_trials": str(trials),
+        "reindex_failed": str(failed),
+        "reindex_mended": "all" if mended == failed else f"{mended} of {failed}",
+        "reindex_lost": f"{lost:,} rows" if lost else "no row",
+        "reindex_run": found.run.run_id,
+    }
+
+
+def _ratio(runs: Sequence[Findings], over: str, under: str) -> Interval:
+    """The ratio of two contestants over the blocks of all these runs."""
+    by_block = [
+        value for found in runs for value in found.ratio_by_block(over, under, found.treatments[0]).values()
+    ]
+    return geometric_interval(by_block)
+
+
+def _client_us(found: Findings, contestant: str, treatment: float) -> str:
+    return _us(found, contestant, treatment, "client-cpu")
+
+
+def _us(found: Findings, contestant: str, treatment: float, metric: str) -> str:
+    """The median over valid trials of what an operation takes of the processors, in microseconds."""
+    return format_count(statistics.median(found.trial_values(contestant, treatment, metric)))

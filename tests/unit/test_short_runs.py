@@ -1,0 +1,43 @@
+"""Short runs explain a number: they say what the pages tell of them, and nobody takes them for runs of a chapter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gapbook.errors import RecordError
+from gapbook.method.estimate import geometric_interval
+from gapbook.pages import short_runs
+from gapbook.record.published import published_runs
+
+
+def test_a_control_group_of_its_own_is_told_from_its_trials() -> None:
+    (found,) = short_runs.short_runs("own-cpu-group")
+    rates = {
+        name: dict(
+            found.run.trials.filter(valid=True, contestant=name).select("block", "goodput_per_s").iter_rows()
+        )
+        for name in ("group-deep", "beside-deep")
+    }
+    both = sorted(rates["group-deep"].keys() & rates["beside-deep"].keys())
+    ratio = geometric_interval([rates["group-deep"][block] / rates["beside-deep"][block] for block in both])
+    told = short_runs.cpu_group_facts()
+    assert told["group_deep_ratio"] == ratio.as_factor()
+    assert float(told["group_deep_group_us"]) > 5 * float(told["group_deep_beside_us"])
+
+
+def test_every_short_run_is_told_and_none_counts_as_published() -> None:
+    told = (
+        short_runs.log_line_facts() | short_runs.same_transaction_facts() | short_runs.copies_after_reindex()
+    )
+    assert all(told.values())
+    folders = [path for path in short_runs._SHORT.glob("*/*") if path.is_dir()]
+    assert len(folders) >= 5
+    assert not {path.name for path in folders} & {run.run_id for run in published_runs()}
+
+
+def test_a_short_run_that_is_missing_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(short_runs, "_SHORT", tmp_path)
+    with pytest.raises(RecordError, match=r"^results/short/reindexed: it holds no run$"):
+        short_runs.copies_after_reindex()
