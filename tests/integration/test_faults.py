@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -497,6 +497,11 @@ def test_full_disk_under_the_runs_keeps_what_was_measured(
         assert run.trials["trial"].to_list() == [0, 1, 2, 3]
 
 
+def _promising_nothing() -> Scenario:
+    """Of servers on the small disk, which is memory: no other class is allowed there."""
+    return replace(_scenario(_POSTGRES), durability=Durability("none"))
+
+
 def test_full_disk_under_the_servers_is_a_refused_trial_and_the_next_is_measured(
     data_folder: Path, runs_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -509,7 +514,7 @@ def test_full_disk_under_the_servers_is_a_refused_trial_and_the_next_is_measured
             if line.startswith("trial 2/"):
                 (disk / "filler").unlink()
 
-        run = obtain_run(_scenario(_POSTGRES), source="live", blocks=3, choices={}, say=say)
+        run = obtain_run(_promising_nothing(), source="live", blocks=3, choices={}, say=say)
         refused = run.trials.row(1, named=True)
         assert not refused["valid"]
         assert "No space left on device" in refused["refused_because"]
@@ -526,7 +531,7 @@ def test_disk_too_small_for_the_servers_is_one_line(
     with _small_disk(data_folder / "disk", "1m") as disk:
         monkeypatch.setenv("GAPBOOK_DATA", str(disk))
         with pytest.raises(StackError, match="No space left on device") as caught:
-            obtain_run(_scenario(_POSTGRES), source="live", blocks=1, choices={}, say=lambda _: None)
+            obtain_run(_promising_nothing(), source="live", blocks=1, choices={}, say=lambda _: None)
         assert "\n" not in str(caught.value)
         assert not list(disk.iterdir())
     assert not list(runs_folder.glob("*/*"))

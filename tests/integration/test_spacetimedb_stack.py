@@ -333,9 +333,9 @@ def test_endpoint_that_cannot_be_audited_is_refused(deployment: Deployment, url:
 def test_timer_of_the_commit_log_is_that_of_the_version(number: str, max_ms: int | None, seen: bool) -> None:
     spacetimedb: Any = stack_class("spacetimedb")
     timer = spacetimedb.commit_log_timer(number)
-    assert timer.get("max_ms") == max_ms
-    assert timer["verified"] is seen
-    assert ("not known" in timer["says"]) is (number == "2.9.0")
+    assert timer.max_ms == max_ms
+    assert timer.verified is seen
+    assert ("not known" in timer.says) is (number == "2.9.0")
 
 
 def test_version_of_unknown_durability_is_refused() -> None:
