@@ -32,12 +32,16 @@ COMPARED = (
     ("spacetimedb-2-rust-deep", "postgres-rust-deep"),
 )
 """The contestants of each comparison in the chapter's answer."""
+OLDER = ("spacetimedb-rust-deep", "postgres-rust-deep")
+"""Compared in the answer of a run that has no newer version."""
 
 
 def answers_of(site: Site) -> list[bool]:
     """For each comparison of the answer whose contestants were measured: has it a common block at each α?"""
     measured = set(site.run.trials["contestant"])
-    return [_has_common_blocks(site, pair) for pair in COMPARED if measured.issuperset(pair)]
+    newer_ran = COMPARED[1][0] in measured
+    compared = COMPARED if newer_ran else (*COMPARED, OLDER)
+    return [_has_common_blocks(site, pair) for pair in compared if measured.issuperset(pair)]
 
 
 def _has_common_blocks(site: Site, pair: tuple[str, str]) -> bool:
