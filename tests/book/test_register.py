@@ -23,7 +23,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "<!doctype html><meta charset=utf-8><meta name=viewport content='width=device-width'>"
         f"<style>body{{margin:0}}{(_STATIC / 'gapbook.css').read_text(encoding='utf-8')}</style>"
         f"<script>{(_STATIC / 'gapbook.js').read_text(encoding='utf-8')}</script>"
-        f"<main class='bd-content'>{register.tally()}{register.table()}</main>",
+        f"<main class='bd-content'>{register.tally().html}{register.table().html}</main>",
         encoding="utf-8",
     )
     return path
