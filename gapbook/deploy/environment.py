@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -53,6 +54,8 @@ _KERNEL = re.compile(
     r"GAPBOOK_\w+|HOME|USER|LOGNAME|XDG_CACHE_HOME|TMPDIR|TZ|DOCKER_(HOST|CONFIG|CONTEXT|CERT_PATH|TLS_VERIFY)"
 )
 """What a kernel needs besides: where things are kept, and where the container engine is."""
+_ONE_AT_A_TIME = threading.RLock()
+"""A process has one environment, which its threads share."""
 
 
 def child_environment(directory: Path, token: str, declared: Mapping[str, str]) -> dict[str, str]:
@@ -120,18 +123,20 @@ def only_variables(variables: Mapping[str, str]) -> Iterator[None]:
 
 @contextmanager
 def without_variables(prefix: str, instead: Mapping[str, str] | None = None) -> Iterator[None]:
-    """No variable whose name begins so but those of ``instead``, for a library that reads them in this process."""
+    """No variable whose name begins so but those of ``instead``, for a library that reads them in this process; other
+    threads that want the like wait."""
     instead = {name: value for name, value in (instead or {}).items() if name.startswith(prefix)}
-    before = {name: value for name, value in os.environ.items() if name.startswith(prefix)}
-    for name in before:
-        del os.environ[name]
-    os.environ.update(instead)
-    try:
-        yield
-    finally:
-        for name in instead:
+    with _ONE_AT_A_TIME:
+        before = {name: value for name, value in os.environ.items() if name.startswith(prefix)}
+        for name in before:
             del os.environ[name]
-        os.environ.update(before)
+        os.environ.update(instead)
+        try:
+            yield
+        finally:
+            for name in instead:
+                del os.environ[name]
+            os.environ.update(before)
 
 
 def make_home(directory: Path) -> None:

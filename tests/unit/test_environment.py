@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
@@ -177,4 +179,28 @@ def test_variables_of_one_library_are_gone_for_a_while_but_those_that_are_meant(
     with without_variables("PG", {"PGOPTIONS": "-c work_mem=1MB", "NODE": "x"}):
         assert {name for name in os.environ if name.startswith("PG")} == {"PGOPTIONS"}
         assert os.environ["PGOPTIONS"] == "-c work_mem=1MB"
+    assert dict(os.environ) == before
+
+
+def test_threads_that_take_variables_away_at_once_do_not_disturb_each_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As connections that are opened side by side do."""
+    for number in range(20):
+        monkeypatch.setenv(f"PGHOSTILE{number}", "set")
+    before = dict(os.environ)
+
+    def seen_by(thread: int) -> list[set[str]]:
+        seen = []
+        for _ in range(50):
+            with without_variables("PG", {"PGAPPNAME": f"{thread}"}):
+                time.sleep(0)
+                seen.append(
+                    {f"{key}={value}" for key, value in dict(os.environ).items() if key.startswith("PG")}
+                )
+        return seen
+
+    with ThreadPoolExecutor(8) as threads:
+        for thread, seen in enumerate(threads.map(seen_by, range(8))):
+            assert all(names == {f"PGAPPNAME={thread}"} for names in seen)
     assert dict(os.environ) == before
