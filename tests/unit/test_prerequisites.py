@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -11,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from gapbook import package_index, prerequisites
-from gapbook.deploy import setup
-from gapbook.deploy.toolchain import cargo_for_this_machine, require_tool
+from gapbook.deploy import setup, toolchain
+from gapbook.deploy.toolchain import cargo_for_this_machine, require_tool, run_step
 from gapbook.errors import SetupError
 from gapbook.package_index import environment_of_packages, read_settings
 
@@ -74,15 +75,29 @@ def test_setup_begins_nothing_where_the_disk_has_no_room(
     assert not (tmp_path / "cache").exists()
 
 
-def test_readers_settings_of_cargo_change_neither_machine_nor_folder(tmp_path: Path) -> None:
+def test_cargo_builds_for_this_machine_whatever_readers_set_and_tells_the_count_of_its_crates(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(toolchain, "_REPORT_EVERY_S", 0.1)
     (tmp_path / ".cargo").mkdir()
     (tmp_path / ".cargo" / "config.toml").write_text(_CONFIGURED, encoding="utf-8")
     (tmp_path / "Cargo.toml").write_text('[package]\nname = "tiny"\nversion = "0.1.0"\n', encoding="utf-8")
     (tmp_path / "src").mkdir()
     (tmp_path / "src" / "main.rs").write_text("fn main() {}\n", encoding="utf-8")
+    # Cargo shows nothing of what is done within half a second.
+    (tmp_path / "build.rs").write_text(
+        "fn main() { std::thread::sleep(std::time::Duration::from_secs(1)) }\n", encoding="utf-8"
+    )
     cargo = require_tool("cargo", prerequisites.CARGO_HINT)
     options, built = cargo_for_this_machine(cargo, tmp_path / "target")
-    subprocess.run([cargo, "build", "--release", "--quiet", "--offline", *options], cwd=tmp_path, check=True)
+    run_step(
+        "tiny",
+        [cargo, "build", "--release", "--offline", *options],
+        expected_s=600,
+        working_directory=tmp_path,
+    )
+    # The build script is compiled, then run, then the program is compiled.
+    assert re.search(r"^tiny: [12] of 3 crates, ", capsys.readouterr().out, re.MULTILINE)
     subprocess.run([built / "tiny"], check=True)
     assert not (tmp_path / "elsewhere").exists()
 
