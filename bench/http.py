@@ -4,15 +4,15 @@ which takes what it gets."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from bench.load import BOUND_S, WINDOW_S, our_load, our_window_load
 from bench.pairs import Bars, Case, Load, NotRun, Ratio, compare
 from bench.programs import run_program
 from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.endpoint import Endpoint
 from gapbook.errors import ClientError, SetupError
 from gapbook.load.client import find_client
 from gapbook.load.null_server import null_server
@@ -35,7 +35,7 @@ def ratios(deployment: Deployment, pairs: int) -> Iterator[Ratio | NotRun]:
         yield from _against_k6(deployment, endpoint, pairs)
 
 
-def _against_wrk(deployment: Deployment, endpoint: Mapping[str, Any], pairs: int) -> Iterator[Ratio | NotRun]:
+def _against_wrk(deployment: Deployment, endpoint: Endpoint, pairs: int) -> Iterator[Ratio | NotRun]:
     name = "HTTP client ÷ wrk"
     # Not by its --version, after which it ends with code 1.
     wrk = tool_path("wrk")
@@ -47,7 +47,7 @@ def _against_wrk(deployment: Deployment, endpoint: Mapping[str, Any], pairs: int
     yield from compare(name, _CASES, ours, theirs, pairs=pairs, bars=_WRK_BARS)
 
 
-def _against_k6(deployment: Deployment, endpoint: Mapping[str, Any], pairs: int) -> Iterator[Ratio | NotRun]:
+def _against_k6(deployment: Deployment, endpoint: Endpoint, pairs: int) -> Iterator[Ratio | NotRun]:
     name = "HTTP client ÷ k6"
     try:
         find_client("k6", "http").resolved_command()
@@ -58,7 +58,7 @@ def _against_k6(deployment: Deployment, endpoint: Mapping[str, Any], pairs: int)
     yield from compare(name, _CASES, ours, theirs, pairs=pairs, bars=_K6_BARS)
 
 
-def _wrk_load(deployment: Deployment, wrk: Path, endpoint: Mapping[str, Any], case: Case) -> Load:
+def _wrk_load(deployment: Deployment, wrk: Path, endpoint: Endpoint, case: Case) -> Load:
     script = deployment.directory / "post.lua"
     script.write_text(_SCRIPT, encoding="utf-8")
     url = f"http://{endpoint['host']}:{endpoint['port']}/transfer"

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from bench.load import ACCOUNTS, BOUND_S, WINDOW_S
 from bench.pairs import Case, Load
 from bench.programs import run_program
 from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.endpoint import Endpoint
 from gapbook.deploy.toolchain import node_path
 from gapbook.errors import ClientError, SetupError
 
@@ -36,7 +35,7 @@ def checkout() -> Path:
     return folder
 
 
-def keynote_load(deployment: Deployment, folder: Path, endpoint: Mapping[str, Any], case: Case) -> Load:
+def keynote_load(deployment: Deployment, folder: Path, endpoint: Endpoint, case: Case) -> Load:
     """One run of the vendor's load: what it completed in its window, and its CPU from its start to its last answer."""
     cpu_s: dict[str, float] = {}
 
@@ -68,7 +67,7 @@ def _arguments(case: Case) -> list[str]:
     return [*load, "--accounts", str(ACCOUNTS), "--alpha", "0", "--connectors", "spacetimedb"]
 
 
-def _environment(deployment: Deployment, endpoint: Mapping[str, Any], case: Case) -> dict[str, str]:
+def _environment(deployment: Deployment, endpoint: Endpoint, case: Case) -> dict[str, str]:
     """With one in flight its workers await each answer: pipelined, they would poll for it with timers."""
     return {
         "STDB_URL": f"ws://{endpoint['host']}:{endpoint['port']}",

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
+
+import msgspec
 
 from bench.older import told_in
 from bench.pairs import Case, Load
 from bench.programs import Ended, run_program
 from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.endpoint import Endpoint
 from gapbook.deploy.stack import Stack
 from gapbook.errors import ClientError
 from gapbook.load.client import ClientRun, configure_load, find_client
+from gapbook.load.configuration import LoadConfiguration
 from gapbook.load.contract import CONTRACT_VERSION
 from gapbook.model.report import Report, Window
 from gapbook.trial.workloads import find_workload
@@ -29,7 +33,7 @@ __all__ = [
     "program_load",
 ]
 
-EndpointLoader: TypeAlias = Callable[[Mapping[str, Any], Case], Load]
+EndpointLoader: TypeAlias = Callable[[Endpoint, Case], Load]
 
 ACCOUNTS = 100_000
 WINDOW_S = 4.0
@@ -37,7 +41,7 @@ BOUND_S = 60.0
 """Every program has ended long before, whatever it needs to connect and to prepare."""
 
 
-def _configuration(deployment: Deployment, endpoint: Mapping[str, Any], case: Case) -> dict[str, Any]:
+def _configuration(deployment: Deployment, endpoint: Endpoint, case: Case) -> LoadConfiguration:
     """Closed loop over uniform accounts, no warm-up: what is counted is the whole run, start included."""
     return configure_load(
         endpoint,
@@ -53,19 +57,19 @@ def _configuration(deployment: Deployment, endpoint: Mapping[str, Any], case: Ca
     )
 
 
-def our_load(deployment: Deployment, language: str, endpoint: Mapping[str, Any], case: Case) -> Load:
+def our_load(deployment: Deployment, language: str, endpoint: Endpoint, case: Case) -> Load:
     """One run of the client of a language: its goodput, and its CPU for each attempted operation."""
     report = _report(deployment, language, endpoint, case)
     return _load_of(report, report, report.attempted)
 
 
-def our_window_load(deployment: Deployment, language: str, endpoint: Mapping[str, Any], case: Case) -> Load:
+def our_window_load(deployment: Deployment, language: str, endpoint: Endpoint, case: Case) -> Load:
     """As :func:`our_load`, with the CPU inside the window for each operation that ended there."""
     report = _report(deployment, language, endpoint, case)
     return _load_of(report, report.window, report.window.completed)
 
 
-def _report(deployment: Deployment, language: str, endpoint: Mapping[str, Any], case: Case) -> Report:
+def _report(deployment: Deployment, language: str, endpoint: Endpoint, case: Case) -> Report:
     client = find_client(language, endpoint["protocol"])
     return ClientRun(client, _configuration(deployment, endpoint, case), lambda event: None).run(deployment)
 
@@ -80,22 +84,22 @@ def _load_of(report: Report, used: Report | Window, operations: int) -> Load:
 def program_load(
     deployment: Deployment,
     program: Path,
-    read: Callable[[dict[str, Any], Ended], Load],
-    endpoint: Mapping[str, Any],
+    read: Callable[[str, Ended], Load],
+    endpoint: Endpoint,
     case: Case,
     *,
     contract: int = CONTRACT_VERSION,
 ) -> Load:
     """One run of a program that is given what a client is given, in the words of that version of the contract;
-    ``read`` says what its JSON report holds.
+    ``read`` says what its report, a line of JSON, holds.
 
     Raises ClientError when the program fails or its report is another.
     """
     given = json.dumps(told_in(contract, _configuration(deployment, endpoint, case)))
     ended = run_program(deployment, [program], name=program.name, bound_s=BOUND_S, given=given)
     try:
-        return read(json.loads(ended.last_line), ended)
-    except (ValueError, KeyError, TypeError) as error:
+        return read(ended.last_line, ended)
+    except msgspec.DecodeError as error:
         raise ClientError(
             f"{program.name}: its report is not understood: {ended.last_line[-300:]}"
         ) from error

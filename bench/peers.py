@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 from bench.load import program_load
 from bench.pairs import Case, Load
 from bench.programs import Ended
 from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.endpoint import Endpoint
 from gapbook.deploy.toolchain import cargo_for_this_machine, require_tool, run_step
 from gapbook.paths import CHECKOUT, cache_directory
 from gapbook.prerequisites import CARGO_HINT
@@ -37,10 +38,17 @@ def built_peers() -> Path:
     return built
 
 
-def peer_load(deployment: Deployment, program: Path, endpoint: Mapping[str, Any], case: Case) -> Load:
+def peer_load(deployment: Deployment, program: Path, endpoint: Endpoint, case: Case) -> Load:
     """One run of a peer: goodput, and CPU a call, both inside its window."""
     return program_load(deployment, program, _read, endpoint, case)
 
 
-def _read(report: dict[str, Any], _ended: Ended) -> Load:
-    return Load(report["goodput_per_s"], report["cpu_per_call_s"] * 1e6, report["committed"])
+class _Report(msgspec.Struct):
+    goodput_per_s: float
+    cpu_per_call_s: float
+    committed: int
+
+
+def _read(line: str, _ended: Ended) -> Load:
+    report = msgspec.json.decode(line, type=_Report)
+    return Load(report.goodput_per_s, report.cpu_per_call_s * 1e6, report.committed)

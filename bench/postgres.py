@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from bench.load import ACCOUNTS, BOUND_S, WINDOW_S, our_load
 from bench.pairs import Bars, Case, Load, Ratio, compare
 from bench.programs import run_program
 from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.endpoint import Endpoint
 from gapbook.deploy.stack import StackContext, stack_class
 from gapbook.errors import ClientError
 from gapbook.record.durability import Durability
@@ -44,7 +44,7 @@ def ratios(deployment: Deployment, pairs: int) -> Iterator[Ratio]:
     stack.stop()
 
 
-def _pgbench_load(deployment: Deployment, pgbench: Path, endpoint: Mapping[str, Any], case: Case) -> Load:
+def _pgbench_load(deployment: Deployment, pgbench: Path, endpoint: Endpoint, case: Case) -> Load:
     script = deployment.directory / f"transfer-{case.in_flight}.sql"
     piped = "\\startpipeline\n" + (_CALL + "\\syncpipeline\n") * case.in_flight + "\\endpipeline\n"
     script.write_text(_CALL if case.in_flight == 1 else piped, encoding="utf-8")

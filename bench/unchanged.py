@@ -6,7 +6,8 @@ import os
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 from bench.load import program_load
 from bench.older import described_contract
@@ -58,7 +59,18 @@ def _earlier(program: str) -> tuple[Path, int]:
     return build, described_contract(build)
 
 
-def _read(report: dict[str, Any], ended: Ended) -> Load:
+class _Window(msgspec.Struct):
+    goodput_per_s: float
+
+
+class _Report(msgspec.Struct):
     """What both builds report; an earlier one says less than a trial needs."""
-    goodput_per_s = report["window"]["goodput_per_s"]
-    return Load(goodput_per_s, ended.cpu_s / report["attempted"] * 1e6, report["acknowledged"])
+
+    window: _Window
+    attempted: int
+    acknowledged: int
+
+
+def _read(line: str, ended: Ended) -> Load:
+    report = msgspec.json.decode(line, type=_Report)
+    return Load(report.window.goodput_per_s, ended.cpu_s / report.attempted * 1e6, report.acknowledged)

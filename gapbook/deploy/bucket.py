@@ -10,6 +10,7 @@ from functools import cache
 
 from gapbook.deploy.delay import delay_proxy
 from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.endpoint import Endpoint
 from gapbook.deploy.installed import go_install, installed_binary
 from gapbook.deploy.process import free_port
 from gapbook.deploy.server import Server, sha256_of
@@ -75,11 +76,11 @@ class Bucket(Together):
         self._open.callback(os.close, self._made)
         self._serve()
         if self._round_trip_ms is not None:
-            behind = {"host": "127.0.0.1", "port": self._port}
+            behind: Endpoint = {"host": "127.0.0.1", "port": self._port}
             proxied = delay_proxy(self.deployment, behind, self._round_trip_ms)
             relay, endpoint = self._open.enter_context(proxied)
             self.count(relay)
-            self._reached_at = int(endpoint["port"])
+            self._reached_at = endpoint["port"]
 
     def _serve(self) -> None:
         access, secret = self._keys

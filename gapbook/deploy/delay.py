@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.endpoint import Endpoint
 from gapbook.deploy.process import Announced, Process
 from gapbook.deploy.rust import rust_binary
 
@@ -18,11 +18,11 @@ _PROGRAM = "gap-delay"
 @contextmanager
 def delay_proxy(
     deployment: Deployment,
-    endpoint: Mapping[str, Any],
+    endpoint: Endpoint,
     round_trip_ms: float,
     *,
     processors: Sequence[int] | None = None,
-) -> Iterator[tuple[Process, dict[str, Any]]]:
+) -> Iterator[tuple[Process, Endpoint]]:
     """A running proxy (its CPU is a cost of the simulation, not of the server) and the endpoint through it.
 
     Bytes take half of ``round_trip_ms`` longer each way. Raises SetupError when the proxy is not built and

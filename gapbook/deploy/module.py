@@ -15,13 +15,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
 from gapbook.declared.module import Access, ModuleDeclaration, ProcedureDeclaration, Tier
 from gapbook.declared.reading import read
 from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.endpoint import Endpoint, SentRequest
 from gapbook.deploy.process import Announced, Process, log_tail
 from gapbook.deploy.toolchain import node_path
 from gapbook.errors import ParameterError, SetupError, StackError
@@ -39,7 +40,7 @@ class RunningTier:
     """A server that stands in front of a stack: its process, its endpoint, what it says of itself."""
 
     process: Process
-    endpoint: dict[str, Any]
+    endpoint: Endpoint
     settings: dict[str, str]
 
 
@@ -119,29 +120,36 @@ class Module:
     def protocol(self, tier: str, stack_protocol: str) -> str:
         return self.tiers[tier].protocol or stack_protocol
 
-    def client_endpoint(self, access: str, tier: str, endpoint: Mapping[str, Any]) -> dict[str, Any]:
+    def client_endpoint(self, access: str, tier: str, endpoint: Endpoint) -> Endpoint:
         """The stack's endpoint with what a client is told that calls the stack itself at this access level.
 
         A tier of a server that listens on several ports names in ``port`` the one of the endpoint that it means.
         """
         declared = self.tiers[tier]
         if declared.protocol == "http":
-            address = {"protocol": "http", "host": endpoint["host"], "port": endpoint[declared.port]}
-            return {**address, "requests": self.requests(access, tier, endpoint)}
+            words: Mapping[str, object] = endpoint
+            return {
+                "protocol": "http",
+                "host": endpoint["host"],
+                "port": cast(int, words[declared.port]),
+                "requests": self.requests(access, tier, endpoint),
+            }
         return self._told(access, endpoint)
 
-    def _told(self, access: str, endpoint: Mapping[str, Any]) -> dict[str, Any]:
-        shared, own = self.procedure.endpoint, self.levels[access].endpoint
-        return {**endpoint, **msgspec.to_builtins(shared), **msgspec.to_builtins(own)}
+    def _told(self, access: str, endpoint: Endpoint) -> Endpoint:
+        shared: Endpoint = msgspec.to_builtins(self.procedure.endpoint)
+        own: Endpoint = msgspec.to_builtins(self.levels[access].endpoint)
+        return {**endpoint, **shared, **own}
 
-    def requests(self, access: str, tier: str, endpoint: Mapping[str, Any]) -> dict[str, Any]:
+    def requests(self, access: str, tier: str, endpoint: Endpoint) -> dict[str, SentRequest]:
         """For each kind of operation what a client sends over HTTP and how it reads the answer
         (clients/CONTRACT.md), filled in with what a client of the stack itself is told.
 
         What an access level says of a request goes before what its workload says; headers that a tier
         names in ``without_headers`` are left out.
         """
-        told, withheld = self._told(access, endpoint), self._withheld_headers(tier)
+        told: Mapping[str, object] = self._told(access, endpoint)
+        withheld = self._withheld_headers(tier)
 
         def filled(value: Any) -> Any:
             if isinstance(value, Mapping):
@@ -150,7 +158,7 @@ class Module:
                 return _OF_ENDPOINT.sub(lambda found: str(told[found[1]]), value)
             return value
 
-        def sent(request: Mapping[str, Any]) -> dict[str, Any]:
+        def sent(request: SentRequest) -> SentRequest:
             headers = {
                 name: text for name, text in request["headers"].items() if name.lower() not in withheld
             }
@@ -158,7 +166,7 @@ class Module:
 
         own = msgspec.to_builtins(self.levels[access].requests)
         return {
-            kind: filled(sent({**request, **own.get(kind, {})}))
+            kind: filled(sent(request | own.get(kind, {})))
             for kind, request in msgspec.to_builtins(self.procedure.requests).items()
         }
 
@@ -207,7 +215,7 @@ class Module:
         *,
         tier: str,
         access: str,
-        endpoint: Mapping[str, Any],
+        endpoint: Endpoint,
         pool_size: int,
         max_retries: int = 0,
     ) -> RunningTier | None:
@@ -229,7 +237,8 @@ class Module:
         named = declared.address
         if named is None:
             named = tuple(key for key in endpoint if key != "protocol")
-        stack_address = {key: endpoint[key] for key in named}
+        words: Mapping[str, object] = endpoint
+        stack_address = {key: words[key] for key in named}
         configuration = {
             "workload": self.workload,
             "access": access,
@@ -255,8 +264,13 @@ class Module:
             deployment.stop(process)
             raise StackError(f"{title}: not ready: {log_tail(process.log_path)}") from error
         settings = {key: str(value) for key, value in ready.settings.items()}
-        address = {"protocol": "http", "host": "127.0.0.1", "port": ready.port}
-        return RunningTier(process, {**address, "requests": self.requests(access, tier, endpoint)}, settings)
+        called: Endpoint = {
+            "protocol": "http",
+            "host": "127.0.0.1",
+            "port": ready.port,
+            "requests": self.requests(access, tier, endpoint),
+        }
+        return RunningTier(process, called, settings)
 
 
 def version_numbers(version: str) -> tuple[int, ...]:

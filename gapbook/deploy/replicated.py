@@ -32,6 +32,7 @@ from gapbook.declared.reading import required
 from gapbook.deploy import ballast, stack
 from gapbook.deploy.backend import Running
 from gapbook.deploy.bucket import Bucket, bucket_server, install_bucket_server
+from gapbook.deploy.endpoint import Endpoint
 from gapbook.deploy.installed import cargo_install, installed_binary
 from gapbook.deploy.replication import Command, Commands, Replication
 from gapbook.deploy.server import Server, ServerChoice
@@ -204,9 +205,10 @@ class ReplicatedStack(stack.Stack):
         shutil.rmtree(self._folder, ignore_errors=True)
 
     # --- the databases themselves ---------------------------------------------------------------
-    def endpoint(self) -> dict[str, Any]:
+    def endpoint(self) -> Endpoint:
+        told: Endpoint = self._first.endpoint()
         others = [str(path) for path in self._databases[1:]]
-        return {**self._first.endpoint(), **({"others": others} if others else {})}
+        return {**told, "others": others} if others else told
 
     def settings(self) -> dict[str, str]:
         storage = bucket_server()

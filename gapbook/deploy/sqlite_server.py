@@ -15,13 +15,14 @@ import time
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar, cast
 
 import httpx
 import msgspec
 import polars as pl
 
 from gapbook.deploy import stack
+from gapbook.deploy.endpoint import Endpoint
 from gapbook.deploy.file_system import MEMORY_FILE_SYSTEMS, file_system, size_unless_gone
 from gapbook.deploy.process import Process
 from gapbook.deploy.server import Server
@@ -54,7 +55,7 @@ class SqliteServer(stack.Stack):
         self._template = self._directory / "template"
         self._process: Process | None = None
         self._port = 0
-        self._told: dict[str, Any] = {}
+        self._told: dict[str, str] = {}
 
     # --- what a system says -------------------------------------------------------------------
     @abstractmethod
@@ -73,7 +74,7 @@ class SqliteServer(stack.Stack):
         """Whether the server answers; a connection that is refused is no answer."""
 
     @abstractmethod
-    def _log_in(self, session: httpx.Client) -> Mapping[str, Any]:
+    def _log_in(self, session: httpx.Client) -> Mapping[str, str]:
         """Log the sender in; what requests and tables may name, ``token`` among it."""
 
     @abstractmethod
@@ -170,12 +171,12 @@ class SqliteServer(stack.Stack):
             connection.execute("COMMIT")
         self._launch()
 
-    def _known(self) -> dict[str, Any]:
+    def _known(self) -> dict[str, str | int]:
         """What requests and the statements of tables may name: what the log-in told, over the module's own."""
         known = self.module.procedure.known
         return {**(msgspec.to_builtins(known) if known else {}), **self._told}
 
-    def _tables(self, known: Mapping[str, Any]) -> SqliteTables:
+    def _tables(self, known: Mapping[str, str | int]) -> SqliteTables:
         return SqliteTables(self.module.procedure.tables, known)
 
     @contextlib.contextmanager
@@ -191,8 +192,9 @@ class SqliteServer(stack.Stack):
         except (sqlite3.Error, OSError) as error:
             raise StackError(f"{self.name}: {verb}: {path}: {error}") from error
 
-    def endpoint(self) -> dict[str, Any]:
-        return {"protocol": "http", "host": "127.0.0.1", "port": self._port, **self._known()}
+    def endpoint(self) -> Endpoint:
+        address: Endpoint = {"protocol": "http", "host": "127.0.0.1", "port": self._port}
+        return cast(Endpoint, {**address, **self._known()})
 
     def settings(self) -> dict[str, str]:
         self._require_running()

@@ -15,13 +15,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from gapbook.declared.module import Access
 from gapbook.declared.reading import read
 from gapbook.declared.stack import StackDeclaration
 from gapbook.deploy.backend import Running
 from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.endpoint import Endpoint
 from gapbook.deploy.module import load_module
 from gapbook.deploy.placed import Placed
 from gapbook.deploy.server import Server, ServerChoice
@@ -220,10 +221,10 @@ class Stack(Placed, ABC):
         """What :meth:`seed` does of this system."""
 
     @abstractmethod
-    def endpoint(self) -> dict[str, Any]:
+    def endpoint(self) -> Endpoint:
         """The ``endpoint`` object of the client contract for the stack's own protocol."""
 
-    def spoken(self) -> dict[str, str]:
+    def spoken(self) -> Endpoint:
         """What a client must be told so that a null server meets it in the protocol that this server
         speaks: a ceiling in another one says nothing. Nothing where a stack has one protocol."""
         return {}

@@ -24,9 +24,11 @@ import msgspec
 from gapbook.declared.client import ClientDeclaration
 from gapbook.declared.reading import read
 from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.endpoint import Endpoint
 from gapbook.deploy.rust import rust_binary
 from gapbook.deploy.toolchain import node_path
 from gapbook.errors import ClientError, ParameterError, SetupError
+from gapbook.load.configuration import LoadConfiguration
 from gapbook.load.contract import CONTRACT_VERSION, schema_problem
 from gapbook.load.event import checked_event
 from gapbook.load.report import checked_report
@@ -120,7 +122,7 @@ def find_client(
 
 
 def configure_load(
-    endpoint: Mapping[str, Any],
+    endpoint: Endpoint,
     workload: Workload,
     directory: Path,
     *,
@@ -134,17 +136,14 @@ def configure_load(
     max_retries: int = 0,
     flaws: Sequence[Mapping[str, Any]] = (),
     rate_per_s: float | None = None,
-) -> dict[str, Any]:
+) -> LoadConfiguration:
     """The configuration of a load on one thread (clients/CONTRACT.md): a closed loop, or an open one that
     offers ``rate_per_s``.
 
     The workload's files are written beneath the directory, where the client reads them.
     """
     files = workload.files(directory).items()
-    optional = {"max_retries": max_retries} if max_retries else {}
-    return {
-        **optional,
-        **({"flaws": list(flaws)} if flaws else {}),
+    told: LoadConfiguration = {
         "contract": CONTRACT_VERSION,
         "endpoint": endpoint,
         "workload": {
@@ -162,6 +161,11 @@ def configure_load(
         "drain_s": drain_s,
         "request_timeout_s": request_timeout_s,
     }
+    if max_retries:
+        told["max_retries"] = max_retries
+    if flaws:
+        told["flaws"] = list(flaws)
+    return told
 
 
 @dataclass

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import msgspec
 
 from gapbook.declared.client import NullEndpoint, NullServerDeclaration
 from gapbook.declared.reading import read
 from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.endpoint import Endpoint, SentRequest
 from gapbook.deploy.process import Announced
 from gapbook.deploy.rust import rust_binary
 from gapbook.errors import ParameterError
@@ -33,7 +33,7 @@ def _speakers(protocol: str) -> list[NullServerDeclaration]:
     return [facts for facts in found if protocol in facts.protocols]
 
 
-def _command_and_endpoint(protocol: str) -> tuple[list[str], dict[str, Any]]:
+def _command_and_endpoint(protocol: str) -> tuple[list[str], Endpoint]:
     """The command of the null server of a protocol, and what its endpoint holds besides the address."""
     for facts in _speakers(protocol):
         program, *arguments = (word.replace("{protocol}", protocol) for word in facts.command)
@@ -43,9 +43,7 @@ def _command_and_endpoint(protocol: str) -> tuple[list[str], dict[str, Any]]:
 
 
 @contextmanager
-def null_server(
-    deployment: Deployment, protocol: str, told: Mapping[str, Any] | None = None
-) -> Iterator[dict[str, Any]]:
+def null_server(deployment: Deployment, protocol: str, told: Endpoint | None = None) -> Iterator[Endpoint]:
     """A running null server; yields the endpoint for a client. Raises StackError when it does not start.
 
     ``told`` is what the client is told besides the address. Its ``requests`` are those that it sends over HTTP, where
@@ -53,23 +51,22 @@ def null_server(
     version of the protocol: no other is picked, whatever the client offers.
     """
     command, endpoint = _command_and_endpoint(protocol)
-    told = told or {}
-    if (requests := told.get("requests")) is not None:
+    if told and (requests := told.get("requests")) is not None:
         command += ["--requests", json.dumps({kind: _told(request) for kind, request in requests.items()})]
         endpoint["requests"] = requests
-    if newest := told.get("newest"):
+    if told and (newest := told.get("newest")):
         command += ["--newest", newest]
     process = deployment.start(command, name=f"null-{protocol}", stdin=True, stdout=True)
     try:
         port = process.said(f"null server {protocol}", Announced).port
-        yield endpoint | {"protocol": protocol, "host": "127.0.0.1", "port": port}
+        yield {**endpoint, "protocol": protocol, "host": "127.0.0.1", "port": port}
     finally:
         deployment.stop(process)
 
 
-def _told(request: Mapping[str, Any]) -> dict[str, Any]:
+def _told(request: SentRequest) -> SentRequest:
     """What a null server must know of a request: not its headers, which can hold a secret."""
-    return {key: request[key] for key in ("method", "path", "success")}
+    return {"method": request["method"], "path": request["path"], "success": request["success"]}
 
 
 def measure_ceiling(
@@ -77,7 +74,7 @@ def measure_ceiling(
     client: Client,
     protocol: str,
     *,
-    endpoint: Mapping[str, Any],
+    endpoint: Endpoint,
     workload: Workload,
     connections: int,
     in_flight: int,

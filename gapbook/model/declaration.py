@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from gapbook.declared.reading import Declared, read
 from gapbook.errors import DeclarationError, ParameterError, SetupError, cut
@@ -21,11 +21,15 @@ __all__ = [
     "Field",
     "Kind",
     "Parameter",
+    "ParameterValue",
     "StateTable",
     "declaration_of",
     "read_declaration",
     "workload_names",
 ]
+
+ParameterValue: TypeAlias = int | float | str
+"""A value of a workload's parameter: a whole number, a number, or one of its choices."""
 
 WORKLOADS = CHECKOUT / "workloads"
 _TAKEN_REFUSALS = {"error", "timeout"}
@@ -48,7 +52,7 @@ class Parameter(Declared, frozen=True):
 
     type: Literal["integer", "number", "choice"]
     words: str
-    default: int | float | str
+    default: ParameterValue
     unit: str = ""
     minimum: int | float | None = None
     maximum: int | float | None = None
@@ -138,7 +142,7 @@ class Declaration(Declared, frozen=True):
     refusals: dict[str, str] = {}
     files: dict[str, str] = {}
 
-    def checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def checked(self, given: Mapping[str, Any]) -> dict[str, ParameterValue]:
         """All parameters, those given over the defaults.
 
         Raises ParameterError naming the parameter, what was given and what is allowed.

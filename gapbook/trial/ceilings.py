@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.endpoint import Endpoint
 from gapbook.deploy.stack import Stack
 from gapbook.errors import ClientError, StackError
 from gapbook.load.null_server import measure_ceiling
@@ -62,9 +63,7 @@ class Ceilings:
         self.keep()
         return rate_per_s
 
-    def _measured(
-        self, contestant: Contestant, options: Mapping[str, Any], key: str, value: float
-    ) -> float | None:
+    def _measured(self, contestant: Contestant, options: Endpoint, key: str, value: float) -> float | None:
         try:
             return measure_ceiling(
                 self.deployment,
@@ -89,7 +88,7 @@ def median_ceilings(kept: Sequence[CeilingOfBlock]) -> dict[str, float | None]:
     return {key: statistics.median(found) if found else None for key, found in rates.items()}
 
 
-def ceiling_key(contestant: Contestant, options: Mapping[str, Any], scenario: Scenario, value: float) -> str:
+def ceiling_key(contestant: Contestant, options: Endpoint, scenario: Scenario, value: float) -> str:
     """``rust/postgres/mode=procedure/64``: contestants of one key have one ceiling; one for each number of
     connections where it varies."""
     words = "".join(f"/{key}={_short(told)}" for key, told in sorted(options.items()))
@@ -105,7 +104,7 @@ def _short(value: Any) -> Any:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:8]
 
 
-def _client_options(contestant: Contestant, stack: Stack) -> dict[str, Any]:
+def _client_options(contestant: Contestant, stack: Stack) -> Endpoint:
     """What the client is told besides the address."""
     if contestant.protocol == "http":
         requests = contestant.module.requests(contestant.access, contestant.tier, stack.endpoint())

@@ -171,7 +171,7 @@ class Scenario:
             chapter=self.chapter,
             contestants=[self.recorded_of(contestant) for contestant in self.contestants],
             workload=RecordedWorkload(
-                self.workload.name, declaration.label, parameters, stores=bool(declaration.state)
+                self.workload.name, declaration.label, {**parameters}, stores=bool(declaration.state)
             ),
             treatment=self.treatment.recorded(),
             connections=self.connections,

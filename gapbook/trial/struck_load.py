@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 
 from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.endpoint import Endpoint
 from gapbook.deploy.stack import Stack
 from gapbook.load.client import ClientRun, configure_load
+from gapbook.load.configuration import LoadConfiguration
 from gapbook.model.event import Event, Progress
 from gapbook.model.report import Report
 from gapbook.model.reported import issued_work
@@ -82,7 +84,7 @@ class StruckLoad:
         """What the client calls, while it is there."""
         return target_of(self.contestant, self.stack.endpoint(), self.deployment, pool_size=self.connections)
 
-    def configuration(self, endpoint: Mapping[str, Any]) -> dict[str, Any]:
+    def configuration(self, endpoint: Endpoint) -> LoadConfiguration:
         return configure_load(
             endpoint,
             self.workload,

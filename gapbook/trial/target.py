@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.endpoint import Endpoint
 from gapbook.deploy.process import Process
 from gapbook.record.describe import TIER_SETTING
 from gapbook.trial.contestant import Contestant
@@ -19,14 +19,14 @@ __all__ = ["Target", "target_of"]
 class Target:
     """What the client calls, the processes of the tier, and what the tier says of itself."""
 
-    endpoint: dict[str, Any]
+    endpoint: Endpoint
     processes: tuple[Process, ...] = ()
     settings: dict[str, str] = field(default_factory=dict)
 
 
 @contextmanager
 def target_of(
-    contestant: Contestant, stack_endpoint: Mapping[str, Any], deployment: Deployment, *, pool_size: int
+    contestant: Contestant, stack_endpoint: Endpoint, deployment: Deployment, *, pool_size: int
 ) -> Iterator[Target]:
     """Start the tier of a contestant, if it has one, in front of the stack's endpoint; end it afterwards."""
     module = contestant.module

@@ -6,17 +6,18 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from gapbook.deploy.backend import memory_bytes_of
 from gapbook.deploy.delay import delay_proxy
 from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.endpoint import Endpoint
 from gapbook.deploy.limits import allowed_processors
 from gapbook.deploy.probe import Probe, probe_of_machine
 from gapbook.deploy.process import Process
 from gapbook.deploy.stack import Ahead, Stack
 from gapbook.errors import ClientError, StackError
 from gapbook.load.client import ClientRun, configure_load
+from gapbook.load.configuration import LoadConfiguration
 from gapbook.model.event import Event
 from gapbook.model.plan import PlannedTrial
 from gapbook.model.report import Report
@@ -171,10 +172,10 @@ def _configuration(
     planned: PlannedTrial,
     scenario: Scenario,
     contestant: Contestant,
-    endpoint: dict[str, Any],
+    endpoint: Endpoint,
     workload: Workload,
     tables: Path,
-) -> dict[str, Any]:
+) -> LoadConfiguration:
     """What the client is told; see clients/CONTRACT.md."""
     return configure_load(
         endpoint,
@@ -196,7 +197,7 @@ def _configuration(
 @contextmanager
 def _delayed(
     contestant: Contestant, stack: Stack, deployment: Deployment
-) -> Iterator[tuple[dict[str, Any], list[Process]]]:
+) -> Iterator[tuple[Endpoint, list[Process]]]:
     if contestant.round_trip_ms is None:
         yield stack.endpoint(), []
         return
@@ -217,7 +218,7 @@ def _probed(contestant: Contestant, deployment: Deployment) -> Iterator[list[Pro
 def _report(
     contestant: Contestant,
     stack: Stack,
-    configuration: dict[str, Any],
+    configuration: LoadConfiguration,
     listeners: Sequence[Callable[[Event], None]],
     deployment: Deployment,
 ) -> Report:

@@ -11,6 +11,7 @@ import polars as pl
 from gapbook.declared.reading import required
 from gapbook.deploy import stack
 from gapbook.deploy.backend import Running
+from gapbook.deploy.endpoint import Endpoint
 from gapbook.deploy.placed import program_hash
 from gapbook.deploy.process import free_port
 from gapbook.deploy.server import Server, ServerChoice
@@ -25,6 +26,12 @@ from .store import Store
 
 _READY_TIMEOUT_S = 60.0
 _ROWS_AT_ONCE = 2_000
+
+
+class _Endpoint(Endpoint):
+    """``site_port`` is where HTTP actions are served."""
+
+    site_port: int
 
 
 class Stack(stack.Stack):
@@ -124,7 +131,7 @@ class Stack(stack.Stack):
             for part in rows.iter_slices(_ROWS_AT_ONCE):
                 self._running.mutation("seed", "state:fill", {"table": table, "rows": part.to_dicts()})
 
-    def endpoint(self) -> dict[str, Any]:
+    def endpoint(self) -> _Endpoint:
         return {"protocol": "http", "host": "127.0.0.1", "port": self._ports[0], "site_port": self._ports[1]}
 
     def settings(self) -> dict[str, str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import httpx
 
@@ -85,7 +84,7 @@ class Stack(SqliteServer):
     def _is_ready(self, session: httpx.Client) -> bool:
         return session.get("/api/users/me").status_code == httpx.codes.OK
 
-    def _log_in(self, session: httpx.Client) -> Mapping[str, Any]:
+    def _log_in(self, session: httpx.Client) -> Mapping[str, str]:
         known = required(self.module.procedure.known, "procedure.toml: known")
         answer = session.post("/api/users/login", json={"email": known.email, "password": known.password})
         return {"token": answer.raise_for_status().json()["token"]}

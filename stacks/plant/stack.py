@@ -6,12 +6,12 @@ import json
 import socket
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import polars as pl
 
 from gapbook.deploy import stack
+from gapbook.deploy.endpoint import Endpoint
 from gapbook.deploy.process import Announced, Process, log_tail, require_port_free
 from gapbook.deploy.rust import rust_binary
 from gapbook.deploy.server import Server, ServerChoice, sha256_of
@@ -103,7 +103,7 @@ class Stack(stack.Stack):
         tables = {name: rows.to_dict(as_series=False) for name, rows in workload.initial_state().items()}
         self._ask(f"seed {self._trials} {json.dumps(tables, separators=(',', ':'))}")
 
-    def endpoint(self) -> dict[str, Any]:
+    def endpoint(self) -> Endpoint:
         return {
             "protocol": "postgres",
             "host": "127.0.0.1",

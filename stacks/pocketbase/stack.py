@@ -6,7 +6,6 @@ import mmap
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import httpx
 
@@ -73,7 +72,7 @@ class Stack(UnsyncedServer):
     def _is_ready(self, session: httpx.Client) -> bool:
         return session.get("/api/health").status_code == httpx.codes.OK
 
-    def _log_in(self, session: httpx.Client) -> Mapping[str, Any]:
+    def _log_in(self, session: httpx.Client) -> Mapping[str, str]:
         known = required(self.module.procedure.known, "procedure.toml: known")
         answer = session.post(
             "/api/collections/users/auth-with-password",

@@ -12,6 +12,7 @@ import psycopg
 from psycopg import sql
 
 from gapbook.deploy.deployment import Deployment, Undo
+from gapbook.deploy.endpoint import Endpoint
 
 from .sessions import without_password
 
@@ -28,6 +29,17 @@ class Login(msgspec.Struct, frozen=True):
     user: str
     password: str
     database: str
+
+    def endpoint(self) -> Endpoint:
+        """What clients are told."""
+        return {
+            "protocol": "postgres",
+            "host": self.host,
+            "port": self.port,
+            "user": self.user,
+            "password": self.password,
+            "database": self.database,
+        }
 
 
 def promise_removal(deployment: Deployment, endpoint: str, database: str) -> Undo:

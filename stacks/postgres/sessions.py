@@ -13,6 +13,7 @@ import psycopg
 from psycopg import sql
 from psycopg.abc import RV, PQGen
 
+from gapbook.deploy.endpoint import Endpoint
 from gapbook.deploy.environment import without_variables
 from gapbook.errors import StackError
 
@@ -125,7 +126,7 @@ def _why_unusable(connection: psycopg.Connection[Any]) -> str | None:
 
 @contextlib.contextmanager
 def as_client(
-    address: Mapping[str, Any], environment: Mapping[str, str] | None = None
+    address: Endpoint, environment: Mapping[str, str] | None = None
 ) -> Iterator[psycopg.Connection[Any]]:
     """A session as a client of the load has it, so that role settings are read back too; ``environment`` is what a
     client could read for itself."""

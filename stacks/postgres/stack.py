@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import polars as pl
 import psycopg
 from psycopg import sql
@@ -22,6 +21,7 @@ from gapbook.declared.reading import required
 from gapbook.deploy import stack
 from gapbook.deploy.backend import Running
 from gapbook.deploy.deployment import Undo
+from gapbook.deploy.endpoint import Endpoint
 from gapbook.deploy.placed import program_hash
 from gapbook.deploy.process import Process
 from gapbook.deploy.server import Server, ServerChoice, sha256_of
@@ -64,7 +64,7 @@ class Stack(stack.Stack):
         self._directory = self.deployment.directory / f"postgres-{secrets.token_hex(4)}"
         # Two folders deep either way: there the warden looks for the shared memory of a killed server.
         self._data = context.storage / self._directory.name if context.storage else self._directory / "data"
-        self._address: dict[str, Any] = {}
+        self._address: Endpoint = {}
         self._undo: Undo | None = None
         self._binary: Path | None = None
         self._before_trial = Commits(0, 0, 0)
@@ -130,7 +130,7 @@ class Stack(stack.Stack):
             address = create_on_named(admin, database, self._isolation)
         self._admin_address = psycopg.conninfo.make_conninfo(**login, dbname=database)
         self._admin = log_in(self._admin_address)
-        self._address = {"protocol": "postgres", **msgspec.structs.asdict(address)}
+        self._address = address.endpoint()
 
     def _start_process(self, port: int, password: str) -> None:
         user = account()
@@ -185,7 +185,7 @@ class Stack(stack.Stack):
             )
             admin.close()
         self._admin = log_in(self._admin_address)
-        self._address = {"protocol": "postgres", **msgspec.structs.asdict(address)}
+        self._address = address.endpoint()
 
     def _load_module(self) -> None:
         """Load schema and procedures into the database, as the role that clients have."""
@@ -240,8 +240,8 @@ class Stack(stack.Stack):
             self._before_trial = self._commits()
             tidy(self._connection, state)
 
-    def endpoint(self) -> dict[str, Any]:
-        return dict(self._address)
+    def endpoint(self) -> Endpoint:
+        return self._address.copy()
 
     def settings(self) -> dict[str, str]:
         declared = self.deployment.declared

@@ -9,13 +9,13 @@ import secrets
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from gapbook.declared.reading import required
 from gapbook.deploy import backend, stack
 from gapbook.deploy.deployment import Undo
+from gapbook.deploy.endpoint import Endpoint
 from gapbook.deploy.file_system import MEMORY_FILE_SYSTEMS
 from gapbook.deploy.module import version_numbers
 from gapbook.deploy.process import Process
@@ -55,7 +55,7 @@ class Stack(stack.Stack):
         self._process: Process | None = None
         self._command: list[str | Path] = []
         self._session: Database | None = None
-        self._address: dict[str, Any] = {}
+        self._address: Endpoint = {}
         self._undo: Undo | None = None
         self._log = CommitLog()
         self._program = self.module.path(context.program or "")
@@ -89,7 +89,7 @@ class Stack(stack.Stack):
     def require_durability(cls, server: Server, durability: Durability) -> None:
         require_durability(cls.durability_facts(), server.version, durability)
 
-    def spoken(self) -> dict[str, str]:
+    def spoken(self) -> Endpoint:
         version = version_numbers(self.server().version)
         known = [entry for entry in self.facts.protocols if version_numbers(entry.from_version) <= version]
         return {"newest": max(known, key=lambda entry: version_numbers(entry.from_version)).newest}
@@ -223,8 +223,8 @@ class Stack(stack.Stack):
         arguments = [workload.parameters[name] for name in seeding.arguments]
         self._database.call("seed", seeding.reducer, arguments)
 
-    def endpoint(self) -> dict[str, Any]:
-        return dict(self._address)
+    def endpoint(self) -> Endpoint:
+        return self._address.copy()
 
     def settings(self) -> dict[str, str]:
         running = self._running()

@@ -9,11 +9,11 @@ import shutil
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from gapbook.deploy import stack
+from gapbook.deploy.endpoint import Endpoint
 from gapbook.deploy.file_system import MEMORY_FILE_SYSTEMS, file_system, size_unless_gone
 from gapbook.deploy.process import Process
 from gapbook.deploy.server import Server, ServerChoice, sha256_of
@@ -138,7 +138,7 @@ class Stack(stack.Stack):
             connection.execute("COMMIT")
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def endpoint(self) -> dict[str, Any]:
+    def endpoint(self) -> Endpoint:
         return {"protocol": "sqlite", "path": str(self.path), "synchronous": self._synchronous}
 
     def settings(self) -> dict[str, str]:

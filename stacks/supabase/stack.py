@@ -14,6 +14,7 @@ import psycopg
 from gapbook.declared.reading import required
 from gapbook.deploy import stack
 from gapbook.deploy.backend import Running
+from gapbook.deploy.endpoint import Endpoint
 from gapbook.deploy.environment import without_variables
 from gapbook.deploy.process import free_port
 from gapbook.deploy.server import Server, ServerChoice
@@ -36,6 +37,13 @@ _LIBPQ = "PG"
 """How the variables begin that libpq reads, and so a session of ours that is to show what others get."""
 
 
+class _Endpoint(Endpoint, total=False):
+    """``rest_port`` is that of the API, whose ``anon_key`` every client has."""
+
+    rest_port: int
+    anon_key: str
+
+
 class Stack(stack.Stack):
     """See :class:`gapbook.deploy.stack.Stack`."""
 
@@ -46,7 +54,7 @@ class Stack(stack.Stack):
         self._postgres: Any = None
         """The stack of Postgres, for which our database is one that was named."""
         self._beside: list[Container] = []
-        self._address: dict[str, Any] = {}
+        self._address: _Endpoint = {}
 
     # --- before a run -------------------------------------------------------------------------
     @classmethod
@@ -122,7 +130,7 @@ class Stack(stack.Stack):
             )
         )
         self._postgres.start()
-        self._address = dict(self._postgres.endpoint())
+        self._address = self._postgres.endpoint().copy()
         rights = self.module.path(
             required(self.module.procedure.rights, "procedure.toml: rights")
         ).read_bytes()
@@ -205,7 +213,7 @@ class Stack(stack.Stack):
     def _reset(self, workload: Workload) -> None:
         self._database.seed(workload)
 
-    def endpoint(self) -> dict[str, Any]:
+    def endpoint(self) -> _Endpoint:
         return {**self._address, "protocol": "http"}
 
     def settings(self) -> dict[str, str]:
@@ -252,8 +260,10 @@ class Stack(stack.Stack):
         return self._postgres
 
     def _as_client(self) -> str:
-        names = {"host": "host", "port": "port", "user": "user", "password": "password", "dbname": "database"}
-        return psycopg.conninfo.make_conninfo(**{name: self._address[key] for name, key in names.items()})
+        at = self._address
+        return psycopg.conninfo.make_conninfo(
+            host=at["host"], port=at["port"], user=at["user"], password=at["password"], dbname=at["database"]
+        )
 
 
 def _session(conninfo: str) -> psycopg.Connection[Any]:

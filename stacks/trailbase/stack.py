@@ -7,7 +7,6 @@ import shutil
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import httpx
 
@@ -108,7 +107,7 @@ class Stack(UnsyncedServer):
     def _is_ready(self, session: httpx.Client) -> bool:
         return session.get("/api/healthcheck").status_code == httpx.codes.OK
 
-    def _log_in(self, session: httpx.Client) -> Mapping[str, Any]:
+    def _log_in(self, session: httpx.Client) -> Mapping[str, str]:
         known = required(self.module.procedure.known, "procedure.toml: known")
         answer = session.post("/api/auth/v1/login", json={"email": known.email, "password": known.password})
         return {"token": answer.raise_for_status().json()["auth_token"]}

@@ -9,12 +9,12 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import pytest
 
 from gapbook.deploy.delay import delay_proxy
 from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.endpoint import Endpoint
 from gapbook.deploy.process import free_port
 from gapbook.errors import StackError
 
@@ -31,7 +31,7 @@ def _echo(connection: socket.socket) -> None:
 
 
 @pytest.fixture(name="echo", scope="module")
-def _echo_endpoint() -> Iterator[dict[str, Any]]:
+def _echo_endpoint() -> Iterator[Endpoint]:
     listener = socket.create_server(("127.0.0.1", 0), backlog=64)
 
     def accept() -> None:
@@ -47,7 +47,7 @@ def _echo_endpoint() -> Iterator[dict[str, Any]]:
     thread.join(_TIMEOUT_S)
 
 
-def _connect(endpoint: dict[str, Any]) -> socket.socket:
+def _connect(endpoint: Endpoint) -> socket.socket:
     connection = socket.create_connection((endpoint["host"], endpoint["port"]), timeout=_TIMEOUT_S)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return connection
@@ -69,7 +69,7 @@ def _round_trip_ms(connection: socket.socket) -> float:
 
 @pytest.mark.parametrize("round_trip_ms", [0.0, 0.5, 5.0])
 def test_every_round_trip_takes_at_least_what_is_added(
-    deployment: Deployment, echo: dict[str, Any], round_trip_ms: float
+    deployment: Deployment, echo: Endpoint, round_trip_ms: float
 ) -> None:
     with delay_proxy(deployment, echo, round_trip_ms) as (_, through), _connect(through) as connection:
         seen_ms = [_round_trip_ms(connection) for _ in range(100)]
@@ -78,7 +78,7 @@ def test_every_round_trip_takes_at_least_what_is_added(
     assert min(seen_ms) < 1.8 * round_trip_ms + 3.0
 
 
-def test_a_pipeline_is_delayed_once_not_by_turns(deployment: Deployment, echo: dict[str, Any]) -> None:
+def test_a_pipeline_is_delayed_once_not_by_turns(deployment: Deployment, echo: Endpoint) -> None:
     count, round_trip_ms = 50, 200.0
     with delay_proxy(deployment, echo, round_trip_ms) as (_, through), _connect(through) as connection:
         started = time.perf_counter()
@@ -91,10 +91,10 @@ def test_a_pipeline_is_delayed_once_not_by_turns(deployment: Deployment, echo: d
     assert round_trip_ms <= took_ms < count * round_trip_ms / 4
 
 
-def test_order_and_content_of_deep_pipelines(deployment: Deployment, echo: dict[str, Any]) -> None:
+def test_order_and_content_of_deep_pipelines(deployment: Deployment, echo: Endpoint) -> None:
     connections, messages = 50, 4000
 
-    async def pipeline(endpoint: dict[str, Any], connection: int) -> bool:
+    async def pipeline(endpoint: Endpoint, connection: int) -> bool:
         reader, writer = await asyncio.open_connection(endpoint["host"], endpoint["port"])
         sent = b"".join(
             connection.to_bytes(4) + number.to_bytes(4) + bytes(number % 61) for number in range(messages)
@@ -112,7 +112,7 @@ def test_order_and_content_of_deep_pipelines(deployment: Deployment, echo: dict[
         writer.close()
         return received == sent
 
-    async def everything(endpoint: dict[str, Any]) -> list[bool]:
+    async def everything(endpoint: Endpoint) -> list[bool]:
         return await asyncio.gather(*(pipeline(endpoint, number) for number in range(connections)))
 
     # In a thread of its own: a browser opened by another test has an event loop running in this one.
@@ -121,7 +121,7 @@ def test_order_and_content_of_deep_pipelines(deployment: Deployment, echo: dict[
         assert pool.submit(asyncio.run, whole).result() == [True] * connections
 
 
-def test_a_client_that_does_not_read_stalls_nobody_else(deployment: Deployment, echo: dict[str, Any]) -> None:
+def test_a_client_that_does_not_read_stalls_nobody_else(deployment: Deployment, echo: Endpoint) -> None:
     with (
         delay_proxy(deployment, echo, 0.5) as (_, through),
         _connect(through) as stuck,
@@ -141,7 +141,7 @@ def test_a_client_that_does_not_read_stalls_nobody_else(deployment: Deployment, 
 def test_the_end_of_one_side_leaves_the_other_open(deployment: Deployment) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.settimeout(_TIMEOUT_S)
-        endpoint = {"host": "127.0.0.1", "port": listener.getsockname()[1]}
+        endpoint: Endpoint = {"host": "127.0.0.1", "port": listener.getsockname()[1]}
         with delay_proxy(deployment, endpoint, 1.0) as (_, through), _connect(through) as client:
             server, _ = listener.accept()
             with server:
@@ -157,7 +157,7 @@ def test_the_end_of_one_side_leaves_the_other_open(deployment: Deployment) -> No
 def test_what_a_server_said_before_it_closed_arrives(deployment: Deployment) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.settimeout(_TIMEOUT_S)
-        endpoint = {"host": "127.0.0.1", "port": listener.getsockname()[1]}
+        endpoint: Endpoint = {"host": "127.0.0.1", "port": listener.getsockname()[1]}
         with delay_proxy(deployment, endpoint, 50.0) as (_, through), _connect(through) as client:
             server, _ = listener.accept()
             server.sendall(b"farewell")
@@ -166,10 +166,8 @@ def test_what_a_server_said_before_it_closed_arrives(deployment: Deployment) -> 
             assert _read_exactly(client, 100) == b"farewell"
 
 
-def test_a_target_that_refuses_shows_as_a_closed_connection(
-    deployment: Deployment, echo: dict[str, Any]
-) -> None:
-    endpoint = {"host": "127.0.0.1", "port": free_port()}
+def test_a_target_that_refuses_shows_as_a_closed_connection(deployment: Deployment, echo: Endpoint) -> None:
+    endpoint: Endpoint = {"host": "127.0.0.1", "port": free_port()}
     with delay_proxy(deployment, endpoint, 1.0) as (process, through):
         for _ in range(2):
             with _connect(through) as connection, contextlib.suppress(ConnectionResetError):
@@ -181,7 +179,7 @@ def test_a_target_that_refuses_shows_as_a_closed_connection(
         assert _round_trip_ms(connection) >= 0
 
 
-def test_a_round_trip_that_cannot_be_is_refused(deployment: Deployment, echo: dict[str, Any]) -> None:
+def test_a_round_trip_that_cannot_be_is_refused(deployment: Deployment, echo: Endpoint) -> None:
     with (
         pytest.raises(StackError, match=r"delay of -1 ms to .* is refused; usage"),
         delay_proxy(deployment, echo, -1),
@@ -189,8 +187,8 @@ def test_a_round_trip_that_cannot_be_is_refused(deployment: Deployment, echo: di
         pass
 
 
-def test_the_rest_of_the_endpoint_is_kept(deployment: Deployment, echo: dict[str, Any]) -> None:
-    endpoint = {**echo, "user": "bank", "database": "bank"}
+def test_the_rest_of_the_endpoint_is_kept(deployment: Deployment, echo: Endpoint) -> None:
+    endpoint: Endpoint = {**echo, "user": "bank", "database": "bank"}
     with delay_proxy(deployment, endpoint, 1.0) as (_, through):
         assert through == {**endpoint, "port": through["port"]}
         assert through["port"] != endpoint["port"]

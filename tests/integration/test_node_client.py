@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import psycopg
 import pytest
 
 from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.endpoint import Endpoint
 from gapbook.deploy.process import free_port
 from gapbook.deploy.stack import Stack, StackContext, stack_class
 from gapbook.errors import ClientError
@@ -52,7 +53,7 @@ def _serializable_postgres(deployment: Deployment) -> Iterator[Stack]:
 def _load(
     stack: Stack,
     tables: Path,
-    endpoint: Mapping[str, Any],
+    endpoint: Endpoint,
     *,
     on_event: Callable[[Event], None] = lambda _: None,
     in_flight: int = 1,
@@ -76,7 +77,7 @@ def _load(
     return ClientRun(client, configuration, on_event).run(stack.deployment)
 
 
-def _run(stack: Stack, tables: Path, endpoint: Mapping[str, Any], **load: Any) -> tuple[Report, Audit]:
+def _run(stack: Stack, tables: Path, endpoint: Endpoint, **load: Any) -> tuple[Report, Audit]:
     """Load a bank seeded anew: the report, and what the audit says of it."""
     seed_bank(stack, _ACCOUNTS, _INITIAL)
     before = stack.committed_operations()
@@ -117,7 +118,7 @@ def _assert_sound(report: Report, audit: Audit, *, most_out: int) -> None:
     ],
     ids=["procedure", "procedure-pipelined", "procedure-descending", "sql", "drizzle"],
 )
-def test_postgres(postgres_stack: Stack, tmp_path: Path, endpoint: dict[str, Any], in_flight: int) -> None:
+def test_postgres(postgres_stack: Stack, tmp_path: Path, endpoint: Endpoint, in_flight: int) -> None:
     report, audit = _run(postgres_stack, tmp_path, endpoint, in_flight=in_flight)
     if endpoint.get("mode", "procedure") == "procedure":
         # A refused transfer that took its credit back counts as row updates, but moved nothing.
@@ -160,7 +161,7 @@ def test_spacetimedb(spacetimedb_stack: Stack, tmp_path: Path, in_flight: int) -
     ],
 )
 def test_server_that_dies_leaves_its_last_requests_in_doubt(
-    deployment: Deployment, tmp_path: Path, stack_name: str, endpoint: dict[str, Any], in_flight: int
+    deployment: Deployment, tmp_path: Path, stack_name: str, endpoint: Endpoint, in_flight: int
 ) -> None:
     stack = stack_class(stack_name)(StackContext(deployment, Durability("delayed", 500.0)))
     stack.start()
@@ -187,7 +188,9 @@ def test_session_that_the_server_ends_is_lost_and_not_refused(
     postgres_stack: Stack, tmp_path: Path, mode: str
 ) -> None:
     seed_bank(postgres_stack, _ACCOUNTS, _INITIAL)
-    login = {key: value for key, value in postgres_stack.endpoint().items() if key != "protocol"}
+    login: dict[str, Any] = {
+        key: value for key, value in postgres_stack.endpoint().items() if key != "protocol"
+    }
     login["dbname"] = login.pop("database")
 
     def end_sessions(event: Event) -> None:
@@ -228,7 +231,7 @@ def test_what_this_client_cannot_do_is_refused_by_name(
     request: pytest.FixtureRequest,
     tmp_path: Path,
     stack_name: str,
-    endpoint: dict[str, Any],
+    endpoint: Endpoint,
     in_flight: int,
     says: str,
 ) -> None:
@@ -251,7 +254,7 @@ def test_what_this_client_cannot_do_is_refused_by_name(
     ],
 )
 def test_endpoint_that_cannot_be_used_is_named(
-    request: pytest.FixtureRequest, tmp_path: Path, stack_name: str, endpoint: dict[str, Any], says: str
+    request: pytest.FixtureRequest, tmp_path: Path, stack_name: str, endpoint: Endpoint, says: str
 ) -> None:
     stack = request.getfixturevalue(stack_name)
     with pytest.raises(ClientError, match="ended with code 3") as refused:

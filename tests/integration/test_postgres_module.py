@@ -20,6 +20,7 @@ import pytest
 from numpy.typing import NDArray
 
 from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.endpoint import Endpoint
 from gapbook.deploy.module import RunningTier, load_module
 from gapbook.deploy.stack import Stack
 from gapbook.deploy.toolchain import node_path
@@ -48,7 +49,7 @@ _CALLS = {
 
 
 def _start_tier(
-    deployment: Deployment, access: str, endpoint: dict[str, Any], *, pool_size: int, max_retries: int = 0
+    deployment: Deployment, access: str, endpoint: Endpoint, *, pool_size: int, max_retries: int = 0
 ) -> RunningTier:
     tier = _MODULE.start_tier(
         deployment,

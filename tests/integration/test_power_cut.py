@@ -167,9 +167,15 @@ def _children(pid: int) -> list[str]:
 
 
 def _transfer(stack: Stack) -> None:
-    endpoint = stack.endpoint()
-    names = {"host": "host", "port": "port", "user": "user", "password": "password", "database": "dbname"}
-    with psycopg.connect(**{names[key]: endpoint[key] for key in names}, autocommit=True) as client:
+    at = stack.endpoint()
+    with psycopg.connect(
+        host=at["host"],
+        port=at["port"],
+        user=at["user"],
+        password=at["password"],
+        dbname=at["database"],
+        autocommit=True,
+    ) as client:
         assert client.execute("SELECT transfer(0, 1, 1)").fetchone() == (1,)
 
 

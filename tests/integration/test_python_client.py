@@ -16,6 +16,7 @@ import psycopg
 import pytest
 
 from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.endpoint import Endpoint
 from gapbook.deploy.module import load_module
 from gapbook.deploy.stack import Stack
 from gapbook.load.client import Client, configure_load, discover_clients
@@ -67,7 +68,7 @@ def _report(configuration: dict[str, Any], **options: Any) -> tuple[dict[str, An
 
 @pytest.fixture(name="configure")
 def _configure(tmp_path: Path) -> Callable[..., dict[str, Any]]:
-    def configure(endpoint: dict[str, Any], **changed: Any) -> dict[str, Any]:
+    def configure(endpoint: Endpoint, **changed: Any) -> dict[str, Any]:
         changed = {"in_flight": 1, "connections": 8, "request_timeout_s": 10.0, "drain_s": 10.0, **changed}
         common = {
             key: changed.pop(key) for key in ("in_flight", "connections", "request_timeout_s", "drain_s")

@@ -15,12 +15,14 @@ import numpy as np
 import pytest
 
 from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.endpoint import Endpoint
 from gapbook.deploy.module import RunningTier, load_module
 from gapbook.deploy.server import ServerChoice
 from gapbook.deploy.stack import Stack, StackContext, stack_class
 from gapbook.deploy.toolchain import node_path
 from gapbook.errors import ClientError, ParameterError, SetupError, StackError
 from gapbook.load.client import ClientRun, configure_load, find_client
+from gapbook.load.configuration import LoadConfiguration
 from gapbook.model.report import Report
 from gapbook.record.durability import Durability
 from gapbook.trial.audit import reconcile
@@ -83,7 +85,7 @@ def _started(deployment: Deployment, durability: Durability) -> Iterator[Stack]:
         stack.stop()
 
 
-def _configuration(endpoint: dict[str, Any], tables: Path, *, window_s: float = 1.0) -> dict[str, Any]:
+def _configuration(endpoint: Endpoint, tables: Path, *, window_s: float = 1.0) -> LoadConfiguration:
     return configure_load(
         endpoint,
         bank_workload(1_000, _FUNDS, alpha=_ALPHA, amount_max=_AMOUNT_MAX),
@@ -98,12 +100,12 @@ def _configuration(endpoint: dict[str, Any], tables: Path, *, window_s: float = 
     )
 
 
-def _embedded(stack: Stack) -> dict[str, Any]:
+def _embedded(stack: Stack) -> Endpoint:
     """What a client that holds the engine is told."""
     return _MODULE.client_endpoint("sql", "in-process", stack.endpoint())
 
 
-def _load(deployment: Deployment, configuration: dict[str, Any]) -> Report:
+def _load(deployment: Deployment, configuration: LoadConfiguration) -> Report:
     protocol = configuration["endpoint"]["protocol"]
     client = find_client("rust", protocol, "sql" if protocol == "sqlite" else None)
     return ClientRun(client, configuration, lambda event: None).run(deployment)
@@ -214,7 +216,7 @@ def test_a_killed_client_leaves_whole_transfers_and_a_sound_file(
 
 
 def test_a_client_without_a_file_says_which(deployment: Deployment, tmp_path: Path) -> None:
-    endpoint = {"protocol": "sqlite", "path": str(tmp_path / "absent.sqlite"), "synchronous": "OFF"}
+    endpoint: Endpoint = {"protocol": "sqlite", "path": str(tmp_path / "absent.sqlite"), "synchronous": "OFF"}
     configuration = _configuration(endpoint, tmp_path)
     with pytest.raises(ClientError, match=r"code 3: .*absent\.sqlite"):
         _load(deployment, configuration)

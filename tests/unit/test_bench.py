@@ -18,6 +18,7 @@ from bench.pairs import Bars, Case, Load, NotRun, Ratio, compare
 from bench.programs import run_program
 from bench.spacetimedb import ratios
 from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.endpoint import Endpoint, SentRequest
 from gapbook.deploy.stack import Stack
 from gapbook.errors import ClientError, SetupError
 from gapbook.load.client import configure_load
@@ -104,7 +105,7 @@ class _Counting:
     def seed(self, workload: Workload) -> None:
         """A fresh server has nothing to do."""
 
-    def endpoint(self) -> dict[str, Any]:
+    def endpoint(self) -> Endpoint:
         return {}
 
     def committed_operations(self) -> int:
@@ -150,7 +151,13 @@ def _program(path: Path, script: str) -> Path:
 
 
 def test_a_client_of_contract_1_is_told_one_flat_workload_and_no_requests(tmp_path: Path) -> None:
-    endpoint = {"protocol": "http", "host": "127.0.0.1", "port": 1, "requests": {"transfer": {}}}
+    request: SentRequest = {"method": "POST", "path": "/transfer", "success": {}}
+    endpoint: Endpoint = {
+        "protocol": "http",
+        "host": "127.0.0.1",
+        "port": 1,
+        "requests": {"transfer": request},
+    }
     today = configure_load(
         endpoint,
         find_workload("transfer", {"accounts": 10, "alpha": 0.5}),

@@ -13,12 +13,13 @@ import re
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import pytest
 
 from gapbook.declared.stack import Limits
 from gapbook.deploy.containers import Containers
+from gapbook.deploy.endpoint import Endpoint
 from gapbook.deploy.images import Image
 from gapbook.deploy.module import load_module, module_workloads
 from gapbook.deploy.server import ServerChoice
@@ -126,7 +127,7 @@ def test_the_gateway_lets_the_anonymous_key_through_to_the_api_alone() -> None:
 
 def test_the_api_of_supabase_is_called_with_its_key() -> None:
     module = load_module("supabase", "transfer")
-    endpoint = {"host": "127.0.0.1", "port": 1, "rest_port": 2, "anon_key": "KEY"}
+    endpoint = cast(Endpoint, {"host": "127.0.0.1", "port": 1, "rest_port": 2, "anon_key": "KEY"})
     told = module.client_endpoint("procedure", "rest", endpoint)
     assert told["port"] == 2
     request = told["requests"]["transfer"]
@@ -141,7 +142,7 @@ def test_the_api_of_supabase_is_called_with_its_key() -> None:
 
 def test_routes_of_convex_are_called_on_their_own_port() -> None:
     module = load_module("convex", "counter-and-messages")
-    endpoint = {"host": "127.0.0.1", "port": 3210, "site_port": 3211}
+    endpoint = cast(Endpoint, {"host": "127.0.0.1", "port": 3210, "site_port": 3211})
     assert module.client_endpoint("mutation", "http", endpoint)["port"] == 3210
     actions = module.client_endpoint("actions", "http-actions", endpoint)
     assert actions["port"] == 3211

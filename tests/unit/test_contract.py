@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from gapbook.deploy.endpoint import Endpoint
 from gapbook.errors import ParameterError
 from gapbook.load.client import configure_load, discover_clients, find_client
+from gapbook.load.configuration import LoadConfiguration
 from gapbook.load.contract import schema_problem
 from gapbook.paths import CHECKOUT
 from tests.bank import bank_workload
@@ -43,12 +45,12 @@ _SPACETIMEDB = {
     "token": "a.b-c",
 }
 _SQLITE = {"protocol": "sqlite", "path": "/bank.sqlite", "synchronous": "FULL"}
-Change = Callable[[dict[str, Any]], object]
+Change = Callable[[Any], object]
 
 
 @pytest.fixture(name="configure")
-def _configure(tmp_path: Path) -> Callable[..., dict[str, Any]]:
-    def configure(endpoint: dict[str, Any], **options: Any) -> dict[str, Any]:
+def _configure(tmp_path: Path) -> Callable[..., LoadConfiguration]:
+    def configure(endpoint: Endpoint, **options: Any) -> LoadConfiguration:
         configuration = configure_load(
             endpoint,
             bank_workload(10, 100),
@@ -89,7 +91,7 @@ def test_the_schema_is_one() -> None:
     ids=lambda endpoint: str(endpoint["protocol"]),
 )
 def test_an_endpoint_of_every_protocol_is_allowed(
-    configure: Callable[..., dict[str, Any]], endpoint: dict[str, Any]
+    configure: Callable[..., LoadConfiguration], endpoint: dict[str, Any]
 ) -> None:
     for options in ({}, {"rate_per_s": 100.0, "max_retries": 3, "flaws": [{"name": "status-unread"}]}):
         assert schema_problem("configuration", configure(endpoint, **options)) is None
@@ -148,7 +150,7 @@ def test_an_endpoint_of_every_protocol_is_allowed(
     ],
 )
 def test_what_is_not_allowed_is_told_with_its_place(
-    configure: Callable[..., dict[str, Any]], endpoint: dict[str, Any], change: Change, place: str
+    configure: Callable[..., LoadConfiguration], endpoint: dict[str, Any], change: Change, place: str
 ) -> None:
     configuration = configure(endpoint)
     change(configuration)

@@ -14,6 +14,7 @@ import pytest
 from gapbook.declared.module import ModuleDeclaration, ProcedureDeclaration
 from gapbook.deploy import module
 from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.endpoint import Endpoint
 from gapbook.deploy.module import Module, load_module, module_workloads
 from gapbook.deploy.stack import discover_stacks
 from gapbook.errors import DeclarationError, ParameterError, SetupError, StackError
@@ -165,7 +166,7 @@ def test_requests_are_filled_in_with_the_endpoint() -> None:
         endpoint={"reducers": {"letter": "send"}},
         requests={"letter": {**_REQUEST, "path": "/<database>/{box}", "headers": {"a": "B <token>"}}},
     )
-    endpoint = {"protocol": "own", "host": "h", "port": 1, "database": "d", "token": "t"}
+    endpoint: Endpoint = {"protocol": "own", "host": "h", "port": 1, "database": "d", "token": "t"}
     assert shelf.client_endpoint("reducer", "direct", endpoint) == {
         "protocol": "http",
         "host": "h",
@@ -184,7 +185,7 @@ def test_a_level_says_over_a_request_and_a_tier_withholds_headers() -> None:
         {"plain": {}, "slow": slow},
         requests={"letter": letter, "parcel": letter},
     )
-    endpoint = {"host": "h", "port": 1, "database": "d", "token": "t"}
+    endpoint: Endpoint = {"host": "h", "port": 1, "database": "d", "token": "t"}
 
     def sent(access: str, tier: str) -> Any:
         return shelf.client_endpoint(access, tier, endpoint)["requests"]
@@ -272,7 +273,7 @@ def test_a_tier_that_ends_before_it_is_ready_is_one_line(arguments: list[str], d
     ending = replace(postgres, facts=facts)
     with Deployment(data_folder) as deployment:
         # More than a pipe holds, so that it must be read before it is all written.
-        endpoint = {"host": "127.0.0.1", "port": 1, "database": "x" * 100_000}
+        endpoint: Endpoint = {"host": "127.0.0.1", "port": 1, "database": "x" * 100_000}
         with pytest.raises(StackError, match=r"^postgres rpc tier \(sql\): not ready: ") as caught:
             ending.start_tier(deployment, tier="rpc", access="sql", endpoint=endpoint, pool_size=1)
         assert "\n" not in str(caught.value)
