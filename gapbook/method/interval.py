@@ -6,13 +6,14 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Interval", "Lies", "format_count", "format_factor", "format_percent"]
+__all__ = ["FEWEST_TOLD", "Interval", "Lies", "format_count", "format_factor", "format_percent"]
 
 Lies = Literal["inside", "outside", "straddles"]
 _WIDEST_TOLD = 4.0
 """An interval whose upper end is more than so many times its lower one, wider than times or divided by 2, tells next to
 nothing."""
-_FEWEST_TOLD = 3
+FEWEST_TOLD = 3
+"""A title or an answer rests on so many independent values or more."""
 
 
 def format_factor(value: float) -> str:
@@ -66,7 +67,7 @@ class Interval:
     def tells(self) -> bool:
         """Whether it may stand alone, in a title or an answer: three independent values or more, and bounds that are
         not too far apart."""
-        return self.n >= _FEWEST_TOLD and self.bounded and not self.vague
+        return self.n >= FEWEST_TOLD and self.bounded and not self.vague
 
     def against(self, low: float, high: float) -> Lies:
         """Where it lies against a band; an interval without bounds decides nothing, and so straddles."""

@@ -13,7 +13,7 @@ from gapbook import charts
 from gapbook.claims.claim import claim
 from gapbook.method.cells import Named
 from gapbook.method.factors import Decomposition, Factor, Share
-from gapbook.method.interval import Interval, format_count, format_factor
+from gapbook.method.interval import FEWEST_TOLD, Interval, format_count, format_factor
 from gapbook.pages.answer import AnswerResults
 from gapbook.pages.factors import order_range_words
 from gapbook.pages.failures import refusal_reasons
@@ -155,7 +155,7 @@ class PictureResults(AnswerResults):
             steps,
             self._endpoint(end, treatment, parts.end, metric),
             provenance=self.provenance,
-            title=_waterfall_title(parts, self.at(treatment)),
+            title=self._waterfall_title(parts, treatment, start, end),
             subtitle=f"{parts.gap.as_factor()}, durability "
             f"{' → '.join(dict.fromkeys((start.durability, end.durability)))}. "
             f"Mean over the {parts.orderings} of {parts.orderings_possible} orders "
@@ -165,6 +165,25 @@ class PictureResults(AnswerResults):
             total=parts.gap,
             metric=self.metric(metric),
         )
+
+    def _waterfall_title(self, parts: Decomposition, treatment: float, *ends: Named) -> str:
+        """The whole gap, the largest named factor, and the residual with its range over orders: each that may stand
+        alone."""
+        if not self.stands_alone(parts.gap, treatment, *ends):
+            return f"The gap at {self.at(treatment)} has no interval that tells something"
+        shares = [share for share in parts.shares if self.stands_alone(share.multiplier, treatment)]
+        named = [share for share in shares if share.factor.family != "residual"]
+        residual = [share for share in shares if share.factor.family == "residual"]
+        largest = sorted(named, key=lambda share: -abs(math.log(share.multiplier.estimate)))[:1]
+        words = [
+            f"{name} ×{format_factor(share.multiplier.estimate)}{_order_range(share)}"
+            for name, share in [
+                *((share.factor.name, share) for share in largest),
+                *((share.factor.name.lower(), share) for share in residual),
+            ]
+        ]
+        whole = f"×{format_factor(parts.gap.estimate)} at {self.at(treatment)}"
+        return f"{whole}: {', '.join(words)}" if words else whole
 
     def _level_of(self, factor: Factor, level: str) -> str:
         """A level in words: where a contestant has the promise of the scenario, what that is."""
@@ -221,7 +240,8 @@ class PictureResults(AnswerResults):
             if trials:
                 middles = [dict(zip(one.percentiles, one.latency_ms, strict=True)) for one in trials]
                 name = f"{contestant.system_label}, {contestant.detail_label}"
-                medians.append((statistics.median(middle[50.0] for middle in middles), name))
+                if len(trials) >= FEWEST_TOLD or not self.run.published:
+                    medians.append((statistics.median(middle[50.0] for middle in middles), name))
                 series.append(
                     charts.LatencySeries(
                         contestant.colour, contestant.system_label, contestant.detail_label, tuple(trials)
@@ -233,8 +253,8 @@ class PictureResults(AnswerResults):
                 "No trial has enough operations for a percentile.",
                 provenance=self.provenance,
             )
-        (least, quick), (most, slow) = min(medians), max(medians)
-        if quick != slow:
+        if len(medians) > 1:
+            (least, quick), (most, slow) = min(medians), max(medians)
             title += f": median {least:,.1f} ms ({quick}) to {most:,.1f} ms ({slow})"
         return charts.latency(
             series,
@@ -281,21 +301,6 @@ def _why_none(trials: Sequence[Mapping[str, Any]]) -> str:
     if len(refused) == 1:
         return str(refused[0]["refused_because"])
     return f"{len(refused)} trials refused: {refusal_reasons(refused)}"
-
-
-def _waterfall_title(parts: Decomposition, where: str) -> str:
-    """The whole gap, the largest named factor, and the residual with its range over orders."""
-    named = [share for share in parts.shares if share.factor.family != "residual"]
-    residual = [share for share in parts.shares if share.factor.family == "residual"]
-    largest = max(named, key=lambda share: abs(math.log(share.multiplier.estimate)))
-    words = [
-        f"{name} ×{format_factor(share.multiplier.estimate)}{_order_range(share)}"
-        for name, share in [
-            (largest.factor.name, largest),
-            *((share.factor.name.lower(), share) for share in residual),
-        ]
-    ]
-    return f"×{format_factor(parts.gap.estimate)} at {where}: {', '.join(words)}"
 
 
 def _order_range(share: Share) -> str:

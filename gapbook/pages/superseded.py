@@ -6,7 +6,7 @@ Both sides are computed by today's code, each from its own stored run; nothing i
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import combinations, groupby
@@ -29,7 +29,6 @@ __all__ = [
     "MovedGroup",
     "Replacement",
     "folded",
-    "glue_facts",
     "machines_table",
     "moved_facts",
     "moved_group",
@@ -321,15 +320,6 @@ def moved_facts(every: Sequence[Replacement]) -> dict[str, str]:
         "narrow": _NARROW,
         "reversed": str(sum(move.reversed for one in every for move in moves(one))),
     }
-
-
-def glue_facts(facts: Mapping[str, str]) -> None:
-    """Make facts available to the prose of the page."""
-    # Imported here: it takes seconds that command line and tests need not wait for.
-    from myst_nb import glue  # noqa: PLC0415
-
-    for key, text in facts.items():
-        glue(key, text, display=False)
 
 
 def machines_table(replaced: Replacement) -> Html:

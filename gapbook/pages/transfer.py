@@ -76,16 +76,18 @@ class TransferResults(SweepResults):
         parts = []
         for contestant in contestants:
             ends = [
-                self.goodput(contestant.name, treatment)
+                value
                 for treatment in (self.treatments[0], self.treatments[-1])
+                if (value := self.goodput(contestant.name, treatment)) is not None
+                and self.stands_alone(value, treatment, contestant)
             ]
             unsure = self.may_have_label(
                 contestant.name, NOT_SUSTAINED, (self.treatments[0], self.treatments[-1])
             )
-            if ends[0] is not None and ends[1] is not None and not unsure:
+            if len(ends) == 2 and not unsure:
                 parts.append((ends[1].estimate / ends[0].estimate, contestant))
         if not parts:
-            return "No contestant was measured at both ends of contention"
+            return "No contestant has a rate at both ends of contention whose interval tells something"
         kept, least = max(parts, key=lambda part: part[0]), min(parts, key=lambda part: part[0])
         return (
             f"From {self.at(self.treatments[0])} to {self.treatments[-1]:g} the rate of {least[1].full_label} goes to "

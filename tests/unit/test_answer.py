@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -334,6 +334,23 @@ def test_a_residual_is_never_told_without_its_range_over_orders(whole: Results) 
         )
         for one in titles
     )
+
+
+def test_a_title_of_a_published_run_gives_no_value_of_two_blocks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A short live run of the reader's does: it has few blocks by its purpose."""
+    rows = [runs.valid(one, labels=[]) for one in runs.planned_trials(2)]
+    found = Results(runs.store(tmp_path / runs.CHAPTER, rows), runs.CHAPTER)
+    titles: tuple[Callable[[], str], ...] = (
+        lambda: found.waterfall(FACTORS, 1.5).title,
+        lambda: found.contention_chart([DRIZZLE, SPACETIMEDB]).title,
+        lambda: found.latency_chart(1.5, [DRIZZLE, SPACETIMEDB]).title,
+    )
+    at = found.at(1.5)
+    assert all(re.search(r"\d", title().replace(at, "")) for title in titles[:2])
+    monkeypatch.setattr(Run, "published", True)
+    assert not any(re.search(r"\d", title().replace(at, "")) for title in titles)
 
 
 def test_a_gap_that_is_not_the_ratio_of_tables_says_why(tmp_path: Path) -> None:
