@@ -5,11 +5,13 @@ says that the Python found is too old.
 """
 
 import os
+import platform
 import re
 import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 __all__ = [
@@ -27,6 +29,9 @@ _PYTHON = (3, 11)
 _CARGO = (1, 85)
 _BUILD_NEEDS_BYTES = 5 * 1024**3
 """What the set-up writes into the cache, and while it compiles, with a little room."""
+_ENVIRONMENT_NEEDS_BYTES = 2 * 1024**3
+"""What the Python packages take in the checkout, with a little room."""
+_PROGRAM = '#include <stdio.h>\nint main(void) { return puts("") < 0; }\n'
 _ANSWERS_WITHIN_S = 20.0
 _LOOPBACK_WITHIN_S = 2.0
 _REFUSED = 2
@@ -48,12 +53,13 @@ def missing_of_python() -> "list[str]":
 def fault_of_checkout() -> "list[str]":
     """Why an environment of Python packages cannot be made in this checkout, in one line; empty where it can."""
     checkout = Path(__file__).resolve().parent.parent
-    if os.access(str(checkout), os.W_OK | os.X_OK):
-        return []
-    return [
-        f"{checkout} cannot be written, where the Python environment is made (.venv); make it once where the checkout "
-        "can be written, or take a copy of it"
-    ]
+    if not os.access(str(checkout), os.W_OK | os.X_OK):
+        return [
+            f"{checkout} cannot be written, where the Python environment is made (.venv); make it once where the "
+            "checkout can be written, or take a copy of it"
+        ]
+    room = "" if (checkout / ".venv").is_dir() else _no_room(checkout, _ENVIRONMENT_NEEDS_BYTES)
+    return [f"{room}, or take a copy of the checkout elsewhere"] if room else []
 
 
 def missing_to_build(cache: Path) -> "list[str]":
@@ -61,10 +67,19 @@ def missing_to_build(cache: Path) -> "list[str]":
 
     ``cache`` is the folder that they are built into; it need not be there.
     """
-    cargo = tool_fault("cargo", CARGO_HINT) or _too_old_cargo()
-    return [
-        fault for fault in (cargo, tool_fault("cc", COMPILER_HINT), _no_room(cache), _no_loopback()) if fault
-    ]
+    cargo = tool_fault("cargo", CARGO_HINT) or _too_old_cargo() or tool_fault("rustc", CARGO_HINT)
+    compiler = tool_fault("cc", COMPILER_HINT) or _builds_no_program()
+    faults = (_other_system(), cargo, compiler, _no_cache(cache), _no_loopback())
+    return [fault for fault in faults if fault]
+
+
+def _other_system() -> str:
+    system = platform.system()
+    if system == "Linux":
+        return ""
+    return (
+        f"Linux is needed, {system} found; measure in a container, as README says: docker build -t gapbook ."
+    )
 
 
 def tool_fault(name: str, install_hint: str) -> str:
@@ -85,6 +100,28 @@ def tool_fault(name: str, install_hint: str) -> str:
     said = next((line for line in asked.stderr.splitlines() if line.strip()), "it says nothing")
     hint = "rustup default stable" if "rustup" in asked.stderr else install_hint
     return f"{name}: {found} does not run ({said.strip()[:200]}); mend it: {hint}"
+
+
+def _builds_no_program() -> str:
+    """Why the C compiler, which runs, builds nothing: systems have it without the headers of its library."""
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            built = subprocess.run(
+                ["cc", "-x", "c", "-", "-o", os.path.join(folder, "program")],  # noqa: PTH118 (strings, for an old Python)
+                input=_PROGRAM,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                encoding="utf-8",
+                errors="replace",
+                timeout=_ANSWERS_WITHIN_S,
+                check=False,
+            )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"cc: builds no program ({error}); get one that does: {COMPILER_HINT}"
+    if built.returncode == 0:
+        return ""
+    said = next((line for line in built.stdout.splitlines() if "error" in line), "it says nothing")
+    return f"cc: builds no program ({said.strip()[:200]}); get what is missing: {COMPILER_HINT}"
 
 
 def _version(program: str) -> "subprocess.CompletedProcess[str]":
@@ -108,17 +145,24 @@ def _too_old_cargo() -> str:
     return f"cargo 1.85 or later is needed, {version[1]}.{version[2]} found; get it: {CARGO_HINT}"
 
 
-def _no_room(cache: Path) -> str:
-    there = next(folder for folder in (cache.absolute(), *cache.absolute().parents) if folder.is_dir())
-    if not os.access(there, os.W_OK):
-        return f"{cache} cannot be written; name another folder for what is built: GAPBOOK_CACHE=FOLDER"
-    free = shutil.disk_usage(there).free
-    if free >= _BUILD_NEEDS_BYTES:
+def _no_cache(cache: Path) -> str:
+    another = "name another folder for what is built: GAPBOOK_CACHE=FOLDER"
+    if not os.access(str(_nearest_folder(cache)), os.W_OK):
+        return f"{cache} cannot be written; {another}"
+    room = _no_room(cache, _BUILD_NEEDS_BYTES)
+    return f"{room}, or {another}" if room else ""
+
+
+def _no_room(folder: Path, needs_bytes: int) -> str:
+    free = shutil.disk_usage(str(_nearest_folder(folder))).free
+    if free >= needs_bytes:
         return ""
-    return (
-        f"{cache} has {free / 1024**3:.1f} GiB of room, {_BUILD_NEEDS_BYTES / 1024**3:.0f} are needed; make room, "
-        "or name another folder for what is built: GAPBOOK_CACHE=FOLDER"
-    )
+    return f"{folder} has {free / 1024**3:.1f} GiB of room, {needs_bytes / 1024**3:.0f} are needed; make room"
+
+
+def _nearest_folder(folder: Path) -> Path:
+    whole = folder.absolute()
+    return next(there for there in (whole, *whole.parents) if there.is_dir())
 
 
 def _no_loopback() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -49,20 +50,35 @@ def test_all_that_is_missing_is_said_at_once_before_there_is_an_environment(tmp_
 
 
 @pytest.mark.parametrize(
-    ("script", "says"),
+    ("tool", "script", "says"),
     [
-        ("echo cargo 1.84.1", "cargo 1.85 or later is needed, 1.84 found; get it: https://rustup.rs"),
-        ("echo cargo 1.85.0", ""),
-        ("exit 0", ""),
+        ("cargo", "echo cargo 1.84.1", "cargo 1.85 or later is needed, 1.84 found; get it: https://rustup.rs"),
+        ("cargo", "echo cargo 1.85.0", ""),
+        ("cargo", "exit 0", ""),
+        ("rustc", "exit 1", "rustc: "),
+        ("cc", "test $# = 1 || { echo 'x.c:1: fatal error: stdio.h: none' >&2; exit 1; }", "cc: builds no program "
+         "(x.c:1: fatal error: stdio.h: none); get what is missing: a C compiler, e.g. apt-get install gcc libc6-dev"),
     ],
-)
-def test_old_cargo_is_told(script: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _tool(tmp_path, "cargo", script)
-    _tool(tmp_path, "cc", "exit 0")
+)  # fmt: skip
+def test_tools_that_are_there_and_build_nothing_are_told(
+    tool: str, script: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("cargo", "rustc", "cc"):
+        _tool(tmp_path, name, "exit 0")
+    _tool(tmp_path, tool, script)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(prerequisites, "_BUILD_NEEDS_BYTES", 0)
     assert "".join(prerequisites.missing_to_build(tmp_path)).startswith(says)
     assert bool(prerequisites.missing_to_build(tmp_path)) == bool(says)
+
+
+def test_another_system_is_shown_the_way_into_a_container(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert prerequisites.missing_to_build(tmp_path) == []
+    monkeypatch.setattr(platform, "system", lambda: "Darwin")
+    (line,) = prerequisites.missing_to_build(tmp_path)
+    assert line.startswith("Linux is needed, Darwin found; measure in a container")
 
 
 def test_setup_begins_nothing_where_the_disk_has_no_room(
