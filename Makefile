@@ -11,28 +11,26 @@ QUICK := -p blocks=2 -p sessions=1 -p attempts=1 -p kills=0 -p window_s=2 -p war
 PACKAGES := UV_CACHE_DIR=$(CACHE)/uv $(ENVIRONMENT)/bin/python -I gapbook/package_index.py
 UV := $(PACKAGES) $(ENVIRONMENT)/bin/uv
 # What these goals compile needs more of the machine; it is looked at before the first package comes.
-BUILDS := $(if $(filter run test bench faults setup,$(MAKECMDGOALS)),--build)
+BUILDS := $(if $(filter run test test-all bench faults setup,$(MAKECMDGOALS)),--build)
 
 # Compiled Python is kept, or every start of a kernel compiles its libraries again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test book bench faults doctor setup check requirements
+.PHONY: help run test test-all book bench faults doctor setup check requirements
 
 help: ## this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
 run: $(READY) ## set up, measure the chapter both-optimized live with quick parameters, render its page
 	$(ENVIRONMENT)/bin/gapbook setup --book
 	@# 3: measured, though most trials were refused; the command has said why.
 	$(ENVIRONMENT)/bin/gapbook run both-optimized $(QUICK) || test $$? = 3
 
-test: setup check ## set up and run all tests: unit, real servers, the book in a real browser
-	$(ENVIRONMENT)/bin/python -m pytest tests/unit -n auto --maxprocesses 4
-	@# These start servers and ask them what is true, not how fast. They wait much: three at a time, even on two cores.
-	$(ENVIRONMENT)/bin/python -m pytest tests/contract -n 3 --dist loadgroup
-	@# What a file starts it may also interrupt: each file in one process.
-	$(ENVIRONMENT)/bin/python -m pytest tests/integration -n 3 --dist loadfile
-	$(ENVIRONMENT)/bin/python -m pytest tests/book
+test: setup check ## set up and run all tests: unit, real servers, the book in a real browser; at the end a row for each system
+	$(ENVIRONMENT)/bin/python -m tests.whole
+
+test-all: setup check ## all tests, with every case of what is long by nature; the result is written down
+	$(ENVIRONMENT)/bin/python -m tests.whole --all
 
 book: $(READY) ## the published book from stored runs: no server, no network
 	$(ENVIRONMENT)/bin/gapbook book

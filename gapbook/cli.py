@@ -13,7 +13,7 @@ import re
 import signal
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from io import TextIOBase
 from pathlib import Path
@@ -24,6 +24,8 @@ from gapbook.book.chapters import chapters, require_executable, words_of_code
 from gapbook.book.on_demand import install_on_demand
 from gapbook.book.plans import planned_chapters, published_plans
 from gapbook.book.stated import require_stated
+from gapbook.book.whole_run import last_whole_run
+from gapbook.deploy.on_demand import systems_here
 from gapbook.errors import GapbookError, SessionsLeftError, nearest
 from gapbook.parameters import MEASURING, chapter_parameters, parse_assignment
 from gapbook.paths import build_directory, runs_directory
@@ -191,6 +193,9 @@ def _parser() -> argparse.ArgumentParser:
         "setup", help="build clients, install servers: the usual, or those of a chapter"
     )
     install.add_argument("chapter", nargs="?", metavar="CHAPTER", help=f"one of: {', '.join(chapters())}")
+    install.add_argument(
+        "--all", action="store_true", help="every system, those that compile for minutes too"
+    )
     install.add_argument("--book", action="store_true", help="build the published book meanwhile")
     install.set_defaults(command=_set_up)
     commands.add_parser("doctor", help="what is here, what is missing, how to get it").set_defaults(
@@ -276,9 +281,12 @@ def _check() -> int:
 def _set_up(chosen: argparse.Namespace) -> None:
     from gapbook.deploy import setup
 
-    if chosen.chapter is not None:
+    named: Collection[str] | None = None
+    if chosen.all:
+        named = systems_here()
+    elif chosen.chapter is not None:
         require_executable(chosen.chapter, {})
-    named = None if chosen.chapter is None else words_of_code(chosen.chapter)
+        named = words_of_code(chosen.chapter)
     setup.set_up(_show_book if chosen.book else lambda: None, named=named)
 
 
@@ -316,6 +324,7 @@ def _doctor() -> int:
             print(f"  here     {name}: {check()}")
         except GapbookError as error:
             print(f"  optional {name}: {error}")
+    print(last_whole_run())
     print(f"{absent} missing" if absent else "nothing is missing")
     return min(absent, 1)
 

@@ -13,8 +13,21 @@ import pytest
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.stack import Stack, StackContext, stack_class
 from gapbook.record.durability import Durability
+from tests.asked import asked_of, write_row
 
 DELAYED = Durability("delayed", 500.0)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Every case that asks a system says so in its report."""
+    for item in items:
+        asked_of(item)
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Of tests that run in several processes, the one that hears of all writes the rows."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        write_row(report)
 
 
 @pytest.fixture(scope="session", autouse=True)

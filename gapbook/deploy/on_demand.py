@@ -8,7 +8,12 @@ from gapbook.declared.reading import read
 from gapbook.declared.stack import StackDeclaration
 from gapbook.paths import CHECKOUT
 
-__all__ = ["systems_of", "systems_on_demand"]
+__all__ = ["systems_here", "systems_of", "systems_on_demand"]
+
+
+def systems_here() -> frozenset[str]:
+    """Every system of the checkout."""
+    return frozenset(_systems())
 
 
 def systems_on_demand() -> frozenset[str]:
