@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import cast
 
 from gapbook.book.chapters import chapters
 from gapbook.errors import RecordError
 from gapbook.record.run import Run, latest_published
 from gapbook.record.scenario import RecordedScenario
+from gapbook.record.stored_trial import ValidTrial
 
 __all__ = ["lines"]
 
@@ -52,11 +53,11 @@ def _memory(run: Run, scenario: RecordedScenario) -> Iterator[str]:
             )
 
 
-def _valid_rows(run: Run, scenario: RecordedScenario) -> dict[str, list[dict[str, Any]]]:
+def _valid_rows(run: Run, scenario: RecordedScenario) -> dict[str, list[ValidTrial]]:
     """The trials that did something and were not refused, by client, protocol and depth."""
     keys = {each.name: f"{each.client}/{each.protocol}/{each.in_flight}" for each in scenario.contestants}
-    found: dict[str, list[dict[str, Any]]] = {key: [] for key in sorted(keys.values())}
-    for row in run.trials.iter_rows(named=True):
+    found: dict[str, list[ValidTrial]] = {key: [] for key in sorted(keys.values())}
+    for row in cast(Iterator[ValidTrial], run.trials.iter_rows(named=True)):
         if row["valid"] and row["goodput_per_s"]:
             found[keys[row["contestant"]]].append(row)
     return {key: rows for key, rows in found.items() if rows}

@@ -158,14 +158,12 @@ def _log_share(parts: Sequence[float], wholes: Sequence[float]) -> Interval | st
 def _ceiling_frac(cell: Cell, found: Findings) -> Interval | str:
     """Goodput as a fraction of what the same client reaches against a server that does nothing, over blocks:
     trials of one block count as their geometric mean."""
-    rows = [
-        row for row in found.rows(cell.contestant, cell.treatment) if row["valid"] and row["ceiling_per_s"]
-    ]
-    if not rows:
-        return f"{_name(cell, found)} has no client ceiling in run {found.run.run_id}"
     by_block: dict[int, list[float]] = {}
-    for row in rows:
-        by_block.setdefault(row["block"], []).append(row["goodput_per_s"] / row["ceiling_per_s"])
+    for row in found.valid_rows(cell.contestant, cell.treatment):
+        if row["ceiling_per_s"]:
+            by_block.setdefault(row["block"], []).append(row["goodput_per_s"] / row["ceiling_per_s"])
+    if not by_block:
+        return f"{_name(cell, found)} has no client ceiling in run {found.run.run_id}"
     return geometric_interval([geometric_interval(shares).estimate for shares in by_block.values()])
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol, cast
 
 import polars as pl
 
@@ -29,6 +29,7 @@ from gapbook.record.metric import GOODPUT, METRICS, Metric, metric_named
 from gapbook.record.run import Run
 from gapbook.record.scenario import RecordedContestant
 from gapbook.record.schema import one_line
+from gapbook.record.stored_trial import StoredTrial, ValidTrial
 
 __all__ = ["Cells", "Named"]
 
@@ -207,5 +208,11 @@ class Cells:
         cell = (pl.col("contestant") == contestant) & (pl.col("treatment") == treatment)
         return self._trials.filter(cell)
 
-    def rows(self, contestant: str, treatment: float) -> list[dict[str, Any]]:
-        return self.trials_of(contestant, treatment).to_dicts()
+    def rows(self, contestant: str, treatment: float) -> list[StoredTrial]:
+        """As :meth:`trials_of`, row by row."""
+        return cast(list[StoredTrial], self.trials_of(contestant, treatment).to_dicts())
+
+    def valid_rows(self, contestant: str, treatment: float) -> list[ValidTrial]:
+        """As :meth:`rows`, of the trials that count."""
+        valid = self.trials_of(contestant, treatment).filter(pl.col("valid"))
+        return cast(list[ValidTrial], valid.to_dicts())

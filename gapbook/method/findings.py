@@ -30,7 +30,7 @@ class Findings(Cells):
         """What the valid trials of a contestant at one value of the treatment say of a label."""
         found = self.scenario.find(contestant)
         window_s = found.window_s if found else self.scenario.window_s
-        valid = (row for row in self.rows(contestant, treatment) if row["valid"])
+        valid = self.valid_rows(contestant, treatment)
         return label_reading(valid, label, self.scenario.warmup_s, window_s)
 
     def has_label(self, contestant: str, label: str, treatments: Sequence[float]) -> bool:
@@ -59,9 +59,7 @@ class Findings(Cells):
         is that of the first requests which came through, and need not last. The median over valid trials decides.
         """
         found = self.scenario.find(contestant)
-        rates: list[float] = [
-            row["goodput_per_s"] for row in self.rows(contestant, treatment) if row["valid"]
-        ]
+        rates = [row["goodput_per_s"] for row in self.valid_rows(contestant, treatment)]
         if found is None or found.loop == "open" or not rates:
             return False
         connections = treatment if self.scenario.treatment.is_connections else self.scenario.connections

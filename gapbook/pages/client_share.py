@@ -69,7 +69,7 @@ def _client(found: Findings, one: RecordedContestant, treatment: float) -> list[
     if goodput is None:
         return [name, NO_VALID_TRIAL, *[_NEVER] * (len(_COLUMNS) - 2)]
     cpu = found.estimate(one.name, treatment, _CPU)
-    trials = [row for row in found.rows(one.name, treatment) if row["valid"]]
+    trials = found.valid_rows(one.name, treatment)
     ceilings = [row["ceiling_per_s"] for row in trials if row["ceiling_per_s"]]
     reached = [row["goodput_per_s"] / row["ceiling_per_s"] for row in trials if row["ceiling_per_s"]]
     return [
@@ -89,11 +89,10 @@ def _outside(found: Findings, one: RecordedContestant, treatment: float) -> str:
         return "open loop"
     users = one.in_flight * connections_at(found.scenario, treatment)
     by_block: dict[int, list[float]] = {}
-    for row in found.rows(one.name, treatment):
-        if row["valid"]:
-            rate_per_s = row["completed_in_window"] / (row["window_s"] or one.window_s)
-            spent_ms = outside_ms(users, rate_per_s, 1e3 * row["mean_service_time_s"])
-            by_block.setdefault(row["block"], []).append(spent_ms)
+    for row in found.valid_rows(one.name, treatment):
+        rate_per_s = row["completed_in_window"] / (row["window_s"] or one.window_s)
+        spent_ms = outside_ms(users, rate_per_s, 1e3 * row["mean_service_time_s"])
+        by_block.setdefault(row["block"], []).append(spent_ms)
     value = mean_interval([statistics.mean(of_block) for of_block in by_block.values()])
     bounds = f" [{value.low:.3f} to {value.high:.3f}]" if value.bounded else ""
     return f"{value.estimate:.3f}{bounds} ms".replace("-", "−")

@@ -195,9 +195,9 @@ class FactorResults(AnswerResults):
 
     def _server_cores(self, name: str, treatment: float) -> str:
         used = [
-            row["server_cpu_s"] / (row.get("window_s") or self.scenario.window_s)
-            for row in self.rows(name, treatment)
-            if row["valid"] and row.get("server_cpu_s") is not None
+            row["server_cpu_s"] / (row["window_s"] or self.scenario.window_s)
+            for row in self.valid_rows(name, treatment)
+            if row["server_cpu_s"] is not None
         ]
         return f"{statistics.median(used):.2f}" if used else "not readable"
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
 from gapbook.markup import Html, values_table
 from gapbook.method.estimate import geometric_interval
 from gapbook.method.findings import Findings
 from gapbook.pages.who import Rows
 from gapbook.pages.words import operation_of, operations_of, rate_cell
+from gapbook.record.stored_trial import ValidTrial
 
 __all__ = ["fixed_work_table", "seconds_to"]
 
@@ -52,21 +52,20 @@ def fixed_work_table(found: Findings, rows: Rows, amounts: Sequence[int]) -> Htm
             body.append(
                 [
                     f"{label}, {found.at(treatment)}",
-                    *(_time(found.rows(one.name, treatment), amount) for amount in amounts),
+                    *(_time(found.valid_rows(one.name, treatment), amount) for amount in amounts),
                     rate_cell(goodput),
                 ]
             )
     return values_table(columns, body)
 
 
-def _time(rows: Sequence[dict[str, Any]], amount: int) -> str:
+def _time(rows: Sequence[ValidTrial], amount: int) -> str:
     by_block: dict[int, list[float]] = {}
     for row in rows:
-        if row["valid"]:
-            seconds = seconds_to(amount, json.loads(row["per_100ms"] or "[]"))
-            if seconds is None:
-                return "not reached in this load"
-            by_block.setdefault(row["block"], []).append(seconds)
+        seconds = seconds_to(amount, json.loads(row["per_100ms"] or "[]"))
+        if seconds is None:
+            return "not reached in this load"
+        by_block.setdefault(row["block"], []).append(seconds)
     if not by_block:
         return "–"
     blocks = [geometric_interval(seconds).estimate for seconds in by_block.values()]

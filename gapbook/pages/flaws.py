@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Literal
 
 import msgspec
 
@@ -17,6 +17,7 @@ from gapbook.pages.provenance import FindingsWithProvenance
 from gapbook.pages.words import operations_of
 from gapbook.record.scenario import RecordedContestant
 from gapbook.record.schema import Batches, Flawed, Percentiles, Replayed, Transactions
+from gapbook.record.stored_trial import StoredTrial
 
 __all__ = ["UNWRITTEN_COLUMNS", "FlawResults", "unwritten_cells"]
 
@@ -30,6 +31,11 @@ UNWRITTEN_COLUMNS = (
 )
 
 
+_TOLD: tuple[Literal["goodput_per_s", "log_bytes", "mismatched_accounts"], ...] = (
+    "goodput_per_s",
+    "log_bytes",
+    "mismatched_accounts",
+)
 _MEDIANS = "Medians over all trials, those that a gate refused included."
 _COUNTED = {
     "with": "counted with the flaw",
@@ -91,9 +97,9 @@ class FlawResults(FindingsWithProvenance):
         rows: list[list[str | Html]] = []
         for contestant in self.scenario.contestants:
             for row in self.rows(contestant.name, treatment):
-                if row.get("metric_transactions") is None or row.get("committed") is None:
+                if row["metric_transactions"] is None or row["committed"] is None:
                     continue
-                refused = sum(json.loads(row["failed"]).values())
+                refused = sum(json.loads(row["failed"] or "{}").values())
                 rows.append(
                     [
                         f"{contestant.name}, block {row['block'] + 1}",
@@ -133,18 +139,13 @@ class FlawResults(FindingsWithProvenance):
         )
 
 
-def unwritten_cells(contestant: str, rows: Sequence[dict[str, Any]], accounts: int) -> list[str]:
+def unwritten_cells(contestant: str, rows: Sequence[StoredTrial], accounts: int) -> list[str]:
     """The row of a contestant: medians over all its trials whose server could be read to the end."""
-    seen = [
-        row
-        for row in rows
-        if None not in (row["goodput_per_s"], row["log_bytes"], row["mismatched_accounts"])
-    ]
+    seen = [row for row in rows if all(row[column] is not None for column in _TOLD)]
     if not seen:
         return [contestant, "no trial", "–", "–", _judged(seen)]
     goodput, grown, mismatched = (
-        statistics.median(row[column] for row in seen)
-        for column in ("goodput_per_s", "log_bytes", "mismatched_accounts")
+        statistics.median(value for row in seen if (value := row[column]) is not None) for column in _TOLD
     )
     return [
         contestant,
@@ -155,7 +156,7 @@ def unwritten_cells(contestant: str, rows: Sequence[dict[str, Any]], accounts: i
     ]
 
 
-def _counted(contestant: RecordedContestant, what: str, rows: Sequence[dict[str, Any]]) -> str | None:
+def _counted(contestant: RecordedContestant, what: str, rows: Sequence[StoredTrial]) -> str | None:
     """One count of a contestant as printed; None where no trial has it."""
     if what in {"with", "without"}:
         flaw = next(iter(contestant.settings.flaw_names), "")
@@ -165,15 +166,17 @@ def _counted(contestant: RecordedContestant, what: str, rows: Sequence[dict[str,
     if not rows:
         return None
     if what == "written":
-        return f"{statistics.median(row['log_bytes'] for row in rows):,.0f} bytes"
-    return f"{format_count(statistics.median(row['goodput_per_s'] for row in rows))}/s"
+        grown = [row["log_bytes"] for row in rows if row["log_bytes"] is not None]
+        return f"{statistics.median(grown):,.0f} bytes" if grown else None
+    rates = [row["goodput_per_s"] for row in rows if row["goodput_per_s"] is not None]
+    return f"{format_count(statistics.median(rates))}/s" if rates else None
 
 
-def _flawed(row: Mapping[str, Any]) -> Flawed:
-    return msgspec.json.decode(row.get("flawed") or "{}", type=Flawed)
+def _flawed(row: StoredTrial) -> Flawed:
+    return msgspec.json.decode(row["flawed"] or "{}", type=Flawed)
 
 
-def _numbers(flaw: str, row: Mapping[str, Any]) -> tuple[float, float] | None:
+def _numbers(flaw: str, row: StoredTrial) -> tuple[float, float] | None:
     """The number with the flaw and without it, of one trial; None where the trial has none."""
     match _flawed(row).of(flaw):
         case Replayed() as found:
@@ -181,7 +184,7 @@ def _numbers(flaw: str, row: Mapping[str, Any]) -> tuple[float, float] | None:
         case Percentiles(median_of_per_second_p99_ns=float(median_ns), p99_ns=float(p99_ns)):
             return median_ns / 1e6, p99_ns / 1e6
         case Batches(transactions_per_s=float(rate)) | Transactions(transactions_per_s=float(rate)):
-            return rate, float(row["goodput_per_s"])
+            return None if row["goodput_per_s"] is None else (rate, row["goodput_per_s"])
     return None
 
 
@@ -193,7 +196,7 @@ def _with_unit(value: float, flaw: str, what: str) -> str:
     return f"{format_count(value)}/s"
 
 
-def _judged(rows: list[dict[str, Any]]) -> str:
+def _judged(rows: list[StoredTrial]) -> str:
     """How many trials are valid, and by which gates the others were refused: names, never a server's log."""
     valid = sum(bool(row["valid"]) for row in rows)
     failed = sorted(

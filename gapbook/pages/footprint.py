@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
-from typing import Any
+from typing import Literal
 
 from gapbook.markup import Html, values_table
 from gapbook.method.findings import Findings
 from gapbook.pages.who import Rows
 from gapbook.pages.words import operation_of
+from gapbook.record.stored_trial import ValidTrial
 
 __all__ = ["footprint_table"]
 
@@ -33,17 +34,19 @@ def footprint_table(found: Findings, rows: Rows) -> Html:
     for label, named in rows:
         one = found.contestant(named)
         for treatment in found.treatments_of(one.name):
-            trials = [row for row in found.rows(one.name, treatment) if row["valid"]]
+            trials = found.valid_rows(one.name, treatment)
             body.append([f"{label}, {found.at(treatment)}", *_cells(trials, one.window_s)])
     return values_table(columns, body)
 
 
-def _cells(trials: Sequence[dict[str, Any]], window_s: float) -> list[str]:
+def _cells(trials: Sequence[ValidTrial], window_s: float) -> list[str]:
     def median(values: Sequence[float | None], text: str) -> str:
         known = [value for value in values if value is not None]
         return text.format(statistics.median(known)) if known else "–"
 
-    def each(amounts: Sequence[float | None], count: str) -> list[float | None]:
+    def each(
+        amounts: Sequence[float | None], count: Literal["completed_in_window", "acknowledged"]
+    ) -> list[float | None]:
         pairs = zip(amounts, trials, strict=True)
         return [amount / row[count] if amount is not None and row[count] else None for amount, row in pairs]
 
@@ -63,6 +66,6 @@ def _cells(trials: Sequence[dict[str, Any]], window_s: float) -> list[str]:
     ]
 
 
-def _served_us(row: dict[str, Any]) -> float | None:
+def _served_us(row: ValidTrial) -> float | None:
     """Processor time of server and tier within the window; None where neither was read, as none serves for free."""
     return 1e6 * ((row["server_cpu_s"] or 0.0) + (row["tier_cpu_s"] or 0.0)) or None

@@ -233,8 +233,7 @@ class PictureResults(AnswerResults):
                     tuple(point["latency_ms"] for point in points),
                     tuple(point["operations_above"] for point in points),
                 )
-                for row in self.rows(contestant.name, treatment)
-                if row["valid"]
+                for row in self.valid_rows(contestant.name, treatment)
                 for points in [json.loads(row["latency_ms"])]
             ]
             if trials:

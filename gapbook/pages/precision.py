@@ -67,14 +67,14 @@ def aa_trials(found: Results, contestants: Sequence[Named], lengths_s: Sequence[
             took_s=row["took_s"],
             rates_per_s={
                 **{length: _rate_per_s(row, warmup_s, length) for length in lengths_s},
-                row["window_s"]: row["goodput_per_s"],
+                row["window_s"] or found.contestant(one).window_s: row["goodput_per_s"],
             },
             covariates={_COST: _cost_us(row), **_told(found, row)},
         )
         for one in contestants
         for treatment in found.treatments
-        for row in found.rows(one.name, treatment)
-        if row["valid"] and row["completed_in_window"]
+        for row in found.valid_rows(one.name, treatment)
+        if row["completed_in_window"]
     ]
 
 

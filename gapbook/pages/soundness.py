@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from gapbook import charts
 from gapbook.markup import Html, values_table
@@ -19,6 +18,7 @@ from gapbook.pages.answer import AnswerResults
 from gapbook.pages.copies import NOTHING_RESTORED, places, told_by_trials
 from gapbook.pages.provenance import FindingsWithProvenance
 from gapbook.pages.who import Rows
+from gapbook.record.stored_trial import ValidTrial
 
 __all__ = ["Ends", "ends_of", "soundness_answer", "soundness_chart", "soundness_table", "why_table"]
 
@@ -105,9 +105,9 @@ def _sentences(
     )
 
 
-def _counting(found: Findings, one: Named) -> list[Mapping[str, Any]]:
+def _counting(found: Findings, one: Named) -> list[ValidTrial]:
     """The rows of its trials that count."""
-    return [row for at in places(found, one) for row in found.rows(one.name, at) if row["valid"]]
+    return [row for at in places(found, one) for row in found.valid_rows(one.name, at)]
 
 
 def soundness_chart(found: FindingsWithProvenance, rows: Rows) -> charts.Figure:

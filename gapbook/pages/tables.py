@@ -61,9 +61,8 @@ class TableResults(FindingsWithProvenance):
                 goodput = self.goodput(name, treatment)
                 waits = [self.trial_values(name, treatment, percentile) for percentile in ("p50", "p99")]
                 ended = [
-                    row["completed_in_window"] / (row.get("window_s") or self.scenario.window_s)
-                    for row in self.rows(name, treatment)
-                    if row["valid"]
+                    row["completed_in_window"] / (row["window_s"] or self.scenario.window_s)
+                    for row in self.valid_rows(name, treatment)
                 ]
                 rows.append(
                     [
@@ -85,7 +84,7 @@ class TableResults(FindingsWithProvenance):
         rows: list[list[str | Html]] = []
         for contestant in self.scenario.contestants:
             for treatment in self.treatments:
-                seen = [row for row in self.rows(contestant.name, treatment) if row["valid"]]
+                seen = self.valid_rows(contestant.name, treatment)
                 again = sum(row["retried"] for row in seen)
                 if again:
                     for_each = again / sum(row["acknowledged"] for row in seen)
@@ -122,7 +121,7 @@ class TableResults(FindingsWithProvenance):
         """How long each server worked on after the last acknowledgement, over all valid trials."""
         rows: list[list[str | Html]] = []
         for contestant in self.scenario.contestants:
-            seen = [row for a in self.treatments for row in self.rows(contestant.name, a) if row["valid"]]
+            seen = [row for a in self.treatments for row in self.valid_rows(contestant.name, a)]
             if seen:
                 seconds, cpu_s = [row["catch_up_s"] for row in seen], [row["catch_up_cpu_s"] for row in seen]
                 rows.append(

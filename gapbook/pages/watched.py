@@ -80,7 +80,9 @@ def watched_table(found: Results, rows: Rows) -> Html:
     for label, named in rows:
         one = found.contestant(named)
         for treatment in found.treatments_of(one.name):
-            trials = [moments for row in _valid(found, one, treatment) if (moments := moments_of(row))]
+            trials = [
+                moments for row in found.valid_rows(one.name, treatment) if (moments := moments_of(row))
+            ]
             cores = [moment.cores for moments in trials for moment in moments]
             if not cores:
                 body.append([f"{label}, {found.at(treatment)}", "not watched", *["–"] * 4])
@@ -104,7 +106,7 @@ def watched_chart(found: Results, rows: Rows, treatment: float) -> charts.Figure
         (label, one, trials)
         for label, named in rows
         for one in [found.contestant(named)]
-        if (trials := [m for row in _valid(found, one, treatment) if (m := moments_of(row))])
+        if (trials := [m for row in found.valid_rows(one.name, treatment) if (m := moments_of(row))])
     ]
     if not watched:
         return charts.missing(title, "No contestant was watched in this run.", provenance=found.provenance)
@@ -141,7 +143,3 @@ def _line(
         if means and min(means) > 0:
             points.append(charts.LinePoint((step + 0.5) * step_s, geometric_interval(means), tuple(means)))
     return charts.Line(one.colour, label, tuple(points))
-
-
-def _valid(found: Results, one: RecordedContestant, treatment: float) -> list[dict[str, Any]]:
-    return [row for row in found.rows(one.name, treatment) if row["valid"]]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import cast
 
 from gapbook.pages.flaws import UNWRITTEN_COLUMNS, unwritten_cells
+from gapbook.record.stored_trial import StoredTrial
 
 
-def _row(goodput_per_s: float | None, log_bytes: int | None, mismatched: int | None) -> dict[str, Any]:
+def _row(goodput_per_s: float | None, log_bytes: int | None, mismatched: int | None) -> StoredTrial:
     refused = f"reconciled: {mismatched} of 1,000 balances differ" if mismatched else None
-    return {
+    told = {
         "goodput_per_s": goodput_per_s,
         "log_bytes": log_bytes,
         "mismatched_accounts": mismatched,
@@ -18,6 +19,7 @@ def _row(goodput_per_s: float | None, log_bytes: int | None, mismatched: int | N
         "refused_because": refused,
         "gates": json.dumps([{"name": "reconciled", "passed": refused is None}]),
     }
+    return cast(StoredTrial, told)
 
 
 def test_refused_trials_are_counted_by_their_answers_and_say_what_was_not_written() -> None:

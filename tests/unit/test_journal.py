@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import msgspec
 import pytest
@@ -20,6 +20,7 @@ from gapbook.record.journal import Journal
 from gapbook.record.measured import OWN_METRICS
 from gapbook.record.row import Counted, Headed, Judged, Measured
 from gapbook.record.schema import Facts
+from gapbook.record.stored_trial import StoredTrial, ValidTrial
 from gapbook.record.tables import HISTOGRAM_COLUMNS, TRIAL_COLUMNS
 from gapbook.trial.facts import code_version, machine
 from tests.unit import stored_runs as runs
@@ -248,3 +249,9 @@ def test_what_a_trial_tells_and_the_columns_of_the_record_are_the_same() -> None
     parts = (Headed, Judged, Counted, Measured)
     told = [name for part in parts for name in part.__struct_fields__] + ["took_s", "session"]
     assert sorted(told) == sorted([*TRIAL_COLUMNS, *HISTOGRAM_COLUMNS.keys() - {"trial"}, OWN_METRICS])
+
+
+def test_a_trial_that_pages_read_has_each_column_and_may_lack_what_the_record_lets_it_lack() -> None:
+    for kind, needed in ((StoredTrial, {"always"}), (ValidTrial, {"always", "when valid"})):
+        told = {name: type(None) not in get_args(hint) for name, hint in get_type_hints(kind).items()}
+        assert told == {name: column.needed in needed for name, column in TRIAL_COLUMNS.items()}
