@@ -220,7 +220,7 @@ def _run(chosen: argparse.Namespace) -> int:
 
     with build.own_build() as folder:
         try:
-            executed = execute_chapter(chosen.chapter, parameters, folder=folder / "executed")
+            executed = execute_chapter(chosen.chapter, parameters, folder=folder / "executed", say=print)
         except SessionsLeftError as done:
             print(f"gapbook: {done}")
             return 0

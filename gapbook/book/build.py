@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -77,11 +77,19 @@ def build_with(chapter: str, executed: Path, folder: Path) -> Path:
     """The book with one chapter as the reader executed it, in that folder. Returns that chapter's page.
 
     A chapter that nobody has published a run of is left out. The one that was executed has a page also where the
-    book's table of contents does not list it: then it stands last.
+    book's table of contents does not list it: then it stands last. Nobody waits for the other pages: those that
+    were not executed before, as the published book is built, say so in a line.
     """
     others = [other for other in _listed() if other != chapter and _is_published(other)]
-    pages = {**_execute_published(others), chapter: executed}
-    return _build(folder, pages, also=chapter) / "notebooks" / f"{chapter}.html"
+    wanted = _wanted(others)
+    kept = {name: _kept_page(name) for name in wanted if _is_kept(name, wanted[name].key)}
+    absent = [name for name in wanted if name not in kept]
+    if absent:
+        print(
+            f"book: {len(absent)} of its other pages were not executed yet; gapbook book does that",
+            flush=True,
+        )
+    return _build(folder, {**kept, chapter: executed}, absent, also=chapter) / "notebooks" / f"{chapter}.html"
 
 
 def runs_shown(chapter: str, executed: Path) -> list[Run]:
@@ -98,24 +106,51 @@ def _is_published(chapter: str) -> bool:
     return any(published_folder(chapter).glob("*/manifest.json"))
 
 
-def _execute_published(names: Sequence[str]) -> dict[str, Path]:
+class _Wanted(NamedTuple):
+    """A page of the published book: what it is executed with, and the hash of all that it depends on."""
+
+    parameters: dict[str, Any]
+    key: str
+
+
+def _wanted(chapter_names: Sequence[str]) -> dict[str, _Wanted]:
     """These chapters, each from its stored run, and all that measures nothing.
 
-    A page depends on notebook, library, facts and stored runs alone: while they are the same, what was
-    executed before is used again.
+    A page depends on notebook, library, facts and stored runs alone.
     """
-    folder = build_directory() / "executed-published"
     shared = _hash_of_what_pages_depend_on()
     # Overviews read the runs of all chapters: the longest first, so that none is executed alone at the end.
-    wanted = {**{name: {} for name in overviews()}, **{name: {"source": "published"} for name in names}}
-    keys = {name: f"{shared} {hash_files([notebook_path(name)], CHECKOUT)}" for name in wanted}
+    parameters = {
+        **{name: {} for name in overviews()},
+        **{name: {"source": "published"} for name in chapter_names},
+    }
+    return {
+        name: _Wanted(given, f"{shared} {hash_files([notebook_path(name)], CHECKOUT)}")
+        for name, given in parameters.items()
+    }
+
+
+def _kept_page(name: str) -> Path:
+    return build_directory() / "executed-published" / f"{name}.ipynb"
+
+
+def _is_kept(name: str, key: str) -> bool:
+    """Whether the page was executed before, from what it depends on now."""
+    page = _kept_page(name)
+    kept = page.with_suffix(".key")
+    return page.is_file() and kept.is_file() and kept.read_text(encoding="utf-8") == key
+
+
+def _execute_published(chapter_names: Sequence[str]) -> dict[str, Path]:
+    """The pages of :func:`_wanted`; while they would be the same, what was executed before is used again."""
+    folder = build_directory() / "executed-published"
+    wanted = _wanted(chapter_names)
     with taking_turns(folder):
         stale = {}
-        for name, parameters in wanted.items():
-            page, kept = folder / f"{name}.ipynb", folder / f"{name}.key"
-            if not (page.is_file() and kept.is_file() and kept.read_text(encoding="utf-8") == keys[name]):
-                kept.unlink(missing_ok=True)
-                stale[name] = parameters
+        for name, page in wanted.items():
+            if not _is_kept(name, page.key):
+                _kept_page(name).with_suffix(".key").unlink(missing_ok=True)
+                stale[name] = page.parameters
         if stale:
             print(
                 f"book: {len(stale)} of {len(wanted)} chapters are executed from stored runs, and kept for the next "
@@ -123,8 +158,8 @@ def _execute_published(names: Sequence[str]) -> dict[str, Path]:
                 flush=True,
             )
         for name in execute_chapters(stale, folder):
-            (folder / f"{name}.key").write_text(keys[name], encoding="utf-8")
-    return {name: folder / f"{name}.ipynb" for name in wanted}
+            _kept_page(name).with_suffix(".key").write_text(wanted[name].key, encoding="utf-8")
+    return {name: _kept_page(name) for name in wanted}
 
 
 def _hash_of_what_pages_depend_on() -> str:
@@ -173,16 +208,21 @@ def _page_of(chapter: str) -> str:
     return f"notebooks/{chapter}"
 
 
-def _build(folder: Path, executed: Mapping[str, Path], *, also: str | None = None) -> Path:
-    """Stage a fresh source folder with these chapters and render it. Returns the site's folder."""
+def _build(
+    folder: Path, executed: Mapping[str, Path], absent: Collection[str] = (), *, also: str | None = None
+) -> Path:
+    """Stage a fresh source folder with these chapters and render it; those that are ``absent`` have a page that says
+    so, for others lead to them. Returns the site's folder."""
     staged = folder / "source"
     shutil.rmtree(staged, ignore_errors=True)
     (staged / "notebooks").mkdir(parents=True)
     shutil.copy2(CHECKOUT / "_config.yml", staged)
     shutil.copytree(CHECKOUT / "book", staged / "book")
     (staged / "_toc.yml").write_text(
-        yaml.safe_dump(_contents(executed.keys(), also), sort_keys=False), encoding="utf-8"
+        yaml.safe_dump(_contents([*executed, *absent], also), sort_keys=False), encoding="utf-8"
     )
+    for chapter in absent:
+        _place_word_of_absence(chapter, staged)
     for chapter, notebook in executed.items():
         _place(notebook, staged, executed)
         _place_runs(chapter, notebook, staged)
@@ -214,6 +254,18 @@ def _place(executed: Path, staged: Path, pages: Mapping[str, Path]) -> None:
     (staged / "notebooks" / executed.name).write_text(json.dumps(notebook), encoding="utf-8")
 
 
+def _place_word_of_absence(chapter: str, staged: Path) -> None:
+    heading = next(
+        line
+        for line in notebook_path(chapter).read_text(encoding="utf-8").splitlines()
+        if line.startswith("# ")
+    )
+    (staged / "notebooks" / f"{chapter}.md").write_text(
+        f"{heading}\n\nThis page was not made on this machine yet. Make the whole book: `gapbook book`.\n",
+        encoding="utf-8",
+    )
+
+
 def _first_screen_of(executed: Path | None) -> list[Any]:
     """What the cells of an executed chapter show that are tagged as its first screen."""
     if executed is None:
@@ -233,13 +285,19 @@ def _place_runs(chapter: str, executed: Path, staged: Path) -> None:
 
     Raises RecordError for a file that is not there.
     """
-    for run_id, name in sorted(_links(executed)):
-        folders = (find_run(chapter, run_id).folder, pictures_folder(run_id))
-        source = next((folder / name for folder in folders if (folder / name).is_file()), None)
+    links = _links(executed)
+    # A run is read whole to be trusted: once for all its files.
+    folders = {
+        run_id: (find_run(chapter, run_id).folder, pictures_folder(run_id))
+        for run_id in sorted({run_id for run_id, _ in links})
+    }
+    for run_id, name in sorted(links):
+        here = folders[run_id]
+        source = next((folder / name for folder in here if (folder / name).is_file()), None)
         if source is None:
             raise RecordError(
                 f"book: chapter {chapter} links to {name} of run {run_id}, which is neither in "
-                f"{folders[0]} nor in {folders[1]}"
+                f"{here[0]} nor in {here[1]}"
             )
         target = staged / "book" / "_static" / "runs" / run_id / name
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from gapbook.book.chapters import require_executable
 from gapbook.book.kernel import kernel_config, read_text_notebook
 from gapbook.book.prose import require_no_typed_numbers
 from gapbook.book.stated import require_stated
+from gapbook.book.told_cells import CellsTold
 from gapbook.errors import GapbookError, SetupError
 from gapbook.notebook_text import notebook_path
 from gapbook.parameters import MEASURING
@@ -34,8 +35,14 @@ _OF_THE_SYSTEM = frozenset({"OSError", "PermissionError", "Error"})
 _KERNEL_STARTS_WITHIN_S = 300
 
 
-def execute_chapter(chapter: str, parameters: Mapping[str, Any], *, folder: Path | None = None) -> Path:
-    """Execute a chapter in a kernel of its own; return the executed notebook.
+def execute_chapter(
+    chapter: str,
+    parameters: Mapping[str, Any],
+    *,
+    folder: Path | None = None,
+    say: Callable[[str], None] | None = None,
+) -> Path:
+    """Execute a chapter in a kernel of its own; return the executed notebook. ``say`` hears how far it is.
 
     Raises ParameterError or RecordError before a kernel starts when a parameter is not allowed, the chapter has no
     such contestant or there is no such run, and the GapbookError that the chapter itself raised.
@@ -55,6 +62,8 @@ def execute_chapter(chapter: str, parameters: Mapping[str, Any], *, folder: Path
     logging.getLogger("papermill").addFilter(_says_more)
     try:
         with kernel_config() as (config, process):
+            if say is not None:
+                CellsTold(chapter, parameters, say).configure(config)
             try:
                 papermill.execute_notebook(
                     unexecuted,

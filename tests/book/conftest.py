@@ -48,8 +48,10 @@ _OF_EACH_KIND = (
 
 
 @pytest.fixture(scope="session")
-def own_site(tmp_path_factory: pytest.TempPathFactory) -> Site:
-    """A short run of a contestant of each kind; on a busy machine many of its trials are refused."""
+def own_site(published_site: Site, tmp_path_factory: pytest.TempPathFactory) -> Site:
+    """A short run of a contestant of each kind; on a busy machine many of its trials are refused. Its book has the
+    other pages as they were executed for the published one."""
+    del published_site
     return build(
         measure("alpha=0.5", f"contestants={','.join(_OF_EACH_KIND)}"),
         tmp_path_factory.mktemp("own") / "site",

@@ -35,8 +35,9 @@ def _staged_pages(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
         return contents["chapters"], page
 
     monkeypatch.setattr(build, "chapters", lambda: ["fair", "original", "unlisted"])
-    monkeypatch.setattr(build, "_execute_published", lambda names: {})
+    monkeypatch.setattr(build, "_is_published", lambda chapter: False)
     monkeypatch.setattr(build, "_render", render)
+    monkeypatch.setenv("GAPBOOK_BUILD", str(tmp_path))
     return pages
 
 
@@ -52,6 +53,28 @@ def test_chapter_of_the_contents_keeps_its_place_and_title(staged_pages: Any) ->
     pages, _ = staged_pages("fair")
     listed = yaml.safe_load((CHECKOUT / "_toc.yml").read_text(encoding="utf-8"))["chapters"]
     assert pages == [one for one in listed if one["file"] != "notebooks/original"]
+
+
+def test_readers_page_waits_for_no_other_and_those_not_executed_say_so(
+    staged_pages: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(build, "_is_published", lambda chapter: chapter == "original")
+    monkeypatch.setattr(build, "overviews", lambda: ["front"])
+    monkeypatch.setattr(build, "execute_chapters", lambda *_: pytest.fail("executed another"))
+    kept = tmp_path / "executed-published" / "original.ipynb"
+    kept.parent.mkdir()
+    kept.write_text(json.dumps(_NOTEBOOK), encoding="utf-8")
+    staged = tmp_path / "yours" / "source" / "notebooks"
+    for key, executed in (("of other sources", False), (build._wanted(["original"])["original"].key, True)):
+        kept.with_suffix(".key").write_text(key, encoding="utf-8")
+        pages, _ = staged_pages("fair")
+        assert {"notebooks/fair", "notebooks/original"} < {one["file"] for one in pages}
+        assert (staged / "original.ipynb").is_file() == executed
+        assert (staged / "original.md").is_file() != executed
+        assert f"book: {1 if executed else 2} of its other pages" in capsys.readouterr().out
+        title, _, words = (staged / "front.md").read_text(encoding="utf-8").splitlines()
+        assert title == "# Where does a benchmark's headline come from?"
+        assert "`gapbook book`" in words
 
 
 def test_front_page_says_what_each_page_of_the_contents_is_about_in_their_order() -> None:
