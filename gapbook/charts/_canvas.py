@@ -6,24 +6,28 @@ of every text is kept, so that overlaps and text beyond the edge can be found wi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, Literal
+from typing import Literal, TypeAlias
 
 from gapbook.charts._scale import LogScale
 from gapbook.charts._text import FONT, measure
 from gapbook.charts._tokens import light
 
-__all__ = ["Canvas", "Drawing", "Plane", "Space", "Style", "TextBox"]
+__all__ = ["Canvas", "Datum", "Drawing", "Plane", "Space", "Style", "TextBox"]
 
 Space = Literal["px", "x", "xy"]
 """Which coordinates of a mark are data values: none, x, or both."""
 
 Mark = Literal["text", "rect", "rule", "point", "line"]
 
-_DASH = [4, 3]
-_SOLID: list[float] = []
+Option: TypeAlias = str | float | bool | tuple[float, ...]
+Datum: TypeAlias = dict[str, str | float]
+"""A row of Vega's inline data."""
+
+_DASH: tuple[float, ...] = (4, 3)
+_SOLID: tuple[float, ...] = ()
 
 
 class Plane(IntEnum):
@@ -91,7 +95,7 @@ class Style:
     plane: Plane
     mark: Mark
     space: Space
-    options: tuple[tuple[str, Any], ...]
+    options: tuple[tuple[str, Option], ...]
 
 
 class Canvas:
@@ -102,7 +106,7 @@ class Canvas:
         self.y = 0.0
         self.x_scale: LogScale | None = None
         self.y_scale: LogScale | None = None
-        self._layers: dict[Style, list[dict[str, Any]]] = {}
+        self._layers: dict[Style, list[Datum]] = {}
         self._boxes: list[TextBox] = []
         self._paths = 0
 
@@ -126,8 +130,8 @@ class Canvas:
         width = measure(text, size, bold=bold)
         left = x - {"left": 0.0, "center": width / 2, "right": width}[align]
         self._boxes.append(TextBox(text, left, y - 0.73 * size, left + width, y + 0.21 * size))
-        row = {"x": x, "y": y, "text": text}
-        options: dict[str, Any] = {
+        row: Datum = {"x": x, "y": y, "text": text}
+        options: dict[str, Option] = {
             "fontSize": size,
             "fontWeight": "bold" if bold else "normal",
             "align": align,
@@ -154,8 +158,8 @@ class Canvas:
     ) -> None:
         """A box ``(x, y, x2, y2)``: filled, or in outline over a background fill."""
         x, y, x2, y2 = corners
-        options: dict[str, Any] = {"opacity": opacity, "cornerRadius": radius}
-        row = {"x": x, "y": y, "x2": x2, "y2": y2, "color": light(token)}
+        options: dict[str, Option] = {"opacity": opacity, "cornerRadius": radius}
+        row: Datum = {"x": x, "y": y, "x2": x2, "y2": y2, "color": light(token)}
         if outline != "none":
             options |= {"strokeWidth": stroke_width, "strokeDash": _DASH if outline == "dashed" else _SOLID}
             row |= {"stroke": light(token), "color": light("panel" if outline == "solid" else "bg")}
@@ -173,8 +177,12 @@ class Canvas:
         opacity: float = 1.0,
         dashed: bool = False,
     ) -> None:
-        options = {"strokeWidth": width, "opacity": opacity, "strokeDash": _DASH if dashed else _SOLID}
-        row = {"x": start[0], "y": start[1], "x2": end[0], "y2": end[1], "color": light(token)}
+        options: dict[str, Option] = {
+            "strokeWidth": width,
+            "opacity": opacity,
+            "strokeDash": _DASH if dashed else _SOLID,
+        }
+        row: Datum = {"x": start[0], "y": start[1], "x2": end[0], "y2": end[1], "color": light(token)}
         self._add(plane, "rule", space, options, row)
 
     def point(
@@ -191,7 +199,7 @@ class Canvas:
         stroke_width: float = 1.7,
         opacity: float = 1.0,
     ) -> None:
-        options: dict[str, Any] = {"shape": shape, "size": size, "filled": filled, "opacity": opacity}
+        options: dict[str, Option] = {"shape": shape, "size": size, "filled": filled, "opacity": opacity}
         if not filled:
             options |= {
                 "strokeWidth": stroke_width,
@@ -211,10 +219,15 @@ class Canvas:
         dash: Sequence[float] = (),
     ) -> None:
         """A line through ``points``."""
-        options = {"strokeWidth": width, "opacity": opacity, "strokeDash": tuple(dash), "strokeJoin": "round"}
+        options: dict[str, Option] = {
+            "strokeWidth": width,
+            "opacity": opacity,
+            "strokeDash": tuple(dash),
+            "strokeJoin": "round",
+        }
         self._paths += 1
         for order, (x, y) in enumerate(points):
-            row = {"x": x, "y": y, "color": light(token), "series": self._paths, "order": order}
+            row: Datum = {"x": x, "y": y, "color": light(token), "series": self._paths, "order": order}
             self._add(plane, "line", space, options, row)
 
     def draw(self) -> Drawing:
@@ -225,13 +238,5 @@ class Canvas:
         layers = sorted(self._layers.items(), key=lambda layer: layer[0].plane)
         return Drawing(svg_of(size, layers, self.x_scale, self.y_scale), *size, tuple(self._boxes))
 
-    def _add(
-        self, plane: Plane, mark: Mark, space: Space, options: dict[str, Any], row: dict[str, Any]
-    ) -> None:
-        self._layers.setdefault(Style(plane, mark, space, _frozen(options)), []).append(row)
-
-
-def _frozen(options: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
-    return tuple(
-        (name, tuple(value) if isinstance(value, list) else value) for name, value in options.items()
-    )
+    def _add(self, plane: Plane, mark: Mark, space: Space, options: Mapping[str, Option], row: Datum) -> None:
+        self._layers.setdefault(Style(plane, mark, space, tuple(options.items())), []).append(row)

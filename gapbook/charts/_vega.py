@@ -10,14 +10,14 @@ import altair as alt
 import vl_convert
 from altair.utils.schemapi import debug_mode
 
-from gapbook.charts._canvas import Style
+from gapbook.charts._canvas import Datum, Style
 from gapbook.charts._scale import LogScale
 from gapbook.charts._text import FONT
 from gapbook.charts._tokens import light
 
 __all__ = ["Layer", "svg_of"]
 
-Layer: TypeAlias = tuple[Style, list[dict[str, Any]]]
+Layer: TypeAlias = tuple[Style, list[Datum]]
 """Marks of one style: a row of data for each."""
 
 _VEGA_LITE = "6.4"
@@ -54,9 +54,7 @@ def _chart(size: tuple[int, int], layers: Sequence[alt.Chart]) -> alt.LayerChart
     return configured
 
 
-def _layer(
-    style: Style, rows: list[dict[str, Any]], x_scale: LogScale | None, y_scale: LogScale | None
-) -> alt.Chart:
+def _layer(style: Style, rows: list[Datum], x_scale: LogScale | None, y_scale: LogScale | None) -> alt.Chart:
     options: dict[str, Any] = {
         name: list(value) if isinstance(value, tuple) else value for name, value in style.options
     }
@@ -92,7 +90,7 @@ def _shorten(tag: re.Match[str]) -> str:
     return _DECIMALS.sub(lambda number: f"{float(number.group()):.2f}".rstrip("0").rstrip("."), told)
 
 
-def _same(rows: Iterable[dict[str, Any]], column: str) -> bool:
+def _same(rows: Iterable[Datum], column: str) -> bool:
     return len({row[column] for row in rows}) == 1
 
 

@@ -9,6 +9,8 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from gapbook import charts
 from gapbook.claims.claim import claim
 from gapbook.method.cells import Named
@@ -21,6 +23,7 @@ from gapbook.pages.words import state_row_of
 from gapbook.record.describe import USUAL_DURABILITY
 from gapbook.record.metric import GOODPUT, Metric
 from gapbook.record.scenario import RecordedContestant
+from gapbook.record.tables import StoredGate
 
 __all__ = ["PictureResults"]
 
@@ -264,10 +267,10 @@ class PictureResults(AnswerResults):
 
     def gates_chart(self) -> charts.Figure:
         """Every gate over all trials of the run: the worst trial against the limit."""
-        judged: dict[str, list[dict[str, Any]]] = {}
+        judged: dict[str, list[StoredGate]] = {}
         for text in self.run.trials["gates"].to_list():
-            for gate in json.loads(text):
-                judged.setdefault(gate["name"], []).append(gate)
+            for gate in msgspec.json.decode(text, type=list[StoredGate]):
+                judged.setdefault(gate.name, []).append(gate)
         cells = [_gate_cell(name, gates) for name, gates in judged.items()]
         total, valid = self.run.trials.height, int(self.run.trials["valid"].sum())
         title = f"{valid} of {total} trials count: no gate refused them"
@@ -308,12 +311,12 @@ def _order_range(share: Share) -> str:
     return f" ({order_range_words(share)})" if low != high else ""
 
 
-def _gate_cell(name: str, judged: Sequence[Mapping[str, Any]]) -> charts.Gate:
+def _gate_cell(name: str, judged: Sequence[StoredGate]) -> charts.Gate:
     """A gate over all trials: one that was assessed in none of them has neither passed nor failed."""
-    assessed = [gate for gate in judged if gate["passed"] is False or gate["value"] is not None]
-    values = tuple(gate["value"] for gate in assessed if gate["value"] is not None)
-    passed = sum(gate["passed"] is not False for gate in assessed)
-    limit = float(judged[0]["limit"])
+    assessed = [gate for gate in judged if gate.passed is False or gate.value is not None]
+    values = tuple(gate.value for gate in assessed if gate.value is not None)
+    passed = sum(gate.passed is not False for gate in assessed)
+    limit = judged[0].limit
     worst = max(values, default=math.nan)
     exact = limit == 0
     off = f"{worst:,.0f} off" if exact else f"{worst:.2%}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import TypedDict
 
 from gapbook import charts
 from gapbook.markup import Html, values_table
@@ -14,6 +14,11 @@ from gapbook.record.metric import GOODPUT, Metric
 from gapbook.record.scenario import RecordedContestant
 
 __all__ = ["SweepResults"]
+
+
+class _LineAxis(TypedDict):
+    metric: Metric
+    y_label: str
 
 
 class SweepResults(AnswerResults):
@@ -67,7 +72,7 @@ class SweepResults(AnswerResults):
         ]
         return f" Durability: {'; '.join(told)}."
 
-    def _line_axis(self, metric: str) -> dict[str, Any]:
+    def _line_axis(self, metric: str) -> _LineAxis:
         """What a chart of lines must know of its metric; the goodput of transfers is counted in transfers."""
         measured = self.metric(metric)
         counted = f"{measured.words}, {operations_of(self.scenario.workload)}/s (log scale)"

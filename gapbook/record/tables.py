@@ -18,10 +18,19 @@ from gapbook.record.fields import Amount, Count
 from gapbook.record.measured import OWN_METRICS, make_metrics
 from gapbook.record.schema import HISTOGRAMS, TRIALS, Flawed, Manifest, one_line
 
-__all__ = ["HISTOGRAM_COLUMNS", "TRIAL_COLUMNS", "checked_histograms", "checked_trials", "make_tables"]
+__all__ = [
+    "HISTOGRAM_COLUMNS",
+    "TRIAL_COLUMNS",
+    "StoredGate",
+    "checked_histograms",
+    "checked_trials",
+    "make_tables",
+]
 
 
-class _Gate(msgspec.Struct):
+class StoredGate(msgspec.Struct):
+    """A gate of a stored trial (:class:`gapbook.record.gates.Gate`); older runs leave out a value that there is not."""
+
     name: str
     passed: bool | None
     limit: float
@@ -66,7 +75,7 @@ TRIAL_COLUMNS: Mapping[str, _Column] = {
     "valid": _Column(_BOOLEAN, "always"),
     "refused_because": _Column(_TEXT),
     "labels": _Column(_TEXT, "always", list[str]),
-    "gates": _Column(_TEXT, "always", list[_Gate]),
+    "gates": _Column(_TEXT, "always", list[StoredGate]),
     "ceiling_per_s": _Column(_FLOAT),
     "window_s": _Column(_FLOAT),
     "goodput_per_s": _Column(_FLOAT, "when valid"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from gapbook.errors import ParameterError, cut
 from gapbook.model.declaration import AsTreatment, declaration_of
@@ -55,7 +54,7 @@ class Treatment:
         """Whether it is over how many database files the load is spread, each with connections of its own."""
         return self.name == DATABASES
 
-    def parameters(self, value: float) -> dict[str, Any]:
+    def parameters(self, value: float) -> dict[str, float]:
         """What the workload is told at one value; nothing where the treatment is a setting of the load."""
         return {} if self.name in _LOAD else {self.name: value}
 

@@ -7,7 +7,6 @@ import hashlib
 import hmac
 import json
 import time
-from typing import Any
 
 __all__ = ["gateway_configuration", "signed_token"]
 
@@ -17,7 +16,7 @@ _LIFE_S = 24 * 3600
 def gateway_configuration(rest_url: str, anonymous_key: str) -> bytes:
     """The route to PostgREST as the makers' docker/volumes/api/kong.yml has it: a key is asked for, and belongs to a
     group that may pass. JSON is YAML, which is what the gateway reads."""
-    described: dict[str, Any] = {
+    described = {
         "_format_version": "2.1",
         "_transform": True,
         "consumers": [{"username": "anon", "keyauth_credentials": [{"key": anonymous_key}]}],

@@ -20,6 +20,7 @@ from gapbook.pages.pictures import _gate_cell
 from gapbook.pages.results import Results
 from gapbook.pages.who import who_table
 from gapbook.record.run import Run, published_folder
+from gapbook.record.tables import StoredGate
 from tests.unit import stored_runs as runs
 from tests.unit.stored_runs import DRIZZLE, PROCEDURE, SPACETIMEDB, SQL
 from tests.unit.test_rerun import execute
@@ -373,8 +374,8 @@ def test_a_gap_that_is_not_the_ratio_of_tables_says_why(tmp_path: Path) -> None:
 
 
 # --- gates and servers --------------------------------------------------------------------------
-def gate(passed: bool | None, value: float | None) -> dict[str, Any]:
-    return {"name": "steady", "passed": passed, "value": value, "limit": 0.2, "text": ""}
+def gate(passed: bool | None, value: float | None) -> StoredGate:
+    return StoredGate(name="steady", passed=passed, value=value, limit=0.2, text="")
 
 
 def test_a_gate_that_was_not_assessed_is_never_drawn_as_passed() -> None:
