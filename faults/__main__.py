@@ -19,11 +19,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from faults.ledger import Ledger, table
 from faults.parents import end_with_parent
-from faults.play import Player
+from faults.play import Outcome, Player
 from faults.points import Point, combinations, playable, point
 from faults.scenarios import missing, tiny_runs
 from faults.surroundings import named_server, no_small_disk
@@ -167,8 +166,8 @@ def _work(
         for chosen in _to_play(asked, ledger, job, absent):
             if time.monotonic() >= stop_at:
                 return
-            outcome = {**player.play(chosen), "revision": revision}
-            ledger.add(outcome)
+            outcome = player.play(chosen)
+            ledger.add({**outcome, "revision": revision})
             print(_line(outcome), flush=True)
 
 
@@ -213,8 +212,9 @@ def _own_folder() -> Path:
         ) from error
 
 
-def _line(outcome: dict[str, Any]) -> str:
-    found = [f"{name}: {outcome[name]}" for name in ("leaks", "lost", "wrong") if outcome[name]]
+def _line(outcome: Outcome) -> str:
+    failings = {"leaks": outcome["leaks"], "lost": outcome["lost"], "wrong": outcome["wrong"]}
+    found = [f"{name}: {failing}" for name, failing in failings.items() if failing]
     struck = outcome["struck"] or "nobody"
     return (
         f"{outcome['point']:>5} {outcome['run']:<12} {outcome['kind']} {outcome['victim']} at {outcome['aimed']}: "

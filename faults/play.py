@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from faults.belongings import Belongings, mounts_below
 from faults.endings import MAKERS, wrong_end, wrong_end_of_struck
@@ -30,7 +30,7 @@ from gapbook.deploy.deployment import Deployment
 from gapbook.paths import CHECKOUT
 from gapbook.record.schema import one_line
 
-__all__ = ["Lengths", "Player"]
+__all__ = ["Lengths", "Outcome", "Player"]
 
 _NO_LENGTH_S = 0.1
 _POLL_S = 0.005
@@ -57,6 +57,26 @@ class Lengths:
         return seen[len(seen) // 2]
 
 
+class Outcome(TypedDict):
+    """What came of a point, as a line of the ledger holds it (:class:`gapbook.record.fault_points.FaultPoint`), with
+    the code and the last line of the run that was struck, and how many of its trials were kept."""
+
+    point: int
+    run: str
+    kind: str
+    victim: str
+    aimed: str
+    struck: str | None
+    counts: bool
+    code: int | None
+    said: str
+    kept: int
+    leaks: list[str]
+    lost: list[str]
+    wrong: list[str]
+    took_s: float
+
+
 @dataclass
 class Player:
     """Plays points, one after the other, in folders of their own below ``parent``."""
@@ -65,7 +85,7 @@ class Player:
     named: NamedServer | None
     lengths: Lengths = field(default_factory=Lengths)
 
-    def play(self, point: Point) -> dict[str, Any]:
+    def play(self, point: Point) -> Outcome:
         """What came of a point, as a line of the ledger holds it; one that cannot be played is wrong."""
         root = Path(tempfile.mkdtemp(prefix="p-", dir=self.parent))
         folders = Folders(root)
@@ -78,7 +98,7 @@ class Player:
             # Whatever it is, the next point is played.
             traceback.print_exc()
             played.wrong.append(f"it could not be played: {type(error).__name__}: {one_line(error)}")
-        return {**played.outcome(), "took_s": round(time.monotonic() - started, 2)}
+        return played.outcome(round(time.monotonic() - started, 2))
 
     def _play(self, played: _Played) -> None:
         fault, folders = played.point.fault, played.folders
@@ -279,7 +299,7 @@ class _Played:
         if self.tiny.named and self.player.named is not None:
             self.player.named.clear()
 
-    def outcome(self) -> dict[str, Any]:
+    def outcome(self, took_s: float) -> Outcome:
         fault = self.point.fault
         return {
             "point": self.point.number,
@@ -292,11 +312,14 @@ class _Played:
             "code": self.code,
             "said": self._placeless(self.said),
             "kept": len(self.kept),
-            **{
-                name: [self._placeless(one) for one in dict.fromkeys(found)]
-                for name, found in (("leaks", self.leaks), ("lost", self.lost), ("wrong", self.wrong))
-            },
+            "leaks": self._once_each(self.leaks),
+            "lost": self._once_each(self.lost),
+            "wrong": self._once_each(self.wrong),
+            "took_s": took_s,
         }
+
+    def _once_each(self, found: list[str]) -> list[str]:
+        return [self._placeless(one) for one in dict.fromkeys(found)]
 
     def _placeless(self, said: str) -> str:
         """Without the folder of the point, which nobody can look into any more, and that of the checkout."""

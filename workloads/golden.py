@@ -9,17 +9,31 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
 from gapbook.declared.reading import read
 from gapbook.declared.vectors import VectorDeclaration, VectorsDeclaration
-from gapbook.model.declaration import workload_names
+from gapbook.load.configuration import ConfiguredFile
+from gapbook.model.declaration import ParameterValue, workload_names
 from gapbook.model.workload import Workload
 from gapbook.trial.workloads import find_workload
 
 __all__ = ["operation_rows", "vector_of"]
+
+
+class Vector(TypedDict):
+    """What a client is told, and the operations that it must draw."""
+
+    workload: str
+    parameters: dict[str, ParameterValue]
+    files: dict[str, ConfiguredFile]
+    seed: int
+    connection: int
+    first_index: int
+    operations: list[list[int | str]]
+
 
 HERE = Path(__file__).parent
 
@@ -37,9 +51,9 @@ def operation_rows(
     return rows
 
 
-def vector_of(case: VectorDeclaration, workload: Workload, folder: Path) -> dict[str, Any]:
-    """One vector: what a client is told, and the operations that it must draw."""
-    drawn = {"seed": case.seed, "connection": case.connection, "first_index": case.first_index}
+def vector_of(case: VectorDeclaration, workload: Workload, folder: Path) -> Vector:
+    """One vector, whose files are written into the folder."""
+    drawn = operation_rows(workload, case.seed, case.connection, case.first_index, case.operations)
     return {
         "workload": workload.name,
         "parameters": dict(workload.parameters),
@@ -47,8 +61,10 @@ def vector_of(case: VectorDeclaration, workload: Workload, folder: Path) -> dict
             name: {"path": file.path.name, "sha256": file.sha256}
             for name, file in workload.files(folder).items()
         },
-        **drawn,
-        "operations": operation_rows(workload, count=case.operations, **drawn),
+        "seed": case.seed,
+        "connection": case.connection,
+        "first_index": case.first_index,
+        "operations": drawn,
     }
 
 
