@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypedDict
 
 import msgspec
 
@@ -58,7 +59,7 @@ class NamedFile(Strict, frozen=True):
 class Work(Strict, frozen=True):
     name: str
     seed: Whole
-    parameters: dict[str, Any]
+    parameters: dict[str, int | float | str]
     files: dict[str, NamedFile]
 
 
@@ -96,6 +97,27 @@ class DrawConfiguration(msgspec.Struct, frozen=True):
     contract: int
     workload: Work
     draw: Draw
+
+
+class CompiledRequest(TypedDict):
+    """A request as the script takes it: of each template its parts, as :func:`gap_k6.template.parts_of` has them."""
+
+    method: str
+    path: list[str]
+    headers: dict[str, list[str]]
+    body: list[str] | None
+    success: dict[str, object]
+    refusals: dict[str, dict[str, object]]
+    retries: str | None
+
+
+class ToldWork(TypedDict):
+    """The work as the script takes it, with a path for each file."""
+
+    name: str
+    seed: int
+    parameters: dict[str, int | float | str]
+    files: dict[str, str]
 
 
 def read_configuration(text: str) -> tuple[Configuration, Workload]:
@@ -172,8 +194,8 @@ def _require_requests(endpoint: Endpoint, workload: Workload) -> None:
         compiled(request, workload.fields[kind], f"endpoint.requests.{kind}")
 
 
-def compiled(request: Request, fields: Any, where: str) -> dict[str, Any]:
-    """A request as the script takes it: each template as its parts; raises ClientError for a strange field."""
+def compiled(request: Request, fields: Sequence[str], where: str) -> CompiledRequest:
+    """Raises ClientError for a strange field."""
     headers = dict(request.headers)
     if request.body is not None and "content-type" not in {name.lower() for name in headers}:
         headers["Content-Type"] = "application/json"
@@ -188,8 +210,8 @@ def compiled(request: Request, fields: Any, where: str) -> dict[str, Any]:
     }
 
 
-def told_work(work: Work) -> dict[str, Any]:
-    """The work as the script takes it; where it reads a file, a path has no folder to be relative to."""
+def told_work(work: Work) -> ToldWork:
+    """Where the script reads a file, a path has no folder to be relative to."""
     return {
         "name": work.name,
         "seed": work.seed,

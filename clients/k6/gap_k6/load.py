@@ -8,16 +8,16 @@ import signal
 import socket
 import subprocess
 import tempfile
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from gap_k6.clock import Clock, RunningCounts
-from gap_k6.config import Configuration, Endpoint, compiled, told_work
+from gap_k6.config import CompiledRequest, Configuration, Endpoint, ToldWork, compiled, told_work
 from gap_k6.failure import EXIT_ENDPOINT, EXIT_INTEGRITY, ClientError, message_of
 from gap_k6.program import MARK, Cpu, free_port, started
 from gap_k6.progress import emit
+from gap_k6.tally import Tally
 from gap_k6.workload import Workload
 
 _HANDSHAKE_TIMEOUT_S = 10.0
@@ -32,12 +32,35 @@ _GRACE_MS = 5000.0
 _KEPT_LOG_LINES = 20
 
 
+class Window(TypedDict):
+    start: float
+    end: float
+
+
+class Told(TypedDict):
+    """The configuration as the script takes it: all times in ms since the clock's start."""
+
+    mark: str
+    summary_path: str
+    base: str
+    requests: dict[str, CompiledRequest]
+    workload: ToldWork
+    connections: int
+    first_connection: int
+    rate_per_s: float | None
+    window_ms: Window
+    drain_end_ms: float
+    request_timeout_ms: float
+    scenario_end_ms: float
+    grace_ms: float
+
+
 @dataclass
 class Observed:
     """What a run of k6 left: what each user counted, in the order of connections, and what k6 took."""
 
     starts_unix_s: float
-    tallies: list[Mapping[str, Any]]
+    tallies: list[Tally]
     window_cpu: Cpu
     cpu: Cpu
     peak_memory_bytes: int
@@ -48,7 +71,7 @@ class _Run:
     """What is known while k6 runs."""
 
     clock: Clock | None = None
-    tallies: dict[int, Mapping[str, Any]] = field(default_factory=dict)
+    tallies: dict[int, Tally] = field(default_factory=dict)
     log: list[str] = field(default_factory=list)
 
 
@@ -80,8 +103,7 @@ def require_listening(endpoint: Endpoint) -> None:
         raise ClientError(EXIT_ENDPOINT, f"{where}: {message_of(error)}") from error
 
 
-def _told(configuration: Configuration, workload: Workload, summary: Path) -> dict[str, Any]:
-    """The configuration as the script takes it: all times in ms since the clock's start."""
+def _told(configuration: Configuration, workload: Workload, summary: Path) -> Told:
     endpoint = configuration.endpoint
     host = f"[{endpoint.host}]" if ":" in endpoint.host else endpoint.host
     window_end_ms = (configuration.warmup_s + configuration.window_s) * _MS
