@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 import polars as pl
 import pytest
-from scipy import stats
+import scipy
 
 from gapbook.method.estimate import (
     BlockFit,
@@ -164,7 +164,7 @@ def test_chance_that_an_interval_lies_inside_a_band_round_the_truth() -> None:
     """Against drawn estimates whose intervals all have the width that is given."""
     half, blocks = 0.04, 6
     interval = Interval(1.0, math.exp(-half), math.exp(half), blocks)
-    error = half / stats.t.ppf(0.975, blocks - 1)
+    error = half / scipy.stats.t.ppf(0.975, blocks - 1)
     drawn = np.random.default_rng(5).normal(0, error, 200_000)
     inside = (drawn - half >= math.log(0.9)) & (drawn + half <= math.log(1.1))
     assert chance_within(interval, 0.1) == pytest.approx(inside.mean(), abs=0.005)

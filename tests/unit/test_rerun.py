@@ -10,17 +10,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import jupytext
 import msgspec
 import pytest
 
 from gapbook import chapter
 from gapbook.book.chapters import chapters
 from gapbook.load.client import Client
+from gapbook.notebook_text import code_cells
 from gapbook.pages.rerun import assigned
 from gapbook.pages.results import Results
 from gapbook.parameters import chapter_parameters, check_parameters, parse_assignment
-from gapbook.paths import CHECKOUT
 from gapbook.record.run import published_folder
 from gapbook.trial import campaign
 from tests.unit import stored_runs as runs
@@ -28,11 +27,11 @@ from tests.unit import stored_runs as runs
 
 def cells(chapter: str, until: str) -> Iterator[tuple[str, bool]]:
     """The code of a chapter's cells up to the one with this text, and which of them sets the parameters."""
-    for cell in jupytext.read(CHECKOUT / "notebooks" / f"{chapter}.md").cells:
-        if cell.cell_type == "code":
-            yield cell.source, "parameters" in cell.metadata.get("tags", [])
-            if until in cell.source:
-                return
+    free = code_cells(chapter, without_parameters=True)
+    for source in code_cells(chapter):
+        yield source, source not in free
+        if until in source:
+            return
 
 
 def execute(chapter: str, given: Mapping[str, Any], until: str = "chapter.measure(") -> dict[str, Any]:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from myst_nb.core.variables import format_plain_text
 
 from gapbook.charts import Figure
 from gapbook.method.factors import Factor
@@ -311,6 +310,9 @@ def test_the_depth_chart_is_called_by_the_best_depth_of_each(stored: dict[str, R
 def test_what_is_glued_is_shown_as_it_is(
     stored: dict[str, Run], monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
+    # Loaded where it is needed: it takes as long as all else that these tests import.
+    from myst_nb.core.variables import format_plain_text  # noqa: PLC0415
+
     glued: dict[str, str] = {}
     monkeypatch.setattr(Results, "trial_noise", lambda self: None)
     monkeypatch.setattr("myst_nb.glue", lambda key, value, display: glued.setdefault(key, value))
