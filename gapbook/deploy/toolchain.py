@@ -19,7 +19,14 @@ from gapbook.deploy.expected import CARGO_COUNTS, Expected, crates_counted, dura
 from gapbook.errors import SetupError, StackError
 from gapbook.prerequisites import tool_fault
 
-__all__ = ["cargo_for_this_machine", "interrupt_steps", "node_path", "require_tool", "run_step"]
+__all__ = [
+    "cargo_for_this_machine",
+    "interrupt_steps",
+    "node_path",
+    "require_tool",
+    "require_uninterrupted",
+    "run_step",
+]
 
 _REPORT_EVERY_S = 15.0
 _TAIL_BYTES = 10_000
@@ -84,8 +91,7 @@ def run_step(
             raise SetupError(f"{title}: {error}") from error
         while process.running:
             time.sleep(0.2)
-            if _interrupted.is_set():
-                raise SetupError(f"{title}: interrupted; what it has built so far is kept")
+            require_uninterrupted(title)
             if time.monotonic() - reported >= _REPORT_EVERY_S:
                 reported = time.monotonic()
                 counted = crates_counted(_tail(process.log_path))
@@ -102,6 +108,12 @@ def run_step(
 def interrupt_steps() -> None:
     """Make the steps that run in other threads end: an interrupt reaches the main thread only."""
     _interrupted.set()
+
+
+def require_uninterrupted(title: str) -> None:
+    """Raise SetupError where the steps are to end."""
+    if _interrupted.is_set():
+        raise SetupError(f"{title}: interrupted; what it has so far is kept")
 
 
 def _tail(log: Path) -> str:
