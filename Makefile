@@ -11,12 +11,12 @@ QUICK := -p blocks=2 -p sessions=1 -p attempts=1 -p kills=0 -p window_s=2 -p war
 PACKAGES := UV_CACHE_DIR=$(CACHE)/uv $(ENVIRONMENT)/bin/python -I gapbook/package_index.py
 UV := $(PACKAGES) $(ENVIRONMENT)/bin/uv
 # What these goals compile needs more of the machine; it is looked at before the first package comes.
-BUILDS := $(if $(filter run test test-all bench faults setup,$(MAKECMDGOALS)),--build)
+BUILDS := $(if $(filter run test test-all bench faults setup every-version,$(MAKECMDGOALS)),--build)
 
 # Compiled Python is kept, or every start of a kernel compiles its libraries again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test test-all book bench faults doctor setup check requirements
+.PHONY: help run test test-all book bench faults doctor setup every-version check requirements
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -26,19 +26,19 @@ run: $(READY) ## set up, measure the chapter both-optimized live with quick para
 	@# 3: measured, though most trials were refused; the command has said why.
 	$(ENVIRONMENT)/bin/gapbook run both-optimized $(QUICK) || test $$? = 3
 
-test: setup check ## set up and run all tests: unit, real servers, the book in a real browser; at the end a row for each system
+test: every-version check ## set up and run all tests: unit, real servers, the book in a real browser; at the end a row for each system
 	$(ENVIRONMENT)/bin/python -m tests.whole
 
-test-all: setup check ## all tests, with every case of what is long by nature; the result is written down
+test-all: every-version check ## all tests, with every case of what is long by nature; the result is written down
 	$(ENVIRONMENT)/bin/python -m tests.whole --all
 
 book: $(READY) ## the published book from stored runs: no server, no network
 	$(ENVIRONMENT)/bin/gapbook book
 
-bench: setup ## the project's own speed against its peers: ratios of alternating runs
+bench: every-version ## the project's own speed against its peers: ratios of alternating runs
 	$(ENVIRONMENT)/bin/python -m bench
 
-faults: setup ## kill, fill, stop and lie to the harness at 1,000 moments: what it leaves behind, what it loses; goes on where it was
+faults: every-version ## kill, fill, stop and lie to the harness at 1,000 moments: what it leaves behind, what it loses; goes on where it was
 	$(ENVIRONMENT)/bin/python -m faults
 
 doctor: $(READY) ## what is here, what is missing, how to get it
@@ -46,6 +46,9 @@ doctor: $(READY) ## what is here, what is missing, how to get it
 
 setup: $(READY) ## build clients, install servers and packages
 	$(ENVIRONMENT)/bin/gapbook setup
+
+every-version: $(READY) ## the same, with all versions of each server, as tests need them
+	$(ENVIRONMENT)/bin/gapbook setup --every-version
 
 check: $(READY) ## declarations; formatter, linter and type checker of Python, that of the clients too (other languages: make test)
 	$(ENVIRONMENT)/bin/ruff format --check -q .

@@ -194,9 +194,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     install.add_argument("chapter", nargs="?", metavar="CHAPTER", help=f"one of: {', '.join(chapters())}")
     install.add_argument(
-        "--all", action="store_true", help="every system, those that compile for minutes too"
+        "--all", action="store_true", help="every system in all its versions, those that compile for minutes too"
     )
     install.add_argument("--book", action="store_true", help="build the published book meanwhile")
+    install.add_argument(
+        "--every-version", action="store_true", help="each server in all its versions, as tests need them"
+    )
     install.set_defaults(command=_set_up)
     commands.add_parser("doctor", help="what is here, what is missing, how to get it").set_defaults(
         command=lambda chosen: _doctor()
@@ -287,7 +290,8 @@ def _set_up(chosen: argparse.Namespace) -> None:
     elif chosen.chapter is not None:
         require_executable(chosen.chapter, {})
         named = words_of_code(chosen.chapter)
-    setup.set_up(_show_book if chosen.book else lambda: None, named=named)
+    every_version = chosen.all or chosen.every_version
+    setup.set_up(_show_book if chosen.book else lambda: None, named=named, every_version=every_version)
 
 
 def _show_book() -> None:

@@ -15,6 +15,7 @@ __all__ = [
     "DurabilityFacts",
     "Limits",
     "Native",
+    "Prebuilt",
     "Setting",
     "StackDeclaration",
     "Synchronous",
@@ -64,12 +65,28 @@ class WheelTool(Declared, frozen=True, kw_only=True):
     wheels: Wheels
 
 
+class Prebuilt(Declared, frozen=True, kw_only=True):
+    """Servers that their makers compiled, each in an archive that is taken by its hash and never by its name.
+
+    ``addresses`` has one for each host, in which VERSION and ASSET stand for what is fetched; ``asset`` is the file
+    for each processor, ``members`` all that it holds, of which ``program`` is unpacked. ``sha256`` is by version and
+    processor, the newest version first. ``remark`` says what a reader must know of such a version.
+    """
+
+    addresses: tuple[str, ...]
+    asset: dict[Literal["x86_64", "aarch64"], str]
+    members: tuple[str, ...]
+    program: str
+    sha256: dict[str, dict[Literal["x86_64", "aarch64"], Sha256]]
+    remark: str
+
+
 class Native(Declared, frozen=True, kw_only=True):
     """How the server is installed and run without a container.
 
     ``package`` with ``program`` is a wheel's, ``crate`` with ``binary`` is compiled by cargo. ``version`` is the one
-    that runs when nobody names another, ``newer_version`` a second one that some contestants run. ``costs`` says
-    what an installation takes before it begins.
+    that runs when nobody names another, ``newer_version`` a second one that some contestants run. ``prebuilt`` are
+    versions that can stand in for the newer one. ``costs`` says what an installation takes before it begins.
     """
 
     install_hint: str
@@ -84,6 +101,7 @@ class Native(Declared, frozen=True, kw_only=True):
     binary: str | None = None
     expected_install_s: int | float | None = None
     costs: str | None = None
+    prebuilt: Prebuilt | None = None
 
 
 class Service(Declared, frozen=True, kw_only=True):

@@ -7,10 +7,12 @@ import threading
 from collections import defaultdict
 from pathlib import Path
 
+from gapbook.deploy.server import built_file
 from gapbook.deploy.toolchain import cargo_for_this_machine, require_tool, run_step
 from gapbook.errors import SetupError
 from gapbook.paths import cache_directory, tool_path
 from gapbook.prerequisites import CARGO_HINT
+from gapbook.writing import can_be_written
 
 __all__ = ["cargo_install", "go_install", "installed_binary"]
 
@@ -29,6 +31,7 @@ def cargo_install(crate: str, version: str, *, expected_s: float, binary: Path |
     binary = binary or installed_binary(crate, version)
     with _locks[crate]:
         if binary.is_file():
+            _note(binary, crate, version)
             return
         cargo = require_tool("cargo", CARGO_HINT)
         root = binary.parent.parent
@@ -41,6 +44,14 @@ def cargo_install(crate: str, version: str, *, expected_s: float, binary: Path |
             expected_s=expected_s,
         )
         shutil.rmtree(target, ignore_errors=True)
+        _note(binary, crate, version)
+
+
+def _note(binary: Path, crate: str, version: str) -> None:
+    """Say beside a binary how it was made, for :func:`gapbook.deploy.server.built_note`."""
+    note = built_file(binary)
+    if not note.is_file() and can_be_written(note.parent):
+        note.write_text(f"compiled here by cargo from the crate {crate} {version}\n", encoding="utf-8")
 
 
 def go_install(name: str, module: str, version: str, *, expected_s: float) -> None:

@@ -14,7 +14,7 @@ from gapbook.deploy.warden import bare_environment
 from gapbook.errors import ParameterError, SetupError, cut
 from gapbook.record.placement import NATIVE, Placement
 
-__all__ = ["Server", "ServerChoice", "built_note", "said_version", "sha256_of"]
+__all__ = ["Server", "ServerChoice", "built_file", "built_note", "said_version", "sha256_of"]
 
 _BUILT_CHARACTERS = 300
 _IMAGE = "image:"
@@ -80,10 +80,15 @@ class ServerChoice:
         return f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"
 
 
+def built_file(binary: Path) -> Path:
+    """The file beside a binary that says how it was made; it need not be there."""
+    return binary.with_name(f"{binary.name}.built")
+
+
 def built_note(binary: Path) -> str | None:
     """The first line of the file that says how a binary was made, if there is one beside it."""
     try:
-        text = binary.with_name(f"{binary.name}.built").read_text(errors="replace", encoding="utf-8").strip()
+        text = built_file(binary).read_text(errors="replace", encoding="utf-8").strip()
     except OSError:
         return None
     return text.partition("\n")[0][:_BUILT_CHARACTERS] or None

@@ -47,11 +47,17 @@ _NODE_EXPECTED_S = 15.0
 _POLL_S = 0.2
 
 
-def set_up(meanwhile: Callable[[], None] = lambda: None, *, named: Collection[str] | None = None) -> None:
+def set_up(
+    meanwhile: Callable[[], None] = lambda: None,
+    *,
+    named: Collection[str] | None = None,
+    every_version: bool = False,
+) -> None:
     """Install servers, build clients, install Node packages: side by side, for some take minutes.
 
     ``named`` holds the systems that a chapter names, and may hold other words; None is every system that is not
-    installed on demand. What takes long is said before it begins. ``meanwhile`` runs in this thread at the same
+    installed on demand. ``every_version``: all of each server that its stack.toml names, as tests need them. What
+    takes long is said before it begins. ``meanwhile`` runs in this thread at the same
     time. Raises the first GapbookError after all steps have ended, so that one missing tool does not throw away
     what another step built. Another set-up into the same cache is waited for: both would write the same folders.
     """
@@ -59,18 +65,21 @@ def set_up(meanwhile: Callable[[], None] = lambda: None, *, named: Collection[st
     _require_folders_of_packages(named)
     try:
         with taking_turns(cache_directory()):
-            _set_up(meanwhile, named)
+            _set_up(meanwhile, named, every_version=every_version)
     except OSError as error:
         # A disk that is full, a cache that may not be written: for a person, no defect of ours.
         raise SetupError(f"setup: {refused_writing(str(error)) or error}") from error
 
 
-def _set_up(meanwhile: Callable[[], None], named: Collection[str] | None) -> None:
+def _set_up(meanwhile: Callable[[], None], named: Collection[str] | None, *, every_version: bool) -> None:
     stacks = _stacks(named)
     for stack in stacks.values():
         _say_costs(stack)
     steps: list[Callable[[], None]] = [
-        *(stack.install for stack in stacks.values()),
+        *(
+            partial(stack.install_for, stack.versions() if every_version else named)
+            for stack in stacks.values()
+        ),
         build_rust_clients,
         *(partial(install_node_packages, folder) for folder in node_packages(stacks)),
     ]
@@ -226,7 +235,8 @@ def wanted() -> Iterator[tuple[str, Callable[[], object], str]]:
         return folder / "node_modules"
 
     def server(stack: type[Stack]) -> str:
-        located = stack.locate(ServerChoice())
+        usual = next(filter(stack.is_here, stack.stand_ins()), None)
+        located = stack.locate(ServerChoice(version=usual))
         return f"{located.version}, {located.path}"
 
     yield "cargo", lambda: require_tool("cargo", CARGO_HINT), CARGO_HINT
@@ -258,9 +268,10 @@ def optional() -> list[tuple[str, Callable[[], object]]]:
         return rust_binary("gap-powercut", "disk")
 
     versions: list[tuple[str, Callable[[], object]]] = [
-        (f"server of {name} {native.newer_version}", partial(server, stack, native.newer_version))
+        (f"server of {name} {version}", partial(server, stack, version))
         for name, stack in discover_stacks().items()
-        if (native := stack.facts.native) and native.newer_version
+        for version in stack.versions()
+        if stack.stand_ins() or version != stack.own_version()
     ]
     on_demand = [
         (f"server of {name}", partial(own, stack))

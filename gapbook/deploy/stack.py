@@ -11,7 +11,7 @@ import importlib.util
 import re
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -124,6 +124,13 @@ class Stack(Placed, ABC):
         (``gapbook.deploy.toolchain.run_step``)."""
 
     @classmethod
+    def install_for(cls, named: Collection[str] | None) -> None:
+        """Bring what a chapter needs whose code holds the words ``named``, versions of the server among them; of
+        None, what a plain set-up brings. Where a system has one way to come, that is :meth:`install`."""
+        del named
+        cls.install()
+
+    @classmethod
     @abstractmethod
     def locate(cls, choice: ServerChoice) -> Server:
         """The server that would run; raises SetupError naming the command that installs it."""
@@ -132,6 +139,28 @@ class Stack(Placed, ABC):
     def own_version(cls) -> str | None:
         """The version that runs when the reader names none; None for a stack that does not say."""
         return cls.facts.native.version if cls.facts.native else None
+
+    @classmethod
+    def versions(cls) -> list[str]:
+        """The versions that stack.toml names: that of a plain contestant, a newer one, those in its place."""
+        native = cls.facts.native
+        named = [native.version, native.newer_version, *cls.stand_ins()] if native else []
+        return list(dict.fromkeys(filter(None, named)))
+
+    @classmethod
+    def stand_ins(cls) -> list[str]:
+        """The versions that can stand in for the newer one: those that are fetched as their makers built them."""
+        prebuilt = cls.facts.native.prebuilt if cls.facts.native else None
+        return list(prebuilt.sha256) if prebuilt else []
+
+    @classmethod
+    def is_here(cls, version: str | None) -> bool:
+        """Whether a server of that version is on this machine; None is the stack's own."""
+        try:
+            cls.located(ServerChoice(version=version))
+        except SetupError:
+            return False
+        return True
 
     @classmethod
     def located(cls, choice: ServerChoice) -> Server:

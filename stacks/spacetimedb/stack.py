@@ -7,7 +7,7 @@ import json
 import runpy
 import secrets
 import shutil
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import polars as pl
@@ -31,7 +31,15 @@ from .database import Database
 from .keys import write_key_pair
 from .metrics import counted_operations, transactions
 from .named import promise_deletion
-from .programs import how_to_get, install, own_binary, program_files, server_arguments, version_of
+from .programs import (
+    how_to_get,
+    install,
+    install_for,
+    own_binary,
+    program_files,
+    server_arguments,
+    version_of,
+)
 from .running import Running, host_and_port
 from .versions import KnownTimer, commit_log_timer, confirms_reads, require_durability
 
@@ -64,6 +72,10 @@ class Stack(stack.Stack):
     @classmethod
     def install(cls) -> None:
         install(cls.native())
+
+    @classmethod
+    def install_for(cls, named: Collection[str] | None) -> None:
+        install_for(cls.native(), named)
 
     @classmethod
     def locate(cls, choice: ServerChoice) -> Server:

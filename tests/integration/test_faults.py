@@ -241,7 +241,9 @@ def test_doctor_names_each_missing_tool_and_how_to_get_it(bare: dict[str, str | 
     assert len(on_demand) > 3
     assert all("gapbook setup" in optional[name] for name in on_demand)
     assert "disks whose power can be cut" in optional
+    assert "gapbook setup" in optional["server of spacetimedb 1.2.0"]
     assert "servers=spacetimedb@2.8.3=" in optional["server of spacetimedb 2.8.3"]
+    assert "make setup fetches it (unverified" in optional["server of spacetimedb 2.10.1"]
     assert "npm install --global bun" in optional["bun, for Bun server of postgres"]
     assert done.stdout.splitlines()[-1] == "5 missing"
 
@@ -259,7 +261,7 @@ def test_setup_without_a_toolchain_names_it_and_builds_nothing(bare: dict[str, s
 def test_run_without_a_server_names_the_command_that_installs_it(bare: dict[str, str | Path]) -> None:
     ended = _command([BIN / "gapbook", "run", CHAPTER, "-p", "contestants=spacetimedb-rust"], bare)
     assert (ended.code, len(ended.lines)) == (2, 1), ended
-    assert "spacetimedb-standalone is missing; run: make setup" in ended.lines[0]
+    assert "spacetimedb-standalone is missing; run: gapbook setup CHAPTER" in ended.lines[0]
 
 
 _LAST_WORDS = """# Last words

@@ -34,7 +34,7 @@ class _Installed:
         self.systems: list[str] = []
         self.folders: list[str] = []
         for name, stack in discover_stacks().items():
-            monkeypatch.setattr(stack, "install", self._installer(name))
+            monkeypatch.setattr(stack, "install_for", self._installer(name))
         monkeypatch.setattr(setup, "build_rust_clients", lambda: None)
         monkeypatch.setattr(
             setup,
@@ -43,7 +43,7 @@ class _Installed:
         )
 
     def _installer(self, name: str) -> Any:
-        return classmethod(lambda _cls: self.systems.append(name))
+        return classmethod(lambda _cls, _named: self.systems.append(name))
 
 
 def test_a_plain_setup_installs_nothing_that_is_on_demand(
