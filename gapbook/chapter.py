@@ -109,6 +109,22 @@ class Chapter:
                 raise
             return recorded
 
+    def version(self, system: str, measured: str) -> str:
+        """The version of a system for this run: ``measured``, which published runs have, or what stands in for it.
+
+        A version that its makers built and the set-up fetched (``native.prebuilt`` of its stack.toml) stands in where
+        the reader names it and not the measured one, or where it alone is here. A stored run has the version it had.
+        """
+        versions = [measured, *stack_class(system).stand_ins()]
+        if self._stored:
+            had = [one.version for one in self._stored.scenario.contestants if one.system == system]
+            return next((version for version in versions if version in had), measured)
+        named = parse_choices(self.parameters["servers"])
+        told = [version for version in versions if f"{system}@{version}" in named]
+        if told or self._place_of(system):
+            return (told or versions)[0]
+        return next(filter(stack_class(system).is_here, versions), measured)
+
     def _place_of(self, system: str) -> dict[str, str]:
         backend = self.parameters.get("backend", str(NATIVE))
         elsewhere = backend != str(NATIVE) and stack_class(system).runs_in_containers()

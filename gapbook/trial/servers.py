@@ -184,18 +184,34 @@ def require_connections(
 
 
 def absent_versions(choices: Mapping[str, ServerChoice], contestants: Sequence[Contestant]) -> dict[str, str]:
-    """Contestants whose server is optional and not here, each with the reason: those of a version that is
-    not the stack's own and that nobody named."""
-    absent = {}
+    """Contestants whose server is optional and not here, each with the reason: those of a version that nobody
+    named and that is not the stack's own, or is, and another version of the same system is here."""
+    absent, own = {}, []
+    systems_here = set()
     for contestant in contestants:
         choice = choice_of(choices, contestant)
-        if choice.named or contestant.version in (None, contestant.stack.own_version()):
-            continue
-        try:
-            contestant.stack.located(choice)
-        except SetupError as error:
-            absent[contestant.name] = str(error)
+        if contestant.version in (None, contestant.stack.own_version()):
+            own.append((contestant, choice))
+        elif choice.named:
+            systems_here.add(contestant.system)
+        elif why := _why_absent(contestant, choice):
+            absent[contestant.name] = why
+        else:
+            systems_here.add(contestant.system)
+    for contestant, choice in own:
+        optional = contestant.version and not choice.named and contestant.system in systems_here
+        if optional and (why := _why_absent(contestant, choice)):
+            absent[contestant.name] = why
     return absent
+
+
+def _why_absent(contestant: Contestant, choice: ServerChoice) -> str:
+    """Why the server of a contestant is not here; empty where it is."""
+    try:
+        contestant.stack.located(choice)
+    except SetupError as error:
+        return str(error)
+    return ""
 
 
 def absent_images(choices: Mapping[str, ServerChoice], contestants: Sequence[Contestant]) -> dict[str, str]:

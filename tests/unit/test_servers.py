@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from gapbook.book.chapters import own_parameters
+from gapbook.chapter import Chapter
 from gapbook.deploy.server import ServerChoice
 from gapbook.deploy.stack import stack_class
 from gapbook.errors import ParameterError, SetupError, StackError
@@ -25,14 +27,14 @@ from gapbook.trial.servers import (
 )
 from tests.unit.test_scenario import DELAYED, postgres, scenario, spacetimedb
 
-NEW = "2.8.3"
+NEW, FETCHED = "2.8.3", "2.10.1"
 
 
 @pytest.fixture
 def binaries(tmp_path: Path) -> dict[str, Path]:
     """Programs that say that they are a SpacetimeDB server of a version, and nothing else."""
     made = {}
-    for version in ("1.2.0", "2.0.1", NEW, "2.9.0", "1.1.0"):
+    for version in ("1.2.0", "2.0.1", NEW, FETCHED, "2.11.0", "1.1.0"):
         path = tmp_path / f"server-{version}"
         path.write_text(
             f"#!/bin/sh\necho 'spacetimedb tool version {version}; spacetimedb-lib version {version};'\n",
@@ -134,6 +136,67 @@ def test_a_binary_that_is_no_server_is_refused_in_one_line(
     assert "\n" not in str(caught.value)
 
 
+def _put(cache: Path, folder: str, binary: Path) -> None:
+    place = cache / "build" / folder / "bin" / "spacetimedb-standalone"
+    place.parent.mkdir(parents=True)
+    place.symlink_to(binary)
+
+
+def _pinned() -> str:
+    native = stack_class("spacetimedb").facts.native
+    assert native
+    assert native.prebuilt
+    return f"spacetimedb-{FETCHED}-{native.prebuilt.sha256[FETCHED]['x86_64'][:16]}"
+
+
+def test_our_own_version_may_be_missing_where_a_newer_one_is_here(
+    empty_cache: Path, binaries: dict[str, Path]
+) -> None:
+    contestants = [spacetimedb("old", version="1.2.0"), spacetimedb("new", version=FETCHED), postgres()]
+    _put(empty_cache, _pinned(), binaries[FETCHED])
+    absent = absent_versions({}, contestants)
+    assert list(absent) == ["old"]
+    assert "run: gapbook setup CHAPTER" in absent["old"]
+    # Nobody else has one to stand for a contestant that names no version.
+    assert absent_versions({}, [spacetimedb("any"), contestants[1]]) == {}
+    named = parse_choices(f"spacetimedb@{NEW}={binaries[NEW]}")
+    assert list(absent_versions(named, [contestants[0], spacetimedb("new", version=NEW)])) == ["old"]
+
+
+@pytest.mark.parametrize(
+    ("here", "servers", "backend", "version"),
+    [
+        ((), "", "native", NEW),
+        ((FETCHED,), "", "native", FETCHED),
+        ((NEW, FETCHED), "", "native", NEW),
+        ((NEW,), f"spacetimedb@{FETCHED}=PATH", "native", FETCHED),
+        ((FETCHED,), f"spacetimedb@{NEW}=PATH", "native", NEW),
+        ((FETCHED,), "", "docker", NEW),
+    ],
+    ids=["none", "fetched", "both", "named fetched", "named measured", "containers"],
+)
+def test_a_fetched_version_stands_in_for_the_measured_one_where_it_alone_is_here(
+    here: tuple[str, ...],
+    servers: str,
+    backend: str,
+    version: str,
+    empty_cache: Path,
+    binaries: dict[str, Path],
+) -> None:
+    for one in here:
+        _put(empty_cache, _pinned() if one == FETCHED else f"spacetimedb-{one}", binaries[one])
+    own = own_parameters("both-optimized")
+    named = servers.replace("PATH", str(binaries[FETCHED]))
+    chapter = Chapter("both-optimized", {**own, "servers": named, "backend": backend})
+    assert chapter.version("spacetimedb", NEW) == version
+
+
+def test_a_stored_run_has_the_version_that_it_had(empty_cache: Path, binaries: dict[str, Path]) -> None:
+    _put(empty_cache, _pinned(), binaries[FETCHED])
+    chapter = Chapter("both-optimized", {**own_parameters("both-optimized"), "source": "published"})
+    assert chapter.version("spacetimedb", NEW) == NEW
+
+
 @pytest.mark.usefixtures("empty_cache")
 def test_a_version_that_nobody_has_is_absent_and_says_how_to_get_it() -> None:
     contestants = [spacetimedb("old", version="1.2.0"), spacetimedb("new", version=NEW), postgres()]
@@ -171,7 +234,8 @@ def test_a_version_in_the_cache_is_found_and_one_that_was_named_is_never_absent(
         ),
         ("2.0.1", ["none", "delayed", "delayed(500 ms)", "fsync-per-commit"], ["delayed(10 ms)"]),
         (NEW, ["none", "delayed", "fsync-per-commit"], ["delayed(500 ms)"]),
-        ("2.9.0", ["none", "delayed"], ["delayed(500 ms)", "fsync-per-commit"]),
+        (FETCHED, ["none", "delayed", "fsync-per-commit"], ["delayed(500 ms)"]),
+        ("2.11.0", ["none", "delayed"], ["delayed(500 ms)", "fsync-per-commit"]),
     ],
 )
 def test_a_class_that_a_version_cannot_keep_is_refused_before_it_starts(
