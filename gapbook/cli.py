@@ -194,7 +194,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     install.add_argument("chapter", nargs="?", metavar="CHAPTER", help=f"one of: {', '.join(chapters())}")
     install.add_argument(
-        "--all", action="store_true", help="every system in all its versions, those that compile for minutes too"
+        "--all",
+        action="store_true",
+        help="every system in all its versions, those that compile for minutes too",
     )
     install.add_argument("--book", action="store_true", help="build the published book meanwhile")
     install.add_argument(
