@@ -21,9 +21,10 @@ from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.engine import ENGINE_FAULTS, Engine, engine_errors, one_line_reason
 from gapbook.deploy.toolchain import require_tool, run_step
 from gapbook.errors import SetupError
-from gapbook.paths import hash_files
+from gapbook.locks import taking_turns
+from gapbook.paths import cache_directory, hash_files
 
-__all__ = ["Image", "built_image", "here", "pulled_image"]
+__all__ = ["Image", "built_image", "here", "plain_debian", "pulled_image"]
 
 _BASE = "debian:bookworm-slim"
 _OWN_BASE = "gapbook/debian:bookworm"
@@ -70,7 +71,7 @@ def pulled_image(engine: Engine, reference: str, *, title: str, otherwise: str) 
 def built_image(engine: Engine, name: str, folder: Path, program: Mapping[str, Path]) -> Image:
     """The image of ours for a system: built from ``folder`` (its Dockerfile) with ``program``, files and folders
     by their names in the build, unless one of the same content is here. Raises SetupError."""
-    base = _base(engine)
+    base = plain_debian(engine)
     key = hashlib.sha256(base.id.encode() + _content(folder, program).encode()).hexdigest()[:12]
     reference, built = (
         f"gapbook/{name}:{key}",
@@ -126,16 +127,18 @@ def _context(folder: Path, program: Mapping[str, Path]) -> io.BytesIO:
 
 
 # --- plain Debian -----------------------------------------------------------------------------
-def _base(engine: Engine) -> Image:
-    """Plain Debian: as its makers publish it, else put together from its packages."""
-    for reference in (_BASE, _OWN_BASE):
-        found = here(engine, reference)
-        if found is not None:
-            return found
-    try:
-        return pulled_image(engine, _BASE, title="plain Debian", otherwise="")
-    except SetupError as error:
-        return _bootstrapped(engine, str(error).rstrip("; "))
+def plain_debian(engine: Engine) -> Image:
+    """Plain Debian: as its makers publish it, else put together from its packages. Raises SetupError."""
+    # Two that want it at the same time make it once.
+    with taking_turns(cache_directory() / "images"):
+        for reference in (_BASE, _OWN_BASE):
+            found = here(engine, reference)
+            if found is not None:
+                return found
+        try:
+            return pulled_image(engine, _BASE, title="plain Debian", otherwise="")
+        except SetupError as error:
+            return _bootstrapped(engine, str(error).rstrip("; "))
 
 
 def _bootstrapped(engine: Engine, why: str) -> Image:
