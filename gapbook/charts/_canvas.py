@@ -15,7 +15,7 @@ from gapbook.charts._scale import LogScale
 from gapbook.charts._text import FONT, measure
 from gapbook.charts._tokens import light
 
-__all__ = ["Canvas", "Datum", "Drawing", "Plane", "Space", "Style", "TextBox"]
+__all__ = ["Canvas", "Datum", "Drawing", "Layer", "Plane", "Space", "Style", "TextBox"]
 
 Space = Literal["px", "x", "xy"]
 """Which coordinates of a mark are data values: none, x, or both."""
@@ -96,6 +96,10 @@ class Style:
     mark: Mark
     space: Space
     options: tuple[tuple[str, Option], ...]
+
+
+Layer: TypeAlias = tuple[Style, list[Datum]]
+"""Marks of one style: a row of data for each."""
 
 
 class Canvas:
@@ -231,12 +235,12 @@ class Canvas:
             self._add(plane, "line", space, options, row)
 
     def draw(self) -> Drawing:
-        # Imported here: a page is computed, and refused, without what only pictures need.
-        from gapbook.charts._vega import svg_of  # noqa: PLC0415
+        # Imported here, for it imports what layers are.
+        from gapbook.charts._kept import kept_svg  # noqa: PLC0415
 
         size = self.width, round(self.y)
         layers = sorted(self._layers.items(), key=lambda layer: layer[0].plane)
-        return Drawing(svg_of(size, layers, self.x_scale, self.y_scale), *size, tuple(self._boxes))
+        return Drawing(kept_svg(size, layers, self.x_scale, self.y_scale), *size, tuple(self._boxes))
 
     def _add(self, plane: Plane, mark: Mark, space: Space, options: Mapping[str, Option], row: Datum) -> None:
         self._layers.setdefault(Style(plane, mark, space, tuple(options.items())), []).append(row)

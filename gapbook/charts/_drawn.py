@@ -30,6 +30,7 @@ _ATTRIBUTES = frozenset(
         "ry",
         "stroke",
         "stroke-dasharray",
+        "stroke-linecap",
         "stroke-linejoin",
         "stroke-miterlimit",
         "stroke-opacity",

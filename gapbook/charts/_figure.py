@@ -8,8 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-import vl_convert
-
 from gapbook.charts._canvas import Canvas, Drawing
 from gapbook.charts._drawn import drawn
 from gapbook.charts._tokens import Theme, recolour
@@ -87,6 +85,9 @@ class Figure:
         return self._titled(drawings[width], theme, "w" if width == WIDE_WIDTH else "p").html
 
     def png(self, width: int = WIDE_WIDTH, theme: FileTheme = "light", *, scale: float = 2) -> bytes:
+        # Imported here: pages need no library for what was drawn before.
+        import vl_convert  # noqa: PLC0415
+
         image: bytes = vl_convert.svg_to_png(self.svg(width, theme), scale=scale)
         return image
 

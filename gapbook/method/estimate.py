@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 import polars as pl
@@ -57,7 +58,7 @@ def geometric_interval(values: Sequence[float], degrees_of_freedom: float = math
     if n == 1:
         return Interval(math.exp(mean), math.nan, math.nan, 1)
     freedom = min(n - 1, degrees_of_freedom)
-    half = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, freedom) * logs.std(ddof=1) / math.sqrt(n))
+    half = float(_quantile_of_t(freedom) * logs.std(ddof=1) / math.sqrt(n))
     return Interval(math.exp(mean), math.exp(mean - half), math.exp(mean + half), n)
 
 
@@ -69,7 +70,7 @@ def mean_interval(values: Sequence[float]) -> Interval:
     mean = float(found.mean())
     if n == 1:
         return Interval(mean, math.nan, math.nan, 1)
-    half = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, n - 1) * found.std(ddof=1) / math.sqrt(n))
+    half = float(_quantile_of_t(n - 1) * found.std(ddof=1) / math.sqrt(n))
     return Interval(mean, mean - half, mean + half, n)
 
 
@@ -104,7 +105,7 @@ def chance_within(interval: Interval, band_frac: float) -> float:
         return 0.0
     if half == 0:
         return 1.0
-    error = half / float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, max(interval.n - 1, 1)))
+    error = half / _quantile_of_t(max(interval.n - 1, 1))
     return float(scipy.special.ndtr(high / error) - scipy.special.ndtr(low / error))
 
 
@@ -135,18 +136,22 @@ def bootstrap_intervals(
     for n in {len(by_block) for by_block in quantities if len(by_block) > 1}:
         places = [place for place, by_block in enumerate(quantities) if len(by_block) == n]
         logs = np.log([[quantities[place][block] for block in sorted(quantities[place])] for place in places])
-        bounds = scipy.stats.bootstrap(
-            (logs,),
-            np.mean,
-            axis=-1,
-            n_resamples=_BOOTSTRAP_RESAMPLES,
-            confidence_level=CONFIDENCE,
-            method="percentile",
-            rng=np.random.default_rng(seed),
-        ).confidence_interval
-        for place, row, low, high in zip(places, logs, bounds.low, bounds.high, strict=True):
+        means = logs[:, _resamples(n, seed)].mean(axis=-1)
+        lows, highs = np.quantile(means, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=-1)
+        for place, row, low, high in zip(places, logs, lows, highs, strict=True):
             found[place] = Interval(math.exp(row.mean()), math.exp(low), math.exp(high), n)
     return found
+
+
+@lru_cache(maxsize=64)
+def _resamples(n: int, seed: int) -> NDArray[np.int64]:
+    """Which of ``n`` blocks each resample holds, a row for each: the same for all quantities over as many."""
+    return np.random.default_rng(seed).integers(0, n, (_BOOTSTRAP_RESAMPLES, n))
+
+
+def _quantile_of_t(freedom: float) -> float:
+    """What a standard error is multiplied with: half the width of the interval."""
+    return float(scipy.special.stdtrit(freedom, (1 + CONFIDENCE) / 2))
 
 
 @dataclass(frozen=True)
@@ -170,9 +175,7 @@ class Contrast:
 
     @property
     def interval(self) -> Interval:
-        half = self.standard_error_log * float(
-            scipy.special.stdtrit(self.degrees_of_freedom, (1 + CONFIDENCE) / 2)
-        )
+        half = self.standard_error_log * _quantile_of_t(self.degrees_of_freedom)
         return Interval(math.exp(self.log), math.exp(self.log - half), math.exp(self.log + half), self.n)
 
     @property

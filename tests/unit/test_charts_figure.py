@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from gapbook import charts
-from gapbook.charts import Cell, Contestant, Figure, Trial
+from gapbook.charts import Cell, Contestant, Figure, Trial, _kept, _vega
 from gapbook.charts._canvas import Drawing
 from gapbook.charts._figure import Table
+from gapbook.charts._smaller import smaller
 from gapbook.charts._tokens import TOKENS, light, recolour
 from tests.unit import chart_inputs as inputs
 
@@ -134,6 +136,64 @@ def test_text_is_escaped_everywhere() -> None:
     )
     assert "<script" not in figure.html
     assert "&lt;script&gt;" in figure.html
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where drawings are kept: nothing as yet."""
+    monkeypatch.setattr(_kept, "cache_directory", lambda: tmp_path)
+    return tmp_path / "charts"
+
+
+def _missing() -> str:
+    return charts.missing("Not there", "no valid trial", provenance=inputs.PROVENANCE).html
+
+
+def test_a_picture_is_drawn_once(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = _missing()
+    files = list(kept.iterdir())
+    assert len(files) == 2
+    monkeypatch.setattr(_vega, "svg_of", lambda *_: pytest.fail("it was drawn before"))
+    assert _missing() == first
+    monkeypatch.setattr(_kept, "_drawn_by", lambda: "another version")
+    with pytest.raises(pytest.fail.Exception, match="it was drawn before"):
+        _missing()
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda all: all[:-40], lambda all: b"", lambda all: all.replace(b"12", b"34")]
+)
+def test_a_kept_picture_that_is_damaged_is_drawn_anew(kept: Path, damage: Callable[[bytes], bytes]) -> None:
+    first = _missing()
+    for path in kept.iterdir():
+        whole = path.read_bytes()
+        path.write_bytes(damage(whole))
+        assert path.read_bytes() != whole
+    assert _missing() == first
+    assert _missing() == first
+
+
+def test_where_no_picture_can_be_kept_it_is_drawn_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = _missing()
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(_kept, "cache_directory", lambda: tmp_path / "file")
+    assert _missing() == first
+
+
+def test_what_marks_share_is_said_once_and_no_mark_is_changed() -> None:
+    svg = (
+        '<g><path d="M1.23456,2L1.23456,2M3,4L5,4M6,7L6,8" fill="#111111" opacity="0.5" transform="translate(0,0)"/>'
+        '<path d="M1,2L1,23" fill="#111111" opacity="0.5"/></g>'
+        '<g><text fill="#111111" font-size="1px">a fill="#111111"</text><text fill="#222222" font-size="1px">b</text></g>'
+        '<g><text fill="#111111">alone</text></g>'
+    )
+    assert smaller(svg) == (
+        '<g fill="#111111"><path d="M1.23,2h0M3,4H5M6,7V8" opacity="0.5"/><path d="M1,2V23" opacity="0.5"/></g>'
+        '<g font-size="1px"><text fill="#111111">a fill="#111111"</text><text fill="#222222">b</text></g>'
+        '<g><text fill="#111111">alone</text></g>'
+    )
 
 
 def test_same_input_draws_the_same_bytes() -> None:

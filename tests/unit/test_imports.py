@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -55,10 +56,14 @@ def test_statistics_are_loaded_by_what_computes_them() -> None:
     subprocess.run([sys.executable, "-c", seen], cwd=CHECKOUT, timeout=120, check=True)
 
 
-def test_pictures_alone_load_what_draws_them() -> None:
+def test_pictures_alone_load_what_draws_them_and_draw_them_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GAPBOOK_CACHE", str(tmp_path))
     assert not {"altair", "jsonschema"} & _loaded("from gapbook import Chapter, Factor, claim")
     drawn = "from gapbook.charts import Provenance, missing; missing('x', 'y', provenance={})"
-    assert "altair" in _loaded(drawn.format("Provenance('run', 'method')"))
+    seen = [_loaded(drawn.format("Provenance('run', 'method')")) for _ in range(2)]
+    assert ["altair" in loaded for loaded in seen] == [True, False]
 
 
 def test_public_names_are_found_by_import_and_by_attribute() -> None:
