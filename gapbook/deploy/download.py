@@ -7,6 +7,7 @@ makers. A file that was cut off goes on where it stopped; one of another digest 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import time
 from collections.abc import Iterator
@@ -31,6 +32,7 @@ _LEAST_BYTES, _LEAST_WITHIN_S = 2_000_000, 60.0
 _MOST_BYTES = 2 * 1000**3
 _MOST_ANSWERS = 5
 _SAID_CHARACTERS = 120
+_NUMBER = re.compile(r"^\[Errno -?\d+\] ")
 
 
 @dataclass(frozen=True)
@@ -221,4 +223,5 @@ def _megabytes(size: int) -> str:
 
 
 def _in_words(error: BaseException) -> str:
-    return (" ".join(str(error).split()) or type(error).__name__)[:_SAID_CHARACTERS]
+    said = _NUMBER.sub("", " ".join(str(error).split()))
+    return (said or type(error).__name__)[:_SAID_CHARACTERS]
