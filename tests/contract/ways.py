@@ -10,6 +10,7 @@ from gapbook.deploy.module import Module, load_module, module_workloads, version
 from gapbook.deploy.server import ServerChoice
 from gapbook.deploy.stack import Stack, discover_stacks, stack_class
 from gapbook.load.client import Client, discover_clients
+from tests.newer import newer_version
 
 __all__ = ["Server", "Way", "clients_of", "discovered_ways"]
 
@@ -51,8 +52,7 @@ class Way:
         settings that are not the stack's own."""
         oldest = self.module.levels[self.access].from_version
         own = self.stack.own_version()
-        native = self.stack.facts.native
-        newer = str((native.newer_version if native else None) or own)
+        newer = newer_version(self.system) or own
         enough = own is None or version_numbers(own) >= version_numbers(oldest)
         version = None if enough else newer
         settings = tuple(sorted(self.module.settings(self.access).items()))

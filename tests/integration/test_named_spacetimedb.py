@@ -23,6 +23,7 @@ from gapbook.errors import SetupError
 from gapbook.record.durability import Durability
 from tests.bank import seed_bank
 from tests.integration.running import environment_with, eventually
+from tests.newer import newer_version
 
 _RUN = """
 import json, sys
@@ -71,7 +72,7 @@ class _Reader(NamedTuple):
         return httpx.get(f"{self.url}/v1/database/{database}", trust_env=False).status_code == 200
 
 
-@pytest.fixture(name="reader", scope="module", params=["1.2.0", "2.8.3"])
+@pytest.fixture(name="reader", scope="module", params=["1.2.0", newer_version("spacetimedb")])
 def _reader(request: pytest.FixtureRequest) -> Iterator[_Reader]:
     choice = ServerChoice(version=request.param)
     try:

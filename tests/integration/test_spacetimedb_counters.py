@@ -15,12 +15,13 @@ from gapbook.deploy.stack import Stack, StackContext, stack_class
 from gapbook.errors import SetupError
 from gapbook.record.durability import Durability
 from gapbook.trial.workloads import find_workload
+from tests.newer import newer_version
 
 _MODULE = load_module("spacetimedb", "counter-and-messages")
 _COUNTERS = 1_000
 
 
-@pytest.fixture(name="stack", scope="module", params=["1.2.0", "2.8.3"])
+@pytest.fixture(name="stack", scope="module", params=["1.2.0", newer_version("spacetimedb")])
 def _stack(deployment: Deployment, request: pytest.FixtureRequest) -> Iterator[Stack]:
     """A version of the server; one that is not on this machine is skipped, and says why."""
     kind, choice = stack_class("spacetimedb"), ServerChoice(version=request.param)

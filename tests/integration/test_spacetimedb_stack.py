@@ -21,6 +21,7 @@ from gapbook.deploy.stack import Stack, StackContext, stack_class
 from gapbook.errors import SetupError, StackError
 from gapbook.record.durability import Durability
 from tests.bank import balances_of, seed_bank
+from tests.newer import newer_version
 from tests.processes import process_of
 
 _ACCOUNTS = 100
@@ -28,7 +29,7 @@ _INITIAL = 1_000
 _DELAYED = Durability("delayed", 500.0)
 _UNBOUNDED = Durability("delayed")
 _FSYNC = Durability("fsync-per-commit")
-_OWN, _NEWER = "1.2.0", "2.8.3"
+_OWN, _NEWER = "1.2.0", newer_version("spacetimedb") or ""
 # What each version promises of an answer that does not wait for the disk.
 _PROMISE = {_OWN: _DELAYED, _NEWER: _UNBOUNDED}
 
