@@ -29,6 +29,8 @@ from tests.asked import ROWS_VARIABLE, failing, read_rows, rows_text
 _PYTEST = [sys.executable, "-m", "pytest"]
 _NICE = 19
 _LOG_LINES = 15
+_CONTRIBUTING = CHECKOUT / "CONTRIBUTING.md"
+_COSTS_BEGIN, _COSTS_END = "<!-- costs: python -m tests.whole --write-costs -->", "<!-- end of costs -->"
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,9 @@ def main() -> int:
     parser.add_argument(
         "suites", nargs="*", metavar="SUITE", help=f"of {', '.join(one.name for one in _SUITES)}"
     )
+    parser.add_argument(
+        "--write-costs", action="store_true", help="put what each suite cost into CONTRIBUTING.md"
+    )
     chosen = parser.parse_args()
     unknown = sorted(set(chosen.suites) - {one.name for one in _SUITES})
     if unknown:
@@ -88,6 +93,8 @@ def main() -> int:
     for name in silent:
         print(f"gapbook: {name}: not one case passed", file=sys.stderr)
     passed = not silent and all(one.passed for one in ended)
+    if chosen.write_costs:
+        _write_costs(ended)
     if chosen.all and len(suites) == len(_SUITES):
         _write_down(ended, passed=passed)
     return 0 if passed else 1
@@ -148,6 +155,19 @@ def _costs_text(ended: Sequence[Ended]) -> str:
         for one in ended
     ]
     return "\n".join(line[:width] for line in lines)
+
+
+def _write_costs(ended: Sequence[Ended]) -> None:
+    """Replace the table between the two marks."""
+    head, begin, rest = _CONTRIBUTING.read_text(encoding="utf-8").partition(_COSTS_BEGIN)
+    _, end, tail = rest.partition(_COSTS_END)
+    rows = [
+        f"| {one.suite} | {one.wall_s / 60:.1f} | {one.cpu_s / 60:.1f} |"
+        for one in [*ended, Ended("all", True, sum(x.wall_s for x in ended), sum(x.cpu_s for x in ended))]
+    ]
+    when = f"Measured on {datetime.now(UTC):%d %B %Y}, on {os.cpu_count()} processors."
+    table = ["", when, "", "| suite | minutes | minutes of processors |", "| --- | --- | --- |", *rows, ""]
+    _CONTRIBUTING.write_text("".join([head, begin, "\n".join(table), end, tail]), encoding="utf-8")
 
 
 def _write_down(ended: Sequence[Ended], *, passed: bool) -> None:
