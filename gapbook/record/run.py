@@ -16,9 +16,11 @@ import re
 import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from gapbook.errors import RecordError, nearest
@@ -66,6 +68,8 @@ STAGED = "finishing-"
 _ID_LENGTH = 12
 _RUN_ID = re.compile(f"[0-9a-f]{{{_ID_LENGTH}}}")
 _LAST_FORMAT_OF_EARLIER_RULE = 1
+_KEPT_RUNS = 64
+"""So many are kept in memory: a page reads its own run many times, and the register all that are published."""
 _WHAT_TO_DO = "; take a fresh copy of the run, or name another with source="
 
 
@@ -99,13 +103,32 @@ class Run:
         return self.folder.parent.parent == CHECKOUT / "results"
 
 
+class _Began(msgspec.Struct):
+    started_unix_s: float
+
+
 def load_run(folder: Path) -> Run:
     """Read a finished run: every file against the manifest, the manifest against the id, all against the
-    schema of the record.
+    schema of the record. One whose files are as they were when this process read it is not read again.
 
     Raises RecordError in one line that names the run, the file and what is wrong with it.
     """
+    return _read_once(folder, _stamps(folder))
+
+
+@lru_cache(maxsize=_KEPT_RUNS)
+def _read_once(folder: Path, stamps: frozenset[tuple[str, int, int, int, int]]) -> Run:
+    del stamps
     return read_run(folder, folder.name)
+
+
+def _stamps(folder: Path) -> frozenset[tuple[str, int, int, int, int]]:
+    """What tells whether a file of a folder was written since, as the file system says it."""
+    try:
+        files = [(path.name, path.lstat()) for path in folder.iterdir()]
+    except OSError:
+        return frozenset()
+    return frozenset((name, one.st_ino, one.st_size, one.st_mtime_ns, one.st_ctime_ns) for name, one in files)
 
 
 def read_run(folder: Path, run_id: str) -> Run:
@@ -265,10 +288,18 @@ def finished_folders(chapter: str) -> Sequence[Path]:
 
 def latest_published(chapter: str) -> Run:
     """The newest published run of a chapter; raises RecordError when there is none."""
-    runs = [load_run(path) for path in _finished(published_folder(chapter))]
-    if not runs:
+    folders = _finished(published_folder(chapter))
+    if not folders:
         raise RecordError(f"source: {chapter} has no published run yet; use source=live")
-    return max(runs, key=lambda run: run.manifest.started_unix_s)
+    return load_run(max(folders, key=_began_unix_s) if len(folders) > 1 else folders[0])
+
+
+def _began_unix_s(folder: Path) -> float:
+    """When a run began, by its manifest alone; raises RecordError."""
+    try:
+        return msgspec.json.decode(read_bytes(folder / MANIFEST), type=_Began).started_unix_s
+    except (ValueError, RecursionError) as error:
+        raise RecordError(f"run {folder.name}: {MANIFEST}: {one_line(error)}{_WHAT_TO_DO}") from error
 
 
 def _finished(parent: Path) -> Sequence[Path]:
@@ -279,7 +310,9 @@ def _finished(parent: Path) -> Sequence[Path]:
 
 def canonical(content: Mapping[str, Any]) -> bytes:
     """The one way in which an object is written; raises ValueError for text that is no UTF-8."""
-    return json.dumps(content, sort_keys=True, indent=1, ensure_ascii=False).encode() + b"\n"
+    # Indented by another library: that of Python's own does it character by character.
+    dense = json.dumps(content, sort_keys=True, ensure_ascii=False).encode()
+    return msgspec.json.format(dense, indent=1) + b"\n"
 
 
 def run_id_of(manifest: Mapping[str, Any]) -> str:

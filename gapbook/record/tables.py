@@ -215,10 +215,11 @@ def _require_present(trials: pl.DataFrame, name: str) -> None:
 
 
 def _require_json(trials: pl.DataFrame, name: str, holds: Any) -> None:
+    decoder = msgspec.json.Decoder(holds)
     for trial, text in zip(trials["trial"], trials[name], strict=True):
         try:
             if text is not None:
-                msgspec.convert(json.loads(text), holds)
+                decoder.decode(text)
         except (ValueError, OverflowError, RecursionError) as error:
             raise ValueError(f"{TRIALS}: {name} of trial {trial}: {one_line(error)}") from error
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gapbook.errors import RecordError
-from gapbook.record.run import Run, find_run, latest_published, load_run
+from gapbook.record.run import Run, canonical, find_run, latest_published, load_run
 from tests.unit import stored_runs as runs
 
 _FILES = ("manifest.json", "trials.parquet", "histograms.parquet", "metrics.parquet")
@@ -115,3 +115,40 @@ def test_a_run_is_found_by_its_id_and_an_unknown_id_lists_them(
 def test_a_chapter_without_a_published_run_says_what_to_do() -> None:
     with pytest.raises(RecordError, match="no-such-chapter has no published run yet; use source=live"):
         latest_published("no-such-chapter")
+
+
+def test_the_published_run_that_began_last_is_the_newest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / runs.CHAPTER
+    monkeypatch.setattr("gapbook.record.run.published_folder", lambda chapter: folder)
+    stored = [
+        runs.store(folder, [runs.valid(_PLANNED[0])], started_unix_s=began, finished_unix_s=None)
+        for began in (20.0, 30.0, 10.0)
+    ]
+    assert latest_published(runs.CHAPTER).run_id == stored[1].run_id
+    (stored[2].folder / "manifest.json").write_text('{"started_unix_s": "late"}', encoding="utf-8")
+    with pytest.raises(RecordError, match=f"run {stored[2].run_id}: manifest.json: .*started_unix_s"):
+        latest_published(runs.CHAPTER)
+
+
+def test_an_object_is_written_in_the_one_way_that_old_runs_were_hashed_in() -> None:
+    content = {
+        "b": [],
+        "a": {},
+        'ä\u2028"\\': [1, -0.0, 1e300, 10**30, None, True, {"x": ["\n", "/"]}],
+        "": "★",
+    }
+    written = json.dumps(content, sort_keys=True, indent=1, ensure_ascii=False).encode() + b"\n"
+    assert canonical(content) == written
+
+
+def test_a_run_whose_file_was_written_anew_is_read_anew(run: Run) -> None:
+    first = load_run(run.folder)
+    assert load_run(run.folder) is first
+    trials = run.folder / "trials.parquet"
+    data = bytearray(trials.read_bytes())
+    data[len(data) // 2] ^= 1
+    trials.write_bytes(data)
+    with pytest.raises(RecordError, match=r"trials\.parquet was changed"):
+        load_run(run.folder)
