@@ -16,7 +16,7 @@ import jupytext
 
 from gapbook.claims.rules import VERDICT_BAND_FRAC
 from gapbook.errors import GapbookError
-from gapbook.method.estimate import CONFIDENCE
+from gapbook.method.student import CONFIDENCE
 from gapbook.method.warmth import RISE_FRAC
 from gapbook.record.gates import LIMITS
 from gapbook.record.labels import CEILING_FRAC, CORE_FRAC

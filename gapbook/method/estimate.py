@@ -17,10 +17,10 @@ import scipy
 from numpy.typing import NDArray
 
 from gapbook.method.interval import Interval
+from gapbook.method.student import CONFIDENCE, quantile_of_t
 from gapbook.record.metric import GOODPUT, Metric
 
 __all__ = [
-    "CONFIDENCE",
     "BlockFit",
     "Contrast",
     "amount_interval",
@@ -36,7 +36,6 @@ __all__ = [
     "values_by_contestant",
 ]
 
-CONFIDENCE = 0.95
 BOOTSTRAP_SEED = 20_260_224
 _BOOTSTRAP_RESAMPLES = 1999
 _TOLERANCE = 1e-9
@@ -58,7 +57,7 @@ def geometric_interval(values: Sequence[float], degrees_of_freedom: float = math
     if n == 1:
         return Interval(math.exp(mean), math.nan, math.nan, 1)
     freedom = min(n - 1, degrees_of_freedom)
-    half = float(_quantile_of_t(freedom) * logs.std(ddof=1) / math.sqrt(n))
+    half = float(quantile_of_t(freedom) * logs.std(ddof=1) / math.sqrt(n))
     return Interval(math.exp(mean), math.exp(mean - half), math.exp(mean + half), n)
 
 
@@ -70,7 +69,7 @@ def mean_interval(values: Sequence[float]) -> Interval:
     mean = float(found.mean())
     if n == 1:
         return Interval(mean, math.nan, math.nan, 1)
-    half = float(_quantile_of_t(n - 1) * found.std(ddof=1) / math.sqrt(n))
+    half = float(quantile_of_t(n - 1) * found.std(ddof=1) / math.sqrt(n))
     return Interval(mean, mean - half, mean + half, n)
 
 
@@ -105,7 +104,7 @@ def chance_within(interval: Interval, band_frac: float) -> float:
         return 0.0
     if half == 0:
         return 1.0
-    error = half / _quantile_of_t(max(interval.n - 1, 1))
+    error = half / quantile_of_t(max(interval.n - 1, 1))
     return float(scipy.special.ndtr(high / error) - scipy.special.ndtr(low / error))
 
 
@@ -149,11 +148,6 @@ def _resamples(n: int, seed: int) -> NDArray[np.int64]:
     return np.random.default_rng(seed).integers(0, n, (_BOOTSTRAP_RESAMPLES, n))
 
 
-def _quantile_of_t(freedom: float) -> float:
-    """What a standard error is multiplied with: half the width of the interval."""
-    return float(scipy.special.stdtrit(freedom, (1 + CONFIDENCE) / 2))
-
-
 @dataclass(frozen=True)
 class Contrast:
     """A weighted sum of cells' mean logs. ``by_block`` holds what each block says of it, on the log
@@ -175,7 +169,7 @@ class Contrast:
 
     @property
     def interval(self) -> Interval:
-        half = self.standard_error_log * _quantile_of_t(self.degrees_of_freedom)
+        half = self.standard_error_log * quantile_of_t(self.degrees_of_freedom)
         return Interval(math.exp(self.log), math.exp(self.log - half), math.exp(self.log + half), self.n)
 
     @property

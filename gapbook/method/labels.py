@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import scipy
 
-from gapbook.method.estimate import CONFIDENCE
+from gapbook.method.student import quantile_of_t
 from gapbook.record.labels import LIMIT_FRAC, label_shares
 
 __all__ = ["LabelReading", "LabelState", "label_reading"]
@@ -64,7 +63,5 @@ def label_reading(
         # A stored run may hold any number: a spread beyond all bounds is an interval that excludes nothing.
         with np.errstate(over="ignore"):
             spread = float(np.std(shares, ddof=1))
-        half = (
-            float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, len(shares) - 1)) * spread / math.sqrt(len(shares))
-        )
+        half = quantile_of_t(len(shares) - 1) * spread / math.sqrt(len(shares))
     return LabelReading(mean, mean - half, mean + half, limit, len(shares))

@@ -11,14 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 
-import scipy
-
 from gapbook.method.cells import Cells
-from gapbook.method.estimate import CONFIDENCE
 from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval, format_factor
 from gapbook.method.random_effects import LEAST_TO_PREDICT, Pooled, pooled
 from gapbook.method.same import Cell, Setup, cells_of
+from gapbook.method.student import quantile_of_t
 from gapbook.record.metric import GOODPUT
 from gapbook.record.published import machine_of, published_runs
 from gapbook.record.run import Run
@@ -91,7 +89,7 @@ class OverRuns:
             return self.newest.interval
         if self.runs >= LEAST_TO_PREDICT:
             return self._interval(self.pooled.prediction_half)
-        half = _quantile(sum(one.interval.n - 1 for one in self.each)) * self.pooled.error_within
+        half = quantile_of_t(sum(one.interval.n - 1 for one in self.each)) * self.pooled.error_within
         low, high = (
             self._unscaled(self._scaled(self.least) - half),
             self._unscaled(self._scaled(self.greatest) + half),
@@ -117,7 +115,7 @@ class OverRuns:
     def _with_error(self, interval: Interval) -> tuple[float, float]:
         """An estimate and its standard error on the scale of comparison."""
         low, middle, high = map(self._scaled, (interval.low, interval.estimate, interval.high))
-        return middle, (high - low) / 2 / _quantile(interval.n - 1)
+        return middle, (high - low) / 2 / quantile_of_t(interval.n - 1)
 
     def _interval(self, half: float) -> Interval:
         middle = self.pooled.mean if self.pooled else math.nan
@@ -177,10 +175,6 @@ def estimates_over_runs(
 @cache
 def _published() -> Sequence[tuple[Findings, Mapping[Setup, Cell]]]:
     return tuple((Findings(run, run.manifest.chapter), cells_of(run)) for run in published_runs())
-
-
-def _quantile(degrees_of_freedom: float) -> float:
-    return float(scipy.special.stdtrit(degrees_of_freedom, (1 + CONFIDENCE) / 2))
 
 
 def _counted(number: int, noun: str) -> str:

@@ -15,8 +15,9 @@ from itertools import combinations
 
 import numpy as np
 
-from gapbook.method.estimate import CONFIDENCE, Floats
+from gapbook.method.estimate import Floats
 from gapbook.method.interval import Interval
+from gapbook.method.student import CONFIDENCE
 
 __all__ = ["AaTrial", "adjusted", "neighbouring", "shorter_windows", "spread"]
 

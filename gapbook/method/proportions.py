@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import scipy
 
-from gapbook.method.estimate import CONFIDENCE
+from gapbook.method.student import CONFIDENCE
 
 __all__ = ["proportion_bound", "wilson_interval"]
 
 
 def proportion_bound(tried: int, hits: int = 0) -> float:
     """One-sided 95 % upper bound (Clopper and Pearson) on the probability of what came out ``hits`` times."""
-    return 1.0 if hits >= tried else float(scipy.stats.beta.ppf(CONFIDENCE, hits + 1, tried - hits))
+    return 1.0 if hits >= tried else float(scipy.special.betaincinv(hits + 1, tried - hits, CONFIDENCE))
 
 
 def wilson_interval(hits: int, tried: int) -> tuple[float, float]:

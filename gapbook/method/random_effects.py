@@ -16,7 +16,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from gapbook.method.estimate import CONFIDENCE
+from gapbook.method.student import quantile_of_t
 
 __all__ = ["LEAST_TO_PREDICT", "Pooled", "pooled"]
 
@@ -56,7 +56,7 @@ def pooled(estimates: Sequence[float], standard_errors: Sequence[float]) -> Pool
     known = 1 / weights.sum()
     found = float(weights @ np.square(values - mean)) / freedom * known
     error = float(np.sqrt(max(found, known)))
-    quantile = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, freedom))
+    quantile = quantile_of_t(freedom)
     return Pooled(
         mean,
         quantile * error,
