@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import shlex
@@ -21,6 +22,7 @@ from gapbook.book.kernel import read_text_notebook
 from gapbook.charts._tokens import TOKENS
 from gapbook.cli import main
 from gapbook.paths import CHECKOUT
+from gapbook.record.run import published_folder
 from tests.book.book_site import CHAPTER, Open, Site, gapbook
 
 NUMBER = re.compile(r"×\d")
@@ -165,6 +167,25 @@ def test_no_published_answer_has_a_number_that_tells_too_little(published_site: 
             cited = " ".join(re.findall(r'<div id="cite".*?</div>', shown, re.DOTALL))
             assert not re.findall(r"n = [12]\b", cited), page
     assert answered
+
+
+def test_each_published_page_cites_what_its_first_screen_answers(published_site: Site) -> None:
+    """The same numbers with the same intervals, as often as they stand there, and no others."""
+    for name in chapters():
+        if not any(published_folder(name).glob("*/manifest.json")):
+            continue
+        shown = html.unescape(
+            (published_site.folder / "notebooks" / f"{name}.html").read_text(encoding="utf-8")
+        )
+        screen, _, panel = shown.partition('id="cite"')
+        answered = re.findall(r'<strong class="gb-number">([^<]*)</strong>', screen)
+        cited = re.findall(r"\*\*(.+?)\*\*", panel.partition("</div>")[0])
+        assert cited, name
+        assert sorted(map(_digits, answered)) == sorted(map(_digits, cited)), name
+
+
+def _digits(text: str) -> list[str]:
+    return re.findall(r"\d[\d,.]*", text)
 
 
 def _number(printed: str) -> float:

@@ -12,18 +12,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from gapbook.book.chapters import chapters
 from gapbook.charts import Gate
-from gapbook.markup import Html
 from gapbook.model.plan import PlannedTrial
 from gapbook.pages.pictures import _gate_cell
 from gapbook.pages.results import Results
 from gapbook.pages.who import who_table
-from gapbook.record.run import Run, published_folder
+from gapbook.record.run import Run
 from gapbook.record.tables import StoredGate
 from tests.unit import stored_runs as runs
 from tests.unit.stored_runs import DRIZZLE, PROCEDURE, SPACETIMEDB, SQL
-from tests.unit.test_rerun import execute
 from tests.unit.test_results import FACTORS, RESULTS
 
 _NUMBER = re.compile(r'<strong class="gb-number">([^<]*)</strong>')
@@ -54,31 +51,6 @@ def test_what_is_cited_is_what_is_answered(whole: Results, name: str) -> None:
     panel = html.unescape(whole.cite_panel(answer).html)
     for one in answer.cited:
         assert panel.count(one.value) >= 2
-
-
-@pytest.mark.parametrize("chapter", chapters())
-def test_each_page_cites_what_its_first_screen_answers(
-    chapter: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    if not any(published_folder(chapter).glob("*/manifest.json")):
-        pytest.skip(f"{chapter} has no published run")
-    monkeypatch.setattr(Results, "glue", lambda self, **more: None)
-    monkeypatch.setattr("gapbook.pages.first_screen.pictures_folder", lambda run_id: tmp_path)
-    screens: list[dict[str, Any]] = []
-    first_screen = Results.first_screen
-
-    def shown(self: Results, **parts: Any) -> Html:
-        screens.append(parts | {"html": first_screen(self, **parts).html})
-        return Html("")
-
-    monkeypatch.setattr(Results, "first_screen", shown)
-    execute(chapter, {"source": "published"}, until="found.first_screen(")
-    (screen,) = screens
-    cited = [digits(one.value) for one in screen["answer"].cited]
-    assert cited
-    assert sorted(answered(screen["answer"].html)) == sorted(cited)
-    for one in screen["answer"].cited:
-        assert one.value in html.unescape(screen["html"].split('id="cite"')[1])
 
 
 def test_an_answer_names_systems_with_versions_and_what_an_exponent_means(whole: Results) -> None:
