@@ -183,7 +183,8 @@ def _parser() -> argparse.ArgumentParser:
     campaign.set_defaults(command=_campaign)
 
     book = commands.add_parser("book", help="build the published book from stored runs (no server)")
-    book.set_defaults(command=lambda chosen: _build_book())
+    book.add_argument("--timings", action="store_true", help="say what each part of it took")
+    book.set_defaults(command=lambda chosen: _build_book(tell=chosen.timings))
 
     commands.add_parser("check", help="read all declarations, and say what is wrong in them").set_defaults(
         command=lambda chosen: _check()
@@ -263,12 +264,18 @@ def _campaign(chosen: argparse.Namespace) -> int:
     return _REFUSED if failed else _MOSTLY_REFUSED if lines else 0
 
 
-def _build_book() -> None:
+def _build_book(*, tell: bool) -> None:
     require_writable(build_directory(), "GAPBOOK_BUILD")
 
     from gapbook.book.build import build_published
+    from gapbook.book.timings import Timings
 
-    _say_page(build_published())
+    timings = Timings()
+    with timings.of("the whole book"):
+        page = build_published(timings)
+    if tell:
+        print(timings.table())
+    _say_page(page)
 
 
 def _check() -> int:
@@ -299,6 +306,7 @@ def _set_up(chosen: argparse.Namespace) -> None:
 def _show_book() -> None:
     """Something to read while servers compile; that it cannot be built is no reason not to set up."""
     from gapbook.book import build
+    from gapbook.book.timings import Timings
 
     built_before = build.published_page()
     if built_before is not None:
@@ -306,7 +314,7 @@ def _show_book() -> None:
         return
     print("the published book: started, about 2 min; servers and clients are built meanwhile")
     try:
-        _say_page(build.build_published())
+        _say_page(build.build_published(Timings()))
     except GapbookError as error:
         print(f"gapbook: {error}", file=sys.stderr)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gapbook.paths import CHECKOUT
 
-__all__ = ["NOTEBOOKS", "code_cells", "names_bound", "notebook_path"]
+__all__ = ["NOTEBOOKS", "code_cells", "code_of", "names_bound", "notebook_path"]
 
 NOTEBOOKS = CHECKOUT / "notebooks"
 _CODE = re.compile(r"^```\{code-cell\}[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -28,6 +28,11 @@ def code_cells(name: str, *, without_parameters: bool = False) -> list[str]:
         for cell in _CODE.findall(notebook_path(name).read_text(encoding="utf-8"))
         if not (without_parameters and _SETS_PARAMETERS.match(cell))
     ]
+
+
+def code_of(name: str) -> str:
+    """All that is executed of a notebook, with its tags and without its prose."""
+    return "\n".join(_CODE.findall(notebook_path(name).read_text(encoding="utf-8")))
 
 
 def names_bound(code: str) -> frozenset[str]:

@@ -16,14 +16,25 @@ from typing import Any, NamedTuple
 import yaml
 
 from gapbook.book.chapters import chapters, overviews
+from gapbook.book.kept_pages import (
+    INJECTED,
+    drop_page,
+    hash_of_what_pages_depend_on,
+    is_kept,
+    keep_page,
+    kept_folder,
+    kept_page,
+    key_of,
+)
 from gapbook.book.kernel import temporary_folder
 from gapbook.book.side_by_side import execute_chapters
+from gapbook.book.timings import Timings
 from gapbook.deploy.deployment import Deployment
 from gapbook.errors import GapbookError, RecordError, SetupError
 from gapbook.locks import own_folder, taking_turns
 from gapbook.notebook_text import notebook_path
 from gapbook.pages.first_screen import pictures_folder
-from gapbook.paths import CHECKOUT, build_directory, hash_files, tool_path
+from gapbook.paths import CHECKOUT, build_directory, tool_path
 from gapbook.record.run import Run, find_run, published_folder
 from gapbook.writing import require_writable
 
@@ -37,13 +48,13 @@ __all__ = [
 
 _FIRST_SCREEN = "first-screen"
 _SHOWS_FIRST_SCREEN_OF = "shows-first-screen-of-"
-_INJECTED = "injected-parameters"
 # What buttons of a page link to: the files of a run, beneath the static files of the book.
 _RUN_LINK = re.compile(r"_static/runs/([0-9a-f]+)/([\w.-]+)")
 
 
-def build_published() -> Path:
-    """The published book: every chapter of its contents from its stored run. Returns the first page.
+def build_published(timings: Timings) -> Path:
+    """The published book: every chapter of its contents from its stored run. Returns the first page; ``timings`` get
+    what its parts took.
 
     Raises RecordError, before anything is executed, when one of them has no published run, and SetupError where
     pages cannot be written.
@@ -59,7 +70,8 @@ def build_published() -> Path:
             )
     folder = build_directory() / "published"
     with taking_turns(folder):
-        return _build(folder, _execute_published(listed)) / "index.html"
+        executed = _execute_published(listed, timings)
+        return _build(folder, executed, timings) / "index.html"
 
 
 def published_page() -> Path | None:
@@ -82,14 +94,15 @@ def build_with(chapter: str, executed: Path, folder: Path) -> Path:
     """
     others = [other for other in _listed() if other != chapter and _is_published(other)]
     wanted = _wanted(others)
-    kept = {name: _kept_page(name) for name in wanted if _is_kept(name, wanted[name].key)}
+    kept = {name: kept_page(name) for name in wanted if is_kept(name, wanted[name].key)}
     absent = [name for name in wanted if name not in kept]
     if absent:
         print(
             f"book: {len(absent)} of its other pages were not executed yet; gapbook book does that",
             flush=True,
         )
-    return _build(folder, {**kept, chapter: executed}, absent, also=chapter) / "notebooks" / f"{chapter}.html"
+    site = _build(folder, {**kept, chapter: executed}, Timings(), absent, also=chapter)
+    return site / "notebooks" / f"{chapter}.html"
 
 
 def runs_shown(chapter: str, executed: Path) -> list[Run]:
@@ -114,68 +127,33 @@ class _Wanted(NamedTuple):
 
 
 def _wanted(chapter_names: Sequence[str]) -> dict[str, _Wanted]:
-    """These chapters, each from its stored run, and all that measures nothing.
-
-    A page depends on notebook, library, facts and stored runs alone.
-    """
-    shared = _hash_of_what_pages_depend_on()
+    """These chapters, each from its stored run, and all that measures nothing."""
+    shared = hash_of_what_pages_depend_on()
     # Overviews read the runs of all chapters: the longest first, so that none is executed alone at the end.
     parameters = {
         **{name: {} for name in overviews()},
         **{name: {"source": "published"} for name in chapter_names},
     }
-    return {
-        name: _Wanted(given, f"{shared} {hash_files([notebook_path(name)], CHECKOUT)}")
-        for name, given in parameters.items()
-    }
+    return {name: _Wanted(given, key_of(name, shared)) for name, given in parameters.items()}
 
 
-def _kept_page(name: str) -> Path:
-    return build_directory() / "executed-published" / f"{name}.ipynb"
-
-
-def _is_kept(name: str, key: str) -> bool:
-    """Whether the page was executed before, from what it depends on now."""
-    page = _kept_page(name)
-    kept = page.with_suffix(".key")
-    return page.is_file() and kept.is_file() and kept.read_text(encoding="utf-8") == key
-
-
-def _execute_published(chapter_names: Sequence[str]) -> dict[str, Path]:
+def _execute_published(chapter_names: Sequence[str], timings: Timings) -> dict[str, Path]:
     """The pages of :func:`_wanted`; while they would be the same, what was executed before is used again."""
-    folder = build_directory() / "executed-published"
     wanted = _wanted(chapter_names)
-    with taking_turns(folder):
-        stale = {}
-        for name, page in wanted.items():
-            if not _is_kept(name, page.key):
-                _kept_page(name).with_suffix(".key").unlink(missing_ok=True)
-                stale[name] = page.parameters
+    with taking_turns(kept_folder()), timings.of("all chapters executed"):
+        stale = {name: page.parameters for name, page in wanted.items() if not is_kept(name, page.key)}
+        for name in stale:
+            drop_page(name)
         if stale:
             print(
                 f"book: {len(stale)} of {len(wanted)} chapters are executed from stored runs, and kept for the next "
-                "time; this takes minutes",
+                "time; this takes a minute or two",
                 flush=True,
             )
-        for name in execute_chapters(stale, folder):
-            _kept_page(name).with_suffix(".key").write_text(wanted[name].key, encoding="utf-8")
-    return {name: _kept_page(name) for name in wanted}
-
-
-def _hash_of_what_pages_depend_on() -> str:
-    patterns = (
-        "gapbook/**/*.py",
-        "stacks/*/*.py",
-        "stacks/*/stack.toml",
-        "modules/*/module.toml",
-        "clients/**/client.toml",
-        "book/*.toml",
-        "results/*/*/manifest.json",
-        "results/short/*/*/manifest.json",
-        "results/*.jsonl",
-    )
-    found = (path for pattern in patterns for path in CHECKOUT.glob(pattern))
-    return hash_files([path for path in found if "node_modules" not in path.parts], CHECKOUT)
+        for done in execute_chapters(stale, kept_folder()):
+            keep_page(done.name, wanted[done.name].key)
+            timings.add(f"chapter {done.name} executed", done.duration_s)
+    return {name: kept_page(name) for name in wanted}
 
 
 def _site(folder: Path) -> Path:
@@ -209,10 +187,25 @@ def _page_of(chapter: str) -> str:
 
 
 def _build(
-    folder: Path, executed: Mapping[str, Path], absent: Collection[str] = (), *, also: str | None = None
+    folder: Path,
+    executed: Mapping[str, Path],
+    timings: Timings,
+    absent: Collection[str] = (),
+    *,
+    also: str | None = None,
 ) -> Path:
     """Stage a fresh source folder with these chapters and render it; those that are ``absent`` have a page that says
     so, for others lead to them. Returns the site's folder."""
+    with timings.of("pages laid out"):
+        staged = _stage(folder, executed, absent, also)
+    with timings.of("pages rendered"):
+        site = _render(staged)
+    for notebook in executed.values():
+        _offer(notebook, site)
+    return site
+
+
+def _stage(folder: Path, executed: Mapping[str, Path], absent: Collection[str], also: str | None) -> Path:
     staged = folder / "source"
     shutil.rmtree(staged, ignore_errors=True)
     (staged / "notebooks").mkdir(parents=True)
@@ -226,10 +219,7 @@ def _build(
     for chapter, notebook in executed.items():
         _place(notebook, staged, executed)
         _place_runs(chapter, notebook, staged)
-    site = _render(staged)
-    for notebook in executed.values():
-        _offer(notebook, site)
-    return site
+    return staged
 
 
 def _place(executed: Path, staged: Path, pages: Mapping[str, Path]) -> None:
@@ -244,7 +234,7 @@ def _place(executed: Path, staged: Path, pages: Mapping[str, Path]) -> None:
     cells = notebook["cells"]
     for cell in cells:
         tags = cell["metadata"].setdefault("tags", [])
-        if _INJECTED in tags:
+        if INJECTED in tags:
             tags.append("hide-input")
         if shown := next((tag for tag in tags if tag.startswith(_SHOWS_FIRST_SCREEN_OF)), None):
             cell["outputs"] = _first_screen_of(pages.get(shown.removeprefix(_SHOWS_FIRST_SCREEN_OF)))

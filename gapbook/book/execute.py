@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from papermill.exceptions import PapermillExecutionError
 
 from gapbook import errors
 from gapbook.book.chapters import require_executable
-from gapbook.book.kernel import kernel_config, read_text_notebook
+from gapbook.book.kernel import SharedKernel, kernel_config, read_text_notebook
 from gapbook.book.prose import require_no_typed_numbers
 from gapbook.book.stated import require_stated
 from gapbook.book.told_cells import CellsTold
@@ -41,8 +42,10 @@ def execute_chapter(
     *,
     folder: Path | None = None,
     say: Callable[[str], None] | None = None,
+    kernel: SharedKernel | None = None,
 ) -> Path:
-    """Execute a chapter in a kernel of its own; return the executed notebook. ``say`` hears how far it is.
+    """Execute a chapter in a kernel of its own, or in one that executed others before; return the executed notebook.
+    ``say`` hears how far it is.
 
     Raises ParameterError or RecordError before a kernel starts when a parameter is not allowed, the chapter has no
     such contestant or there is no such run, and the GapbookError that the chapter itself raised.
@@ -61,10 +64,13 @@ def execute_chapter(
     unexecuted.write_text(read_text_notebook(text), encoding="utf-8")
     logging.getLogger("papermill").addFilter(_says_more)
     try:
-        with kernel_config() as (config, process):
+        shared = kernel and nullcontext((kernel.config, kernel.process))
+        with shared or kernel_config() as (config, process):
             if say is not None:
                 CellsTold(chapter, parameters, say).configure(config)
             try:
+                if kernel is not None:
+                    kernel.forget()
                 papermill.execute_notebook(
                     unexecuted,
                     output,
@@ -76,6 +82,7 @@ def execute_chapter(
                     stdout_file=sys.stdout,
                     stderr_file=sys.stderr,
                     config=config,
+                    **({} if kernel is None else {"km": kernel.manager}),
                     start_timeout=_KERNEL_STARTS_WITHIN_S,
                 )
             except DeadKernelError:

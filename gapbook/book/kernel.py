@@ -6,10 +6,12 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import jupytext
 import nbformat
+from jupyter_client.manager import AsyncKernelManager
 from traitlets.config import Config
 
 from gapbook.book.kernel_process import KernelProcess
@@ -17,10 +19,11 @@ from gapbook.deploy import warden
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.environment import kernel_environment, only_variables
 
-__all__ = ["kernel_config", "read_text_notebook", "temporary_folder"]
+__all__ = ["SharedKernel", "kernel_config", "read_text_notebook", "shared_kernel", "temporary_folder"]
 
 # A socket's path has at most 107 bytes; what is made beneath the folder takes up to 50 of them.
 _LONGEST_FOLDER = 50
+_ANSWERS_WITHIN_S = 60
 
 
 def read_text_notebook(path: Path) -> str:
@@ -59,6 +62,43 @@ def kernel_config() -> Iterator[tuple[Config, KernelProcess]]:
                 }
             )
             yield config, process
+
+
+@dataclass(frozen=True)
+class SharedKernel:
+    """One kernel for chapters that are executed one after the other: libraries are loaded and stored runs read once."""
+
+    config: Config
+    process: KernelProcess
+    manager: AsyncKernelManager
+
+    def forget(self) -> None:
+        """Make its notebook a new one, without a name or a number of the one before; starts no kernel that is not up.
+
+        Raises RuntimeError where the kernel does not answer any more.
+        """
+        if not self.manager.has_kernel:
+            return
+        client = self.manager.blocking_client()
+        client.start_channels()
+        try:
+            client.wait_for_ready(timeout=_ANSWERS_WITHIN_S)
+            client.execute("get_ipython().reset()", silent=True, reply=True, timeout=_ANSWERS_WITHIN_S)
+        finally:
+            client.stop_channels()
+
+
+@contextmanager
+def shared_kernel() -> Iterator[SharedKernel]:
+    """A kernel as of :func:`kernel_config` that the first notebook starts, and that ends with the block."""
+    with kernel_config() as (config, process):
+        manager = process.manager(config=config, kernel_name="python3")
+        try:
+            yield SharedKernel(config, process, manager)
+        finally:
+            if process.popen is not None:
+                process.popen.kill()
+                process.popen.wait()
 
 
 def temporary_folder() -> Path:

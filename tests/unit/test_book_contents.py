@@ -12,6 +12,8 @@ import pytest
 import yaml
 
 from gapbook.book import build
+from gapbook.book.kept_pages import keep_page
+from gapbook.book.timings import Timings
 from gapbook.errors import RecordError
 from gapbook.paths import CHECKOUT
 
@@ -66,7 +68,7 @@ def test_readers_page_waits_for_no_other_and_those_not_executed_say_so(
     kept.write_text(json.dumps(_NOTEBOOK), encoding="utf-8")
     staged = tmp_path / "yours" / "source" / "notebooks"
     for key, executed in (("of other sources", False), (build._wanted(["original"])["original"].key, True)):
-        kept.with_suffix(".key").write_text(key, encoding="utf-8")
+        keep_page("original", key)
         pages, _ = staged_pages("fair")
         assert {"notebooks/fair", "notebooks/original"} < {one["file"] for one in pages}
         assert (staged / "original.ipynb").is_file() == executed
@@ -91,15 +93,15 @@ def test_published_book_asks_for_a_run_of_every_chapter_of_the_contents_and_of_n
 ) -> None:
     executed: list[str] = []
 
-    def execute(names: Sequence[str]) -> dict[str, Path]:
+    def execute(names: Sequence[str], _timings: Timings) -> dict[str, Path]:
         executed.extend(names)
         return {}
 
     monkeypatch.setenv("GAPBOOK_BUILD", str(tmp_path))
     monkeypatch.setattr(build, "_execute_published", execute)
     monkeypatch.setattr(build, "_is_published", lambda chapter: chapter != "unlisted")
-    build.build_published()
+    build.build_published(Timings())
     assert executed == ["fair", "original"]
     monkeypatch.setattr(build, "_is_published", lambda chapter: chapter != "original")
     with pytest.raises(RecordError, match=r"^book: chapter original has no published run"):
-        build.build_published()
+        build.build_published(Timings())
