@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -29,6 +30,7 @@ __all__ = [
     "cell_values",
     "chance_within",
     "geometric_interval",
+    "geometric_mean",
     "mean_interval",
     "metric_interval",
     "paired_ratios",
@@ -50,15 +52,24 @@ def geometric_interval(values: Sequence[float], degrees_of_freedom: float = math
     of an estimate that some blocks tell little of, say. Raises ValueError on an empty sequence or a value that is
     not positive.
     """
-    if not values or min(values) <= 0:
-        raise ValueError("a geometric mean needs at least one value, all above 0")
-    logs = np.log(np.asarray(values, dtype=np.float64))
+    logs = _logs(values)
     mean, n = float(logs.mean()), len(logs)
     if n == 1:
         return Interval(math.exp(mean), math.nan, math.nan, 1)
     freedom = min(n - 1, degrees_of_freedom)
     half = float(quantile_of_t(freedom) * logs.std(ddof=1) / math.sqrt(n))
     return Interval(math.exp(mean), math.exp(mean - half), math.exp(mean + half), n)
+
+
+def geometric_mean(values: Sequence[float]) -> float:
+    """Geometric mean of positive values; raises ValueError on an empty sequence or a value that is not positive."""
+    return math.exp(float(_logs(values).mean()))
+
+
+def _logs(values: Sequence[float]) -> Floats:
+    if not values or min(values) <= 0:
+        raise ValueError("a geometric mean needs at least one value, all above 0")
+    return np.log(np.asarray(values, dtype=np.float64))
 
 
 def mean_interval(values: Sequence[float]) -> Interval:
@@ -214,7 +225,7 @@ class BlockFit:
     @property
     def mean_logs(self) -> Floats:
         """The mean log of each cell in the mean block."""
-        equations = _BlockEquations(self.there)
+        equations = _equations(_Array.of(self.there))
         in_cell = self.values.sum(axis=1) / equations.counts
         block_effects = equations.inverse @ np.where(self.there, self.values - in_cell[:, None], 0.0).sum(
             axis=0
@@ -229,17 +240,25 @@ class BlockFit:
         The standard error comes from leaving out one block at a time, with degrees of freedom after
         Satterthwaite; with no trial missing this is the paired t interval over blocks.
         """
-        whole = _Coefficients(self.there, weights)
-        held_out = []
-        if len(self.blocks) > 1:
-            for column in range(len(self.blocks)):
-                kept = self.there.copy()
-                kept[:, column] = False
-                held_out.append(_Coefficients(kept, weights))
         return [
-            _contrast(row, self.values, self.blocks, whole, held_out) if whole.estimable[row] else None
-            for row in range(len(weights))
+            None if row is None else _contrast(row, self.values, self.blocks)
+            for row in _design(_Array.of(self.there), _Array.of(weights)).rows
         ]
+
+
+class _Array(NamedTuple):
+    """An array as a key: what follows from it alone is computed once."""
+
+    content: bytes
+    shape: tuple[int, ...]
+    kind: str
+
+    @classmethod
+    def of(cls, array: NDArray[Any]) -> _Array:
+        return cls(array.tobytes(), array.shape, array.dtype.str)
+
+    def array(self) -> NDArray[Any]:
+        return np.frombuffer(self.content, self.kind).reshape(self.shape)
 
 
 class _BlockEquations:
@@ -252,11 +271,16 @@ class _BlockEquations:
         self.inverse: Floats = np.linalg.pinv(self.normal, rtol=_TOLERANCE, hermitian=True)
 
 
+@lru_cache(maxsize=1024)
+def _equations(there: _Array) -> _BlockEquations:
+    return _BlockEquations(there.array())
+
+
 class _Coefficients:
     """What the least-squares fit multiplies each trial with, given which trials there are."""
 
     def __init__(self, there: NDArray[np.bool_], weights: Floats) -> None:
-        equations = _BlockEquations(there)
+        equations = _equations(_Array.of(there))
         self.there, self.weights = there, weights
         self.counts, self.means = equations.counts, equations.means
         in_block = there.any(axis=0)
@@ -274,27 +298,64 @@ class _Coefficients:
         return found
 
 
-def _contrast(
-    row: int, values: Floats, blocks: Sequence[int], whole: _Coefficients, held_out: Sequence[_Coefficients]
-) -> Contrast:
+@dataclass(frozen=True)
+class _Row:
+    """What one contrast follows from besides the values: its coefficients, those without each block in turn, the
+    degrees of freedom after Satterthwaite, and the places of the blocks that tell it."""
+
+    whole: Floats
+    held_out: Floats | None
+    freedom: float
+    told_by: tuple[int, ...]
+
+
+class _Design:
+    """All contrasts of one set of weights, given which trials there are: ``rows``, None for one that they cannot tell."""
+
+    def __init__(self, there: NDArray[np.bool_], weights: Floats) -> None:
+        self.whole = _Coefficients(there, weights)
+        held_out = []
+        blocks = there.shape[1]
+        for column in range(blocks if blocks > 1 else 0):
+            kept = there.copy()
+            kept[:, column] = False
+            held_out.append(_Coefficients(kept, weights))
+        self.rows = [
+            self._row(row, held_out) if self.whole.estimable[row] else None for row in range(len(weights))
+        ]
+
+    def _row(self, row: int, held_out: Sequence[_Coefficients]) -> _Row:
+        told_by = tuple(np.flatnonzero(_tells(self.whole.there, self.whole.weights[row])).tolist())
+        if not held_out or not all(fit.estimable[row] for fit in held_out):
+            return _Row(self.whole.of(row), None, math.nan, told_by)
+        coefficients = np.stack([fit.of(row).ravel() for fit in held_out])
+        spread = coefficients - coefficients.mean(axis=0)
+        gram = spread @ spread.T
+        freedom = float(np.trace(gram) ** 2 / (gram**2).sum())
+        return _Row(self.whole.of(row), coefficients, freedom, told_by)
+
+
+# A cell that can be run or not, and a block that is left out: simulated plants have some hundred designs.
+@lru_cache(maxsize=256)
+def _design(there: _Array, weights: _Array) -> _Design:
+    return _Design(there.array(), weights.array())
+
+
+def _contrast(row: _Row, values: Floats, blocks: Sequence[int]) -> Contrast:
     n = len(blocks)
-    estimate = float((whole.of(row) * values).sum())
-    told_by = frozenset(np.asarray(blocks)[_tells(whole.there, whole.weights[row])].tolist())
+    estimate = float((row.whole * values).sum())
+    told_by = frozenset(blocks[place] for place in row.told_by)
     if n == 1:
         return Contrast(estimate, math.nan, math.nan, {blocks[0]: estimate}, told_by)
-    if not all(fit.estimable[row] for fit in held_out):
+    if row.held_out is None:
         return Contrast(estimate, math.nan, math.nan, {}, told_by)
-    coefficients = np.stack([fit.of(row).ravel() for fit in held_out])
-    left_out = coefficients @ values.ravel()
+    left_out = row.held_out @ values.ravel()
     variance = (n - 1) / n * float(((left_out - left_out.mean()) ** 2).sum())
-    spread = coefficients - coefficients.mean(axis=0)
-    gram = spread @ spread.T
-    freedom = float(np.trace(gram) ** 2 / (gram**2).sum())
     pseudo = n * estimate - (n - 1) * left_out
     return Contrast(
         estimate,
         math.sqrt(variance),
-        freedom,
+        row.freedom,
         dict(zip(blocks, map(float, pseudo), strict=True)),
         told_by,
     )
@@ -324,7 +385,8 @@ def values_by_contestant(
     A block with several trials of one cell counts as their mean, the geometric one where the metric is on a
     log scale. A trial that does not tell the metric is left out.
     """
-    kept = trials.filter((pl.col("treatment") == treatment) & pl.col("valid"))
+    # At once: each step alone takes longer than all that it has to do.
+    kept = trials.lazy().filter((pl.col("treatment") == treatment) & pl.col("valid"))
     told = kept.with_columns(metric.value.alias(_VALUE)).filter(
         pl.col(_VALUE) > 0 if metric.log else pl.col(_VALUE).is_not_null()
     )
@@ -332,8 +394,7 @@ def values_by_contestant(
     first = pl.col(_VALUE).first()
     mean = first * (pl.col(_VALUE) / first).log().mean().exp() if metric.log else pl.col(_VALUE).mean()
     found: dict[str, dict[int, float]] = {}
-    for contestant, block, value in (
-        told.group_by("contestant", "block", maintain_order=True).agg(mean).iter_rows()
-    ):
+    means = told.group_by("contestant", "block", maintain_order=True).agg(mean).collect()
+    for contestant, block, value in means.iter_rows():
         found.setdefault(contestant, {})[block] = value
     return found

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -116,7 +117,7 @@ def decompose(factors: Sequence[Factor], cells: Mapping[Cell, Mapping[int, float
     }
     for enough in (2, 1):
         kept = {place: by_block for place, by_block in values.items() if len(by_block) >= enough}
-        lattice = _Lattice(len(factors), kept.keys())
+        lattice = _lattice(len(factors), frozenset(kept))
         if lattice.orderings:
             return _decompose(factors, lattice, kept)
     return None
@@ -159,6 +160,12 @@ class _Lattice:
             np.searchsorted(self.needed, under | 1 << bit),
             through / self.orderings,
         )
+
+
+# Simulated plants have some hundred of them.
+@lru_cache(maxsize=512)
+def _lattice(dimensions: int, measured: frozenset[int]) -> _Lattice:
+    return _Lattice(dimensions, measured)
 
 
 def _count_paths(dimensions: int, there: NDArray[np.bool_]) -> Floats:

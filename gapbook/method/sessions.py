@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping
 
-from gapbook.method.estimate import geometric_interval
+from gapbook.method.estimate import geometric_interval, geometric_mean
 from gapbook.method.interval import Interval
 
 __all__ = ["session_interval", "session_means"]
@@ -46,4 +46,4 @@ def session_interval(
 
 def _mean(values: Iterable[float]) -> float | None:
     found = list(values)
-    return geometric_interval(found).estimate if found else None
+    return geometric_mean(found) if found else None

@@ -62,8 +62,9 @@ def make_plan(
                 for treatment in values.get(contestant) or treatments
             ]
             order.shuffle(cells)
+            work_seed = _work_seed(seed, block)
             for contestant, treatment in cells:
-                yield PlannedTrial(number, block, contestant, treatment, _work_seed(seed, block))
+                yield PlannedTrial(number, block, contestant, treatment, work_seed)
                 number += 1
 
     return tuple(trials())
