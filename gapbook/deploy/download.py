@@ -84,7 +84,7 @@ def _places(wanted: Published) -> Iterator[str | Path]:
             if "://" in named:
                 yield f"{named.rstrip('/')}/{inside}"
             else:
-                yield Path(named).expanduser().absolute() / inside
+                yield Path(named).absolute() / inside
     yield from wanted.addresses
 
 

@@ -240,9 +240,7 @@ def wanted() -> Iterator[tuple[str, Callable[[], object], str]]:
         return folder / "node_modules"
 
     def server(stack: type[Stack]) -> str:
-        usual = next(filter(stack.is_here, stack.stand_ins()), None)
-        located = stack.locate(ServerChoice(version=usual))
-        return f"{located.version}, {located.path}"
+        return _told(stack, next(filter(stack.is_here, stack.stand_ins()), None))
 
     yield "cargo", lambda: require_tool("cargo", CARGO_HINT), CARGO_HINT
     yield "C compiler", lambda: require_tool("cc", COMPILER_HINT), COMPILER_HINT
@@ -260,26 +258,18 @@ def optional() -> list[tuple[str, Callable[[], object]]]:
     containers, disks whose power can be cut and programs of tiers: the name, and a check that says where it is, or
     raises SetupError with how to get it."""
 
-    def server(stack: type[Stack], version: str) -> str:
-        located = stack.located(ServerChoice(version=version))
-        return f"{located.version}, {located.path}"
-
-    def own(stack: type[Stack]) -> str:
-        located = stack.locate(ServerChoice())
-        return f"{located.version}, {located.path}"
-
     def disks() -> Path:
         require_power_cuts()
         return rust_binary("gap-powercut", "disk")
 
     versions: list[tuple[str, Callable[[], object]]] = [
-        (f"server of {name} {version}", partial(server, stack, version))
+        (f"server of {name} {version}", partial(_told, stack, version))
         for name, stack in discover_stacks().items()
         for version in stack.versions()
         if stack.stand_ins() or version != stack.own_version()
     ]
     on_demand = [
-        (f"server of {name}", partial(own, stack))
+        (f"server of {name}", partial(_told, stack))
         for name, stack in discover_stacks().items()
         if name in systems_on_demand()
     ]
@@ -290,6 +280,15 @@ def optional() -> list[tuple[str, Callable[[], object]]]:
     ]
     disk = ("disks whose power can be cut", disks)
     return [*on_demand, disk, *versions, *containers, *_optional_programs()]
+
+
+def _told(stack: type[Stack], version: str | None = None) -> str:
+    """Where a server is, of the stack's own version unless another is named, and what there is to know of it; raises
+    SetupError with how to get it."""
+    located = stack.located(ServerChoice(version=version))
+    prebuilt = stack.facts.native.prebuilt if stack.facts.native else None
+    remark = f" ({prebuilt.remark})" if prebuilt and version in prebuilt.sha256 else ""
+    return f"{located.version}, {located.path}{remark}"
 
 
 def _optional_programs() -> list[tuple[str, Callable[[], object]]]:

@@ -10,6 +10,7 @@ from gapbook.declared.stack import Native
 from gapbook.deploy.installed import cargo_install
 from gapbook.deploy.prebuilt import PrebuiltProgram
 from gapbook.deploy.server import said_version
+from gapbook.deploy.toolchain import require_uninterrupted
 from gapbook.errors import SetupError
 from gapbook.paths import cache_directory
 
@@ -56,6 +57,7 @@ def _fetch(native: Native) -> bool:
     try:
         PrebuiltProgram.of(_SYSTEM, prebuilt, version).install(version_of)
     except SetupError as error:
+        require_uninterrupted(f"{_SYSTEM} {version}")
         own = f"{native.crate} {own_version(native)}"
         instead = "is here" if own_binary(native, None).is_file() else "is compiled"
         print(f"{error}; {own} {instead} in its place", flush=True)

@@ -389,6 +389,34 @@ def test_a_chapter_gets_the_versions_that_it_names(
     assert bool(machine.compiled) is compiled
 
 
+def test_doctor_takes_a_fetched_server_for_the_usual_one_and_says_that_it_is_unverified(
+    machine: _Machine,
+) -> None:
+    machine.host.holds(FIRST, ARCHIVE)
+    usual = {name: check for name, check, _ in setup.wanted()}["server of spacetimedb"]
+    with pytest.raises(SetupError, match="run: gapbook setup CHAPTER"):
+        usual()
+    machine.install()
+    assert f"bin/{SERVER} (unverified: no published run" in str(usual())
+    optional = dict(setup.optional())
+    assert optional[f"server of spacetimedb {VERSION}"]() == usual()
+    with pytest.raises(SetupError, match="run: gapbook setup CHAPTER"):
+        optional["server of spacetimedb 1.2.0"]()
+
+
+def test_an_interrupt_ends_a_fetch_and_nothing_is_compiled(
+    machine: _Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine.host.drips(FIRST, pause_s=0.02)
+    interrupted = threading.Event()
+    monkeypatch.setattr("gapbook.deploy.toolchain._interrupted", interrupted)
+    threading.Timer(0.3, interrupted.set).start()
+    with pytest.raises(SetupError, match=r"interrupted; what it has so far is kept"):
+        machine.install()
+    assert (machine.compiled, machine.installed) == ([], [])
+    assert machine.downloads
+
+
 # --- faults -----------------------------------------------------------------------------------
 @pytest.fixture(name="only_servers")
 def _only_servers(monkeypatch: pytest.MonkeyPatch) -> None:
