@@ -43,7 +43,7 @@ class Host:
         self.answers[f"/{path}"] = lambda asked: asked.head(302, {"Location": to, "Content-Length": "0"})
 
     def drips(self, path: str, *, pause_s: float, announced: int = 1_000_000) -> None:
-        """A byte now and then, for as long as somebody listens."""
+        """A byte now and then, for as long as somebody listens, and no more than a hundred."""
         self.answers[f"/{path}"] = lambda asked: asked.drip(pause_s, announced)
 
 
@@ -79,7 +79,7 @@ class _Asked(BaseHTTPRequestHandler):
 
     def drip(self, pause_s: float, announced: int) -> None:
         self.head(200, {"Content-Length": str(announced)})
-        while True:
+        for _ in range(100):
             self.wfile.write(b"x")
             self.wfile.flush()
             time.sleep(pause_s)
