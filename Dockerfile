@@ -1,10 +1,12 @@
 # The book, `make run` and Jupyter in a container, for readers on macOS, Windows and other systems. README says how.
-#   BASE              a Debian-like image with Python 3.11 or later; to measure, with cargo 1.85 or later among its packages
+#   BASE              a Debian-like image with Python 3.11 or later
+#   RUST              the image that the compiler comes from, Rust 1.88 or later, in the folders of the official one
 #   DEBIAN_MIRROR     in place of http://deb.debian.org/debian
 #   PIP_INDEX_URL, PIP_EXTRA_INDEX_URL, PIP_TRUSTED_HOST   where Python packages come from
 #   USER_ID           who works in the container, so that folders of the host can be shared
 # A certificate of the house's own belongs into BASE: /usr/local/share/ca-certificates/NAME.crt.
 ARG BASE=debian:trixie-slim
+ARG RUST=rust:1-slim-trixie
 
 # The book from stored runs, and Jupyter: no compiler.
 FROM ${BASE} AS pages
@@ -45,11 +47,16 @@ VOLUME /kept
 EXPOSE 8000 8888
 CMD ["sh", "-c", "make book && exec python3 -m http.server 8000 --directory /kept/build/published/_build/html"]
 
-# And what measures.
+# And what measures. Debian's own Rust is older than what the clients need.
+FROM ${RUST} AS rust
 FROM pages
 USER root
 RUN set -eu; \
     apt-get update -q; \
-    apt-get install -yq --no-install-recommends cargo gcc g++ libc6-dev; \
+    apt-get install -yq --no-install-recommends g++ gcc libc6-dev; \
     rm -rf /var/lib/apt/lists/*
+COPY --from=rust /usr/local/cargo /usr/local/cargo
+COPY --from=rust /usr/local/rustup /usr/local/rustup
+ENV RUSTUP_HOME=/usr/local/rustup \
+    PATH=/home/reader/gapbook/.venv/bin:/usr/local/cargo/bin:/usr/local/bin:/usr/bin:/bin
 USER reader

@@ -23,10 +23,11 @@ __all__ = [
     "tool_fault",
 ]
 
-CARGO_HINT = "https://rustup.rs, or your system's packages: cargo and rustc 1.85 or later"
+CARGO_HINT = "https://rustup.rs, or your system's packages: cargo and rustc 1.88 or later"
 COMPILER_HINT = "a C compiler, e.g. apt-get install gcc libc6-dev"
 _PYTHON = (3, 11)
-_CARGO = (1, 85)
+_CARGO = (1, 88)
+"""What the packages ask for that the clients are locked to."""
 _BUILD_NEEDS_BYTES = 5 * 1024**3
 """What the set-up writes into the cache, and while it compiles, with a little room."""
 _ENVIRONMENT_NEEDS_BYTES = 2 * 1024**3
@@ -142,7 +143,7 @@ def _too_old_cargo() -> str:
     version = re.match(r"cargo (\d+)\.(\d+)", said)
     if version is None or (int(version[1]), int(version[2])) >= _CARGO:
         return ""
-    return f"cargo 1.85 or later is needed, {version[1]}.{version[2]} found; get it: {CARGO_HINT}"
+    return f"cargo 1.88 or later is needed, {version[1]}.{version[2]} found; get it: {CARGO_HINT}"
 
 
 def _no_cache(cache: Path) -> str:

@@ -13,7 +13,7 @@ CARGO_COUNTS = {
     "CARGO_TERM_QUIET": "false",
 }
 """Variables that have cargo show its progress, though nobody's terminal is there."""
-_PROGRESS = re.compile(r" +\w+ \[[=> ]*\]")
+_OVERWRITTEN = re.compile(r"[^\n\r]*\r(?!\n)")
 _CRATES = re.compile(r" Building \[[=> ]*\] (\d+)/([1-9]\d*)")
 _SLOW_FROM = 1.5
 """From this multiple of the expected time on, a machine is called slow: below it, machines merely differ."""
@@ -39,8 +39,8 @@ def crates_counted(said: str) -> Counted | None:
 
 
 def without_progress(said: str) -> str:
-    """What cargo wrote besides, for people."""
-    return "\n".join(line for line in said.splitlines() if not _PROGRESS.match(line))
+    """What a terminal would show in the end of what was written, with ``\\r`` before what is written over a line."""
+    return _OVERWRITTEN.sub("", said)
 
 
 @dataclass(frozen=True)

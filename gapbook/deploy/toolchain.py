@@ -97,7 +97,8 @@ def run_step(
                 counted = crates_counted(_tail(process.log_path))
                 print(f"{title}: {expected.line(reported - started, counted)}", flush=True)
         code = process.popen.returncode
-        text = without_progress(process.log_path.read_text(errors="replace", encoding="utf-8"))
+        # Bytes, for reading text would make lines of what was written over.
+        text = without_progress(process.log_path.read_bytes().decode("utf-8", errors="replace"))
     if code != 0:
         sys.stderr.write(text[-4000:])
         last = next((line for line in reversed(text.splitlines()) if line.strip()), "no output")

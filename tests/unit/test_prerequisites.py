@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import re
@@ -14,6 +15,7 @@ import pytest
 
 from gapbook import package_index, prerequisites
 from gapbook.deploy import setup, toolchain
+from gapbook.deploy.rust import RUST_WORKSPACE
 from gapbook.deploy.toolchain import cargo_for_this_machine, require_tool, run_step
 from gapbook.errors import SetupError
 from gapbook.package_index import environment_of_packages, read_settings
@@ -52,8 +54,8 @@ def test_all_that_is_missing_is_said_at_once_before_there_is_an_environment(tmp_
 @pytest.mark.parametrize(
     ("tool", "script", "says"),
     [
-        ("cargo", "echo cargo 1.84.1", "cargo 1.85 or later is needed, 1.84 found; get it: https://rustup.rs"),
-        ("cargo", "echo cargo 1.85.0", ""),
+        ("cargo", "echo cargo 1.87.1", "cargo 1.88 or later is needed, 1.87 found; get it: https://rustup.rs"),
+        ("cargo", "echo cargo 1.88.0", ""),
         ("cargo", "exit 0", ""),
         ("rustc", "exit 1", "rustc: "),
         ("cc", "test $# = 1 || { echo 'x.c:1: fatal error: stdio.h: none' >&2; exit 1; }", "cc: builds no program "
@@ -70,6 +72,24 @@ def test_tools_that_are_there_and_build_nothing_are_told(
     monkeypatch.setattr(prerequisites, "_BUILD_NEEDS_BYTES", 0)
     assert "".join(prerequisites.missing_to_build(tmp_path)).startswith(says)
     assert bool(prerequisites.missing_to_build(tmp_path)) == bool(says)
+
+
+def test_the_clients_are_locked_to_packages_that_the_oldest_cargo_allowed_builds() -> None:
+    told = subprocess.run(
+        ["cargo", "metadata", "--format-version=1", "--locked", "--filter-platform=x86_64-unknown-linux-gnu"],
+        cwd=RUST_WORKSPACE,
+        stdout=subprocess.PIPE,
+        encoding="utf-8",
+        check=True,
+    ).stdout
+    asked = {
+        package["name"]: tuple(map(int, package["rust_version"].split(".")[:2]))
+        for package in json.loads(told)["packages"]
+        if package["rust_version"]
+    }
+    assert asked["loadgen"] == prerequisites._CARGO
+    assert {name: version for name, version in asked.items() if version > prerequisites._CARGO} == {}
+    assert f"cargo and rustc {'.'.join(map(str, prerequisites._CARGO))} or later" in prerequisites.CARGO_HINT
 
 
 def test_another_system_is_shown_the_way_into_a_container(
