@@ -55,8 +55,8 @@ RUN set -eu; \
     apt-get update -q; \
     apt-get install -yq --no-install-recommends g++ gcc libc6-dev; \
     rm -rf /var/lib/apt/lists/*
-COPY --from=rust /usr/local/cargo /usr/local/cargo
-COPY --from=rust /usr/local/rustup /usr/local/rustup
+COPY --from=rust --chown=reader:reader /usr/local/cargo /usr/local/cargo
+COPY --from=rust --chown=reader:reader /usr/local/rustup /usr/local/rustup
 ENV RUSTUP_HOME=/usr/local/rustup \
     PATH=/home/reader/gapbook/.venv/bin:/usr/local/cargo/bin:/usr/local/bin:/usr/bin:/bin
 USER reader

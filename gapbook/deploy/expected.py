@@ -17,8 +17,6 @@ _OVERWRITTEN = re.compile(r"[^\n\r]*\r(?!\n)")
 _CRATES = re.compile(r" Building \[[=> ]*\] (\d+)/([1-9]\d*)")
 _SLOW_FROM = 1.5
 """From this multiple of the expected time on, a machine is called slow: below it, machines merely differ."""
-_TELLING = 0.1
-"""The part of a count from which on it says something of the speed: the first crates are small."""
 _BEFORE_THE_LAST = 0.8
 """The part of the time that all crates but the last take: those are large, and are linked."""
 _SHOWN_IN_SECONDS_S = 100
@@ -64,7 +62,7 @@ class Expected:
 
     def _left_s(self, elapsed_s: float, counted: Counted | None) -> float:
         """What is expected in the beginning, and the more is done, the more what the pace so far comes to."""
-        if counted is None or counted.done < counted.of * _TELLING:
+        if counted is None:
             return max(0.0, self.total_s - elapsed_s)
         left = 1 - _BEFORE_THE_LAST * counted.done / counted.of
         return left * (elapsed_s + left * self.total_s)

@@ -30,7 +30,7 @@ __all__ = [
 
 _REPORT_EVERY_S = 15.0
 _TAIL_BYTES = 10_000
-_NICENESS = 19  # the published book is built at the same time, to be read while servers compile
+_NICENESS = 10  # the published book is built at the same time, to be read while servers compile
 _interrupted = threading.Event()
 
 

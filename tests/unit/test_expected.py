@@ -21,8 +21,8 @@ _SLOW = "this machine is slow or busy (10.0 min were expected)"
         (60, None, "60 s, about 9.0 min left"),
         (700, None, "11.7 min, 10.0 min were expected"),
         (2_280, None, f"38.0 min, {_SLOW}"),
-        # The first crates tell nothing yet.
-        (300, Counted(3, 100), "3 of 100 crates, 5.0 min, about 5.0 min left"),
+        # Few crates in much of the time: that little is left cannot be.
+        (300, Counted(3, 100), f"3 of 100 crates, 5.0 min, about 14.4 min left, {_SLOW}"),
         # As expected, four times as fast, three times as slow.
         (240, Counted(50, 100), "50 of 100 crates, 4.0 min, about 6.0 min left"),
         (60, Counted(50, 100), "50 of 100 crates, 60 s, about 4.2 min left"),
