@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from gapbook.method.estimate import Contrast, values_by_contestant
-from gapbook.method.factors import Cell, Decomposition, Factor, decompose
+from gapbook.method.factors import Cell, Decomposition, Factor, decompose, exact_logs
 from gapbook.method.interval import Interval
 from gapbook.method.proportions import wilson_interval
 from gapbook.method.sessions import session_interval
@@ -222,12 +222,12 @@ def _estimate_plant(plant: Plant, blocks: int, random: np.random.Generator) -> d
     factors = plant.definition()
     truth = plant.draw_truth(random)
     rows = plant.draw_rows(truth, blocks, random)
-    true_parts = decompose(factors, {cell: {0: math.exp(log)} for cell, log in truth.items()})
+    planted = exact_logs(factors, truth)
     values = values_by_contestant(rows, _TREATMENT)
     parts = decompose(factors, {cell: values.get(_name(cell), {}) for cell in truth})
-    if true_parts is None or parts is None:
+    if planted is None or parts is None:
         return {}
-    true_logs = [told.log for told, _ in _quantities(true_parts).values()]
+    true_logs = [planted[0], *planted[1]]
     sessions = plant.blocks_by_session(blocks) if plant.sessions > 1 else {}
     found = {}
     for (name, (told, bootstrap)), true_log in zip(_quantities(parts).items(), true_logs, strict=True):

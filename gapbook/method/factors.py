@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Literal
 
 import numpy as np
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from gapbook.method.estimate import BlockFit, Contrast, Floats, bootstrap_intervals
 from gapbook.method.interval import Interval
 
-__all__ = ["Cell", "Decomposition", "Factor", "Share", "decompose"]
+__all__ = ["Cell", "Decomposition", "Factor", "Share", "decompose", "exact_logs"]
 
 Cell = tuple[str, ...]
 Family = Literal["stack", "wire", "promise", "workload", "residual"]
@@ -123,6 +123,17 @@ def decompose(factors: Sequence[Factor], cells: Mapping[Cell, Mapping[int, float
     return None
 
 
+def exact_logs(factors: Sequence[Factor], logs: Mapping[Cell, float]) -> tuple[float, Sequence[float]] | None:
+    """Log gap and log shares, in the order of ``factors``, of cells whose logs are known, not estimated: what a
+    decomposition is to find. None when no ordering is feasible."""
+    known = {place: log for cell, log in logs.items() if (place := _place(factors, cell)) is not None}
+    lattice = _Lattice(len(factors), known.keys())
+    if not lattice.orderings:
+        return None
+    found = lattice.weights() @ np.array([known[place] for place in lattice.needed])
+    return float(found[-1]), [float(share) for share in found[: len(factors)]]
+
+
 def _place(factors: Sequence[Factor], cell: Cell) -> int | None:
     """The cell's place in the lattice: one bit a factor, set at ``after``; None for other levels."""
     place = 0
@@ -148,6 +159,23 @@ class _Lattice:
         self.to_end = _count_paths(dimensions, there[::-1])[::-1]
         self.orderings = int(self.from_start[-1])
         self.needed: _Bits = np.flatnonzero(self.from_start * self.to_end)
+
+    @cached_property
+    def all_edges(self) -> Sequence[tuple[_Bits, _Bits, Floats]]:
+        """Those of each factor (:meth:`edges`)."""
+        return [self.edges(bit) for bit in range(self.dimensions)]
+
+    def weights(self) -> Floats:
+        """What the logs of the needed cells are weighed with: a row for the share of each factor, then one for the
+        start, the end and the gap."""
+        weights = np.zeros((self.dimensions + 3, len(self.needed)))
+        for row, (under, over, part) in zip(weights, self.all_edges, strict=False):
+            row[over] += part
+            row[under] -= part
+        start, end, gap = range(self.dimensions, self.dimensions + 3)
+        weights[start, 0] = weights[end, -1] = weights[gap, -1] = 1
+        weights[gap, 0] = -1
+        return weights
 
     def edges(self, bit: int) -> tuple[_Bits, _Bits, Floats]:
         """Edges along one factor that a feasible ordering uses: under, over (as places among the needed
@@ -186,14 +214,8 @@ def _decompose(
     factors: Sequence[Factor], lattice: _Lattice, values: Mapping[int, Mapping[int, float]]
 ) -> Decomposition | None:
     cells = [values[place] for place in lattice.needed]
-    weights = np.zeros((len(factors) + 3, len(cells)))
-    edges = [lattice.edges(bit) for bit in range(len(factors))]
-    for row, (under, over, part) in zip(weights, edges, strict=False):
-        row[over] += part
-        row[under] -= part
+    weights, edges = lattice.weights(), lattice.all_edges
     start, end, gap = range(len(factors), len(factors) + 3)
-    weights[start, 0] = weights[end, -1] = weights[gap, -1] = 1
-    weights[gap, 0] = -1
     fit = BlockFit(cells)
     contrasts = [contrast for contrast in fit.contrasts(weights) if contrast]
     if len(contrasts) < len(weights):
