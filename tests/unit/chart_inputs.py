@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 
 from gapbook.charts import (
     Cell,
@@ -162,3 +163,16 @@ def seven_gates() -> list[Gate]:
         Gate("Failures", "0", "limit 0", (0.0,) * 12, 0.0, 12, 12, "passed"),
         Gate("Quiet machine", "2.8 %", "limit 5 %", tuple(value * 3 for value in low), 5.0, 12, 12, "passed"),
     ]
+
+
+def dots_of(svg: str) -> list[list[tuple[float, float]]]:
+    """The dots of each path that has any, where they lie: each is told from the one before."""
+    found = []
+    for path in re.findall(r'<path[^>]* d="((?:m-?[\d.]+,-?[\d.]+h0)+)"', svg):
+        x = y = 0.0
+        dots = []
+        for across, down in re.findall(r"m(-?[\d.]+),(-?[\d.]+)h0", path):
+            x, y = round(x + float(across), 1), round(y + float(down), 1)
+            dots.append((x, y))
+        found.append(dots)
+    return found

@@ -185,14 +185,19 @@ def test_where_no_picture_can_be_kept_it_is_drawn_all_the_same(
 def test_what_marks_share_is_said_once_and_no_mark_is_changed() -> None:
     svg = (
         '<g><path d="M1.23456,2L1.23456,2M3,4L5,4M6,7L6,8" fill="#111111" opacity="0.5" transform="translate(0,0)"/>'
-        '<path d="M1,2L1,23" fill="#111111" opacity="0.5"/></g>'
-        '<g><text fill="#111111" font-size="1px">a fill="#111111"</text><text fill="#222222" font-size="1px">b</text></g>'
+        '<path d="M0.24,0L0.48,9L0.72,0L0.96,9" fill="#111111" opacity="0.5"/></g>'
+        '<g><text fill="#111111" transform="translate(1,2.5)">a fill="#111111" M1,1L1,1</text>'
+        '<text fill="#222222" transform="rotate(9)">b</text></g>'
         '<g><text fill="#111111">alone</text></g>'
+        '<path d="M9,9L9,9M1,1L1,1M1.04,1L1.04,1M2,0L2,0"/>'
     )
     assert smaller(svg) == (
-        '<g fill="#111111"><path d="M1.23,2h0M3,4H5M6,7V8" opacity="0.5"/><path d="M1,2V23" opacity="0.5"/></g>'
-        '<g font-size="1px"><text fill="#111111">a fill="#111111"</text><text fill="#222222">b</text></g>'
+        '<g fill="#111111"><path d="m1.2,2h0m1.8,2h2m1,3v1" opacity="0.5"/>'
+        '<path d="m0.2,0l0.3,9l0.2,-9l0.3,9" opacity="0.5"/></g>'
+        '<g><text fill="#111111" x="1" y="2.5">a fill="#111111" M1,1L1,1</text>'
+        '<text fill="#222222" transform="rotate(9)">b</text></g>'
         '<g><text fill="#111111">alone</text></g>'
+        '<path d="m2,0h0m-1,1h0m8,8h0"/>'
     )
 
 
