@@ -628,12 +628,13 @@ def test_ended_setup_leaves_no_compiler_behind(
 ) -> None:
     tools = tmp_path / "bin"
     tools.mkdir()
-    for name in ("cargo", "cc"):
-        (tools / name).write_text(
-            "#!/bin/sh\n[ $1 = --version ] && exit\n/bin/sleep 600 &\n/bin/sleep 600\n", encoding="utf-8"
-        )
+    works, compiles = "#!/bin/sh\n", "[ $1 = --version ] && exit\n/bin/sleep 600 &\n/bin/sleep 600\n"
+    for name, script in (("cargo", works + compiles), ("rustc", works), ("cc", works)):
+        (tools / name).write_text(script, encoding="utf-8")
         (tools / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tools))
+    # Where a release host is reached, a server comes ready made: there is nobody behind this proxy.
+    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:1")
     monkeypatch.setenv("GAPBOOK_CACHE", str(tmp_path / "cache"))
     setup = Running(data_folder, tmp_path / "runs", "setup")
     started.append(setup)
