@@ -20,7 +20,7 @@ from gapbook.model.work import EXPONENT
 from gapbook.pages.results import Results
 from gapbook.parameters import MEASURING, chapter_parameters, check_parameters
 from gapbook.record.durability import Durability
-from gapbook.record.placement import NATIVE
+from gapbook.record.placement import NATIVE, Placement
 from gapbook.record.run import Run, stored_run
 from gapbook.record.scenario import RecordedContestant
 from gapbook.trial.campaign import obtain_run
@@ -121,7 +121,8 @@ class Chapter:
             return next((version for version in versions if version in had), measured)
         named = parse_choices(self.parameters["servers"])
         told = [version for version in versions if f"{system}@{version}" in named]
-        if told or self._place_of(system):
+        place = Placement.parse(self._place_of(system).get("backend", str(NATIVE)))
+        if told or (place.in_container and not place.own_image):
             return (told or versions)[0]
         return next(filter(stack_class(system).is_here, versions), measured)
 

@@ -172,8 +172,17 @@ def test_our_own_version_may_be_missing_where_a_newer_one_is_here(
         ((NEW,), f"spacetimedb@{FETCHED}=PATH", "native", FETCHED),
         ((FETCHED,), f"spacetimedb@{NEW}=PATH", "native", NEW),
         ((FETCHED,), "", "docker", NEW),
+        ((FETCHED,), "", "docker+own-image", FETCHED),
     ],
-    ids=["none", "fetched", "both", "named fetched", "named measured", "containers"],
+    ids=[
+        "none",
+        "fetched",
+        "both",
+        "named fetched",
+        "named measured",
+        "image of its makers",
+        "image of ours",
+    ],
 )
 def test_a_fetched_version_stands_in_for_the_measured_one_where_it_alone_is_here(
     here: tuple[str, ...],
