@@ -15,11 +15,11 @@ import polars as pl
 
 from gapbook.errors import ParameterError, RecordError, cut
 from gapbook.method.estimate import (
-    cell_values,
     geometric_interval,
     metric_interval,
     paired_ratios,
     ratio_interval,
+    values_by_contestant,
 )
 from gapbook.method.interval import Interval
 from gapbook.method.sessions import session_interval
@@ -143,7 +143,15 @@ class Cells:
     def values(self, contestant: str, treatment: float, metric: str = GOODPUT.name) -> dict[int, float]:
         """A metric of one cell by block, the mean of its valid trials there; empty when the run has no
         such cell, or its trials do not tell the metric."""
-        return cell_values(self._trials, contestant, treatment, self.metric(metric))
+        if (treatment, metric) not in self._values:
+            found = values_by_contestant(self._trials, treatment, self.metric(metric))
+            self._values[treatment, metric] = found
+        return dict(self._values[treatment, metric].get(contestant, {}))
+
+    @cached_property
+    def _values(self) -> dict[tuple[float, str], dict[str, dict[int, float]]]:
+        """What is known of all contestants by treatment and metric: one of them is never asked for alone."""
+        return {}
 
     def trial_values(self, contestant: str, treatment: float, metric: str) -> list[float]:
         """A metric of each valid trial of one cell that tells it."""
