@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import html
 import json
 import re
@@ -36,6 +38,17 @@ COMPARED = (
 """The contestants of each comparison in the chapter's answer."""
 OLDER = ("spacetimedb-rust-deep", "postgres-rust-deep")
 """Compared in the answer of a run that has no newer version."""
+
+
+_MOST_BYTES = 400_000, 60_000
+"""Of a page, and of it compressed."""
+_LARGER = {
+    "notebooks/both-optimized.html": (580_000, 85_000),  # 33 contestants at two loads, drawn at two widths
+    "notebooks/claims.html": (630_000, 80_000),  # every claim there is, with why it is judged so
+    "notebooks/corrections.html": (680_000, 90_000),  # every ratio that a later run moved
+}
+"""Pages that are larger than they should be may not grow further."""
+_MOST_BYTES_OF_BOOK = 25_000_000
 
 
 def answers_of(site: Site) -> list[bool]:
@@ -383,6 +396,17 @@ def test_page_names_the_run_that_it_shows(site: Site, visit: Open) -> None:
     assert page.locator(".gb-banner-own-run").count() == (0 if site.run.published else 1)
 
 
+def test_pages_and_book_are_small(published_site: Site) -> None:
+    for page in published_site.pages:
+        content = (published_site.folder / page).read_bytes()
+        most, most_compressed = _LARGER.get(page, _MOST_BYTES)
+        assert len(content) <= most, page
+        assert len(gzip.compress(content)) <= most_compressed, page
+    data = published_site.folder / "_static" / "runs"
+    files = [path for path in published_site.folder.rglob("*") if path.is_file() and data not in path.parents]
+    assert sum(path.stat().st_size for path in files) <= _MOST_BYTES_OF_BOOK
+
+
 # --- the build ------------------------------------------------------------------------------------
 def test_run_whose_file_is_gone_is_refused_before_rendering(own_site: Site, tmp_path: Path) -> None:
     trials = own_site.run.folder / "trials.parquet"
@@ -393,6 +417,25 @@ def test_run_whose_file_is_gone_is_refused_before_rendering(own_site: Site, tmp_
     missing, what_to_do = done.stderr.split("; ")
     assert missing == f"gapbook: run {own_site.run.run_id}: trials.parquet is missing"
     assert what_to_do == "take a fresh copy of the run, or name another with source=\n"
+
+
+def test_what_is_built_again_is_the_same_to_the_byte(published_site: Site) -> None:
+    done = gapbook("book", "--timings", offline=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "are executed" not in done.stdout
+    told = re.findall(r"^ +[\d.]+ s  (.+)$", done.stdout, re.MULTILINE)
+    assert told == ["all chapters executed", "pages laid out", "pages rendered", "the whole book"]
+    again = build.published_page()
+    assert again is not None
+    assert _contents(again.parent) == _contents(published_site.folder)
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).digest()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 def test_book_without_a_published_run_says_so_in_one_line(
