@@ -127,7 +127,7 @@ def exact_logs(factors: Sequence[Factor], logs: Mapping[Cell, float]) -> tuple[f
     """Log gap and log shares, in the order of ``factors``, of cells whose logs are known, not estimated: what a
     decomposition is to find. None when no ordering is feasible."""
     known = {place: log for cell, log in logs.items() if (place := _place(factors, cell)) is not None}
-    lattice = _Lattice(len(factors), known.keys())
+    lattice = _lattice(len(factors), frozenset(known))
     if not lattice.orderings:
         return None
     found = lattice.weights() @ np.array([known[place] for place in lattice.needed])
