@@ -28,6 +28,8 @@ from tests.asked import ROWS_VARIABLE, failing, read_rows, rows_text
 
 _PYTEST = [sys.executable, "-m", "pytest"]
 _NICE = 19
+_SLOWEST = 10
+"""So many of a suite's cases are named with their time."""
 _LOG_LINES = 15
 _CONTRIBUTING = CHECKOUT / "CONTRIBUTING.md"
 _COSTS_BEGIN, _COSTS_END = "<!-- costs: python -m tests.whole --write-costs -->", "<!-- end of costs -->"
@@ -136,7 +138,10 @@ def _run(suite: Suite, rows: Path, *, all_cases: bool) -> Ended:
     environment = os.environ | {ROWS_VARIABLE: str(rows)} | ({"GAPBOOK_DRAW": "all"} if all_cases else {})
     began_s, used_s = time.monotonic(), _cpu_s()
     done = subprocess.run(
-        [*_PYTEST, f"tests/{suite.name}", *suite.options], cwd=CHECKOUT, env=environment, check=False
+        [*_PYTEST, f"tests/{suite.name}", *suite.options, f"--durations={_SLOWEST}"],
+        cwd=CHECKOUT,
+        env=environment,
+        check=False,
     )
     return Ended(suite.name, done.returncode == 0, time.monotonic() - began_s, _cpu_s() - used_s)
 
