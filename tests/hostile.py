@@ -77,9 +77,10 @@ def hostile_shell() -> Iterator[None]:
 
 
 def hostile_names(pid: int) -> set[str]:
-    """Which of them a running process was started with; nothing of one that has ended."""
+    """Which of them a running process was started with, as the shell has them: a stack may declare a value of its own.
+    Nothing of one that has ended."""
     try:
-        told = Path(f"/proc/{pid}/environ").read_bytes()
+        told = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     except OSError:
         return set()
-    return {name for name in HOSTILE if f"{name}=".encode() in told}
+    return {name for name, value in HOSTILE.items() if f"{name}={value}".encode() in told}

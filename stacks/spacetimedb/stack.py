@@ -8,6 +8,7 @@ import runpy
 import secrets
 import shutil
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -292,7 +293,11 @@ class Stack(stack.Stack):
         return self._log.written_bytes(self._running().log_files())
 
     def server(self) -> Server:
-        return self._running().server()
+        found = self._running().server()
+        if not self.placement.own_image:
+            return found
+        # An image of ours holds the program that runs natively, whose note lies beside it there.
+        return replace(found, built=self.program(self.context.choice)[0].built)
 
     # --- inside -------------------------------------------------------------------------------
     def _running(self) -> Running:
