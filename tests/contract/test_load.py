@@ -26,8 +26,8 @@ from tests.hostile import hostile_names
 
 _SEED = 11
 _ACCOUNTS = 20_000
-_SMALL: Mapping[str, Mapping[str, Any]] = {"transfer": {"accounts": _ACCOUNTS}}
-"""Parameters under which seeding takes little of a test."""
+_SMALL: Mapping[str, Mapping[str, Any]] = {"transfer": {"accounts": _ACCOUNTS}, "fibonacci": {"n": 12}}
+"""Parameters under which seeding and an operation take little of a test."""
 _SHOWING: Mapping[str, Mapping[str, Any]] = {**_SMALL, "chat": {"forbidden_every": 2}}
 """Parameters under which a defect of a workload shows in a short load."""
 _CONNECTIONS = 4
