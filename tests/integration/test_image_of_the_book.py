@@ -13,14 +13,12 @@ import re
 import subprocess
 import sys
 import tarfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from gapbook.deploy.engine import Engine, connected, engine_here
+from gapbook.deploy.engine import Engine
 from gapbook.deploy.images import here, plain_debian
-from gapbook.errors import SetupError
 from gapbook.package_index import read_settings
 from gapbook.paths import CHECKOUT
 
@@ -37,16 +35,6 @@ gapbook doctor || test $? = 1
 jupyter lab --version
 gapbook run {_CHAPTER} -p source=published
 """
-
-
-@pytest.fixture(name="engine", scope="module")
-def _engine() -> Iterator[Engine]:
-    try:
-        connected().close()
-    except SetupError as error:
-        pytest.skip(f"no containers here: {error}")
-    with engine_here() as engine:
-        yield engine
 
 
 def _base_of_the_house(engine: Engine) -> str:
