@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from gapbook.markup import Html, values_table
+from gapbook.pages.glued import glue_facts
 from gapbook.record.fault_points import PUBLISHED, FaultPoint, counted, failed_at_first, read_fault_points
 
 __all__ = ["FaultPoints"]
@@ -55,11 +56,7 @@ class FaultPoints:
 
     def glue(self) -> None:
         """Make the counts available to the prose."""
-        # Imported here: it takes seconds that command line and tests need not wait for.
-        from myst_nb import glue  # noqa: PLC0415
-
-        for key, text in self.values().items():
-            glue(key, text, display=False)
+        glue_facts(self.values())
 
     def values(self) -> dict[str, str]:
         """The counts as the prose says them."""

@@ -10,6 +10,7 @@ from gapbook.claims.rules import RULES, VERDICT_BAND_FRAC
 from gapbook.claims.verdicts import Evidence, Judgement, Verdict, judge_all
 from gapbook.markup import Html
 from gapbook.pages import page
+from gapbook.pages.glued import glue_facts
 from gapbook.pages.register_table import RegisterRow, register
 from gapbook.pages.words import listed_html
 
@@ -107,9 +108,6 @@ class Register:
 
     def glue(self) -> None:
         """Make the facts of the register available to the prose."""
-        # Imported here: it takes seconds that command line and tests need not wait for.
-        from myst_nb import glue  # noqa: PLC0415
-
         chances = self.chances()
         facts = {
             "compared": str(len(chances)),
@@ -119,8 +117,7 @@ class Register:
             "band": f"±{VERDICT_BAND_FRAC:.0%}".replace("%", " %"),
             "version_verdict": _OF_ANOTHER_VERSION,
         }
-        for key, text in facts.items():
-            glue(key, text, display=False)
+        glue_facts(facts)
 
 
 def _evidence_of(one: Judgement) -> str:

@@ -12,6 +12,7 @@ from gapbook.pages.calibration import CalibrationResults
 from gapbook.pages.factors import FactorResults
 from gapbook.pages.first_screen import FirstScreenResults
 from gapbook.pages.flaws import FlawResults
+from gapbook.pages.glued import glue_facts
 from gapbook.pages.pictures import PictureResults
 from gapbook.pages.sessions import SessionResults
 from gapbook.pages.tables import TableResults
@@ -56,9 +57,6 @@ class Results(
 
     def glue(self, **more: str | Claim) -> None:
         """Make the facts of the run available to the prose."""
-        # Imported here: it takes seconds that command line and tests need not wait for.
-        from myst_nb import glue  # noqa: PLC0415
-
         facts: dict[str, str] = {
             **self.glue_values(),
             "audited": self.audited(),
@@ -69,10 +67,8 @@ class Results(
         for key, value in more.items():
             facts[key] = f"{value.value:,.0f}" if isinstance(value, Claim) else value
         # A key that is glued twice on one page is an error of the renderer.
-        for key, text in facts.items():
-            if key not in self._glued:
-                glue(key, text, display=False)
-                self._glued.add(key)
+        glue_facts({key: text for key, text in facts.items() if key not in self._glued})
+        self._glued |= facts.keys()
 
     def _noise_values(self) -> dict[str, str]:
         noise = self.trial_noise()
