@@ -167,19 +167,28 @@ def _table_of_contents() -> dict[str, Any]:
 
 def _listed() -> list[str]:
     """The chapters that stand in the contents. One that does not is no part of the published book yet."""
-    files = {page["file"] for page in _table_of_contents()["chapters"]}
+    files = _files(_table_of_contents()["parts"])
     return [chapter for chapter in chapters() if _page_of(chapter) in files]
+
+
+def _files(parts: Sequence[Mapping[str, Any]]) -> set[str]:
+    """The pages that these parts of the contents list."""
+    return {page["file"] for part in parts for page in part["chapters"]}
 
 
 def _contents(executed: Collection[str], also: str | None) -> dict[str, Any]:
     """The table of contents without chapters that were not executed, and with ``also``, listed or not: the
-    renderer makes no page of what does not stand there."""
+    renderer makes no page of what does not stand there. A part of which no page is left has no caption either."""
     contents = _table_of_contents()
     absent = {_page_of(chapter) for chapter in chapters() if chapter not in executed}
-    pages = [page for page in contents["chapters"] if page["file"] not in absent]
-    if also is not None and _page_of(also) not in {page["file"] for page in pages}:
-        pages.append({"file": _page_of(also)})
-    return {**contents, "chapters": pages}
+    shown = (
+        {**part, "chapters": [page for page in part["chapters"] if page["file"] not in absent]}
+        for part in contents["parts"]
+    )
+    parts = [part for part in shown if part["chapters"]]
+    if also is not None and _page_of(also) not in _files(parts):
+        parts.append({"caption": "Not in the contents", "chapters": [{"file": _page_of(also)}]})
+    return {**contents, "parts": parts}
 
 
 def _page_of(chapter: str) -> str:

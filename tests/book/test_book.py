@@ -18,6 +18,7 @@ from pathlib import Path
 
 import papermill
 import pytest
+import yaml
 from playwright.sync_api import Locator
 
 from gapbook.book import build
@@ -129,7 +130,10 @@ def test_contents_lead_through_the_page(site: Site, visit: Open, scripts: bool) 
         "(all) => all.map((heading) => heading.firstChild.textContent)"
     )
     assert [entry.strip() for entry in entries][: len(headings)] == headings
-    assert page.locator(".bd-sidebar-primary a:visible", has_text="How a number is made").count() == 1
+    assert page.locator(".bd-sidebar-primary a:visible", has_text="Method").count() == 1
+    parts = page.locator(".bd-sidebar-primary .caption:visible").all_text_contents()
+    listed = yaml.safe_load((CHECKOUT / "_toc.yml").read_text(encoding="utf-8"))["parts"]
+    assert [part.strip() for part in parts] == [part["caption"] for part in listed]
 
 
 def test_reader_finds_theme_switch_and_downloads(site: Site, visit: Open) -> None:

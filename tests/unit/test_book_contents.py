@@ -17,7 +17,14 @@ from gapbook.book.timings import Timings
 from gapbook.errors import RecordError
 from gapbook.paths import CHECKOUT
 
+_LISTED = yaml.safe_load((CHECKOUT / "_toc.yml").read_text(encoding="utf-8"))
 _NOTEBOOK = {"cells": [{"cell_type": "markdown", "metadata": {}, "source": ["# A chapter"]}]}
+
+
+def _pages(contents: dict[str, Any]) -> list[dict[str, str]]:
+    """The pages of all parts, none of which is empty."""
+    assert all(part["chapters"] and part["caption"] for part in contents["parts"])
+    return [page for part in contents["parts"] for page in part["chapters"]]
 
 
 @pytest.fixture(name="staged_pages")
@@ -34,7 +41,7 @@ def _staged_pages(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
         executed.write_text(json.dumps(_NOTEBOOK), encoding="utf-8")
         page = build.build_with(chapter, executed, tmp_path / "yours")
         contents = yaml.safe_load((tmp_path / "yours" / "source" / "_toc.yml").read_text(encoding="utf-8"))
-        return contents["chapters"], page
+        return _pages(contents), page
 
     monkeypatch.setattr(build, "chapters", lambda: ["fair", "original", "unlisted"])
     monkeypatch.setattr(build, "_is_published", lambda chapter: False)
@@ -53,8 +60,7 @@ def test_chapter_that_the_contents_do_not_list_has_the_last_page(staged_pages: A
 
 def test_chapter_of_the_contents_keeps_its_place_and_title(staged_pages: Any) -> None:
     pages, _ = staged_pages("fair")
-    listed = yaml.safe_load((CHECKOUT / "_toc.yml").read_text(encoding="utf-8"))["chapters"]
-    assert pages == [one for one in listed if one["file"] != "notebooks/original"]
+    assert pages == [one for one in _pages(_LISTED) if one["file"] != "notebooks/original"]
 
 
 def test_readers_page_waits_for_no_other_and_those_not_executed_say_so(
@@ -75,16 +81,30 @@ def test_readers_page_waits_for_no_other_and_those_not_executed_say_so(
         assert (staged / "original.md").is_file() != executed
         assert f"book: {1 if executed else 2} of its other pages" in capsys.readouterr().out
         title, _, words = (staged / "front.md").read_text(encoding="utf-8").splitlines()
-        assert title == "# Where does a benchmark's headline come from?"
+        assert title == _heading("notebooks/front")
         assert "`gapbook book`" in words
 
 
 def test_front_page_says_what_each_page_of_the_contents_is_about_in_their_order() -> None:
-    listed = yaml.safe_load((CHECKOUT / "_toc.yml").read_text(encoding="utf-8"))["chapters"]
     described = re.findall(
         r"^(.+)\n: ", (CHECKOUT / "notebooks" / "front.md").read_text(encoding="utf-8"), re.MULTILINE
     )
-    assert described[: len(listed) - 1] == [one["title"] for one in listed if "title" in one]
+    assert described == [page["title"] for page in _pages(_LISTED)]
+
+
+@pytest.mark.parametrize("page", _pages(_LISTED), ids=lambda page: page["file"])
+def test_entry_of_the_contents_is_the_pages_title_or_a_shortening_in_its_words(page: dict[str, str]) -> None:
+    words = iter(_words(_heading(page["file"])))
+    assert all(word in words for word in _words(page["title"]))
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[\w']+", text.lower())
+
+
+def _heading(file: str) -> str:
+    text = (CHECKOUT / f"{file}.md").read_text(encoding="utf-8")
+    return next(line for line in text.splitlines() if line.startswith("# "))
 
 
 @pytest.mark.usefixtures("staged_pages")
