@@ -48,12 +48,14 @@ class Html(Markup):
         raise TypeError('Html in a formatted string loses its type: use Html("… {} …").format(part)')
 
 
-def link(address: str, label: str | Html, *, kind: str = "", download: bool = False) -> Html:
+def link(address: str, label: str | Html, *, kind: str = "", title: str = "", download: bool = False) -> Html:
     """A link to a page, a place or a site; where the address is of another kind, its label alone."""
     if not _ADDRESS.match(address):
         return Html.escape(label)
     named = Html(' class="{}"').format(kind) if kind else ""
-    return Html('<a{} href="{}"{}>{}</a>').format(named, address, " download" if download else "", label)
+    titled = Html(' title="{}"').format(title) if title else ""
+    saved = " download" if download else ""
+    return Html('<a{} href="{}"{}{}>{}</a>').format(named, address, titled, saved, label)
 
 
 def each(template: Html, contents: Iterable[Any]) -> Html:
