@@ -22,7 +22,7 @@ from gapbook.record.series import BIN_S, bins_inside
 
 __all__ = ["RISE_FRAC", "Reading", "Warmth", "warmth_of"]
 
-Reading = Literal["warm", "still rising", "falling", "not resolved", "not told"]
+Reading = Literal["warm", "still rising", "falling", "not resolved", "not known"]
 RISE_FRAC = 0.05
 
 
@@ -46,7 +46,7 @@ class Warmth:
         A reading is a caution, so it is not made rarer because other contestants have one too.
         """
         if self.rise is None or not self.rise.bounded:
-            return "not told"
+            return "not known"
         if self.rise.low > 1 and self.rise.estimate > 1 + RISE_FRAC:
             return "still rising"
         if self.rise.high < 1 and self.rise.estimate < 1 / (1 + RISE_FRAC):

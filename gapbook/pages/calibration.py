@@ -54,7 +54,7 @@ class CalibrationResults(FindingsWithProvenance):
         known = [(ours, truth) for ours, truth in live if ours is not None and ours.bounded]
         if not known or not shares:
             return page.answer(
-                "Not answered by this run: no plant has an interval to hold against its truth."
+                "Not answered by this run: no simulated server has an interval to hold against its truth."
             )
         held = sum(_inside(ours, truth) for ours, truth in known)
         off = max(abs(ours.estimate / truth - 1) for ours, truth in known)
@@ -80,8 +80,8 @@ class CalibrationResults(FindingsWithProvenance):
         least = min(coverage.blocks for _, coverage in simulated)
         cited = [
             page.Cited(f"95 % intervals that held the truth, {tried:,} in simulation", virtual, least),
-            page.Cited("95 % intervals that held the truth, live plants", real, blocks),
-            page.Cited("farthest estimate from the truth, live plants", farthest, blocks),
+            page.Cited("95 % intervals that held the truth, simulated servers", real, blocks),
+            page.Cited("farthest estimate from the truth, simulated servers", farthest, blocks),
             page.Cited(
                 f"95 % intervals that held the truth, fixed order and drift, {misled.name}",
                 in_order,
@@ -110,7 +110,7 @@ class CalibrationResults(FindingsWithProvenance):
                     _holds(ours, truth),
                 ]
             )
-        return values_table(("plant", "truth", "measured", "off by", "interval holds truth"), rows)
+        return values_table(("simulated server", "truth", "measured", "off by", "interval holds truth"), rows)
 
     def _truth(self, plant: Named) -> float:
         """The rate of the plant, which a perfect client counts in the mean of its windows."""
@@ -149,7 +149,7 @@ class CalibrationResults(FindingsWithProvenance):
         planted = self._planted(factors, lattice)
         if planted is None:
             return page.banner(
-                "note", "A cell of the planted lattice has no valid trial: nothing to compare."
+                "note", "A combination of the factors that we set has no valid trial: nothing to compare."
             )
         rows: list[list[str | Html]] = [
             [name, f"×{format_factor(truth)}", recovered.as_factor(), _holds(recovered, truth)]
@@ -187,7 +187,7 @@ class CalibrationResults(FindingsWithProvenance):
             rate_per_s = contestant.settings.rate_per_s
             loop = "closed" if rate_per_s is None else f"open, {rate_per_s:,.0f}/s"
             rows.append([contestant.name, loop, *cells])
-        return values_table(("plant", "loop", "p99 service time", "p99 response time"), rows)
+        return values_table(("simulated server", "loop", "p99 service time", "p99 response time"), rows)
 
     def histograms(self, trial: int) -> dict[str, str]:
         """The encoded histograms of one trial, by what they time."""
@@ -208,7 +208,7 @@ class CalibrationResults(FindingsWithProvenance):
             labels = self.labels(contestant.name, self.treatments[0])
             valid = sum(bool(row["valid"]) for row in seen)
             rows.append([contestant.name, f"{valid} of {len(seen)}", ", ".join(labels) or "none"])
-        return values_table(("plant", "trials valid", "labels"), rows)
+        return values_table(("simulated server", "trials valid", "labels"), rows)
 
 
 def true_goodput_of(contestant: RecordedContestant, connections: int) -> float:

@@ -252,7 +252,7 @@ def _lattices(contestants: Sequence[RecordedContestant]) -> list[list[Factor]]:
         return []
     steps = [Factor(f"{a} → {b}", "access", a, b, "wire") for a, b in pairwise(chain)]
     client = Factor("Load client", "client", "typescript", "rust", "stack")
-    tier = Factor("RPC tier", "tier", "rpc", "direct", "stack")
+    tier = Factor("HTTP server", "tier", "rpc", "direct", "stack")
     residual = Factor("Engine residual", "system", "postgres", "spacetimedb", "residual")
     depths = sorted((depth for depth in there["in flight"] if depth != "1"), key=int)
     return [

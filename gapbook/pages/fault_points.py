@@ -113,7 +113,7 @@ def _victim(point: FaultPoint) -> str:
 
 def _since(first: FaultPoint, last: FaultPoint) -> str:
     if last == first:
-        return "not played again"
+        return "not injected again"
     return f"{'still wrong' if last.failed else 'well'} at commit {last.revision}"
 
 

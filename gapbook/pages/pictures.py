@@ -90,13 +90,15 @@ class PictureResults(AnswerResults):
                 pick = max if metric.better == "higher" else min
                 told = [(value, c) for value, c in known if value.tells]
                 if not told and self.run.published:
-                    nobody = "has an interval that tells something"
+                    nobody = "has an interval narrow enough to say something"
                     continue
                 told = told or [(value, c) for value, c in known if value.bounded and not value.vague]
                 value, best = pick(told or known, key=lambda pair: pair[0].estimate)
                 name = f"{self.versioned_label(best)}, {best.detail_label}"
                 rivals = sum(_reaches(other, value, metric) for other, c in known if c is not best)
-                also = f" (not told apart from {rivals} other{'s' if rivals > 1 else ''})" if rivals else ""
+                also = (
+                    f" (not distinguishable from {rivals} other{'s' if rivals > 1 else ''})" if rivals else ""
+                )
                 parts.append(
                     f"at {self.at(treatment)} {name}, {format_count(value.estimate)}{metric.unit}{also}"
                 )
@@ -173,7 +175,7 @@ class PictureResults(AnswerResults):
         """The whole gap, the largest named factor, and the residual with its range over orders: each that may stand
         alone."""
         if not self.stands_alone(parts.gap, treatment, *ends):
-            return f"The gap at {self.at(treatment)} has no interval that tells something"
+            return f"The gap at {self.at(treatment)} has no interval narrow enough to say something"
         shares = [share for share in parts.shares if self.stands_alone(share.multiplier, treatment)]
         named = [share for share in shares if share.factor.family != "residual"]
         residual = [share for share in shares if share.factor.family == "residual"]
@@ -251,7 +253,7 @@ class PictureResults(AnswerResults):
                 )
         if not any(max(trial.counts_above) >= 100 for one in series for trial in one.trials):
             return charts.missing(
-                f"{title}: not told by this run",
+                f"{title}: not known from this run",
                 "No trial has enough operations for a percentile.",
                 provenance=self.provenance,
             )

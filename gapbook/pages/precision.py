@@ -50,7 +50,7 @@ class Remedy:
     def reading(self) -> str:
         """``narrows``, ``widens``, or that nothing shows."""
         if self.left is None:
-            return "not told by this run"
+            return "not known from this run"
         lies = "below" if self.left.high < 1 else "above" if self.left.low > 1 else "inside"
         return _READINGS[lies]
 

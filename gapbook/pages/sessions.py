@@ -112,7 +112,7 @@ class SessionResults(FindingsWithProvenance):
             if condition.ratio is not None and (condition.ratio.tells or not self.run.published)
         ]
         if not known:
-            return "No ratio of this run has an interval that tells something"
+            return "No ratio of this run has an interval narrow enough to say something"
         if self.scenario.workload.accounts:
             least, most = (format_factor(pick(known)[0]) for pick in (min, max))
             by, conditions = self._what_varies(pairs), {label for _, _, label in known}
@@ -286,7 +286,7 @@ class SessionResults(FindingsWithProvenance):
                 "contestant",
                 f"{operations_of(self.scenario.workload)} per second",
                 "client, µs",
-                "tier, µs",
+                "HTTP server or proxy, µs",
                 "server, µs",
                 *more,
             ),

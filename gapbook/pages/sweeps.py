@@ -97,7 +97,7 @@ class SweepResults(AnswerResults):
             x_label="requests in flight on each connection",
             title=f"{_best_of(self.metric(metric))}: {', '.join(parts)}"
             if parts
-            else f"No number in flight has {'an interval that tells something' if any(measured) else 'a valid trial in this run'}",
+            else f"No number in flight has {'an interval narrow enough to say something' if any(measured) else 'a valid trial in this run'}",
             treatment=treatment,
             log_x=True,
             metric=metric,

@@ -87,7 +87,7 @@ class TransferResults(SweepResults):
             if len(ends) == 2 and not unsure:
                 parts.append((ends[1].estimate / ends[0].estimate, contestant))
         if not parts:
-            return "No contestant has a rate at both ends of contention whose interval tells something"
+            return "No contestant has a rate at both ends of contention whose interval is narrow enough to say something"
         kept, least = max(parts, key=lambda part: part[0]), min(parts, key=lambda part: part[0])
         return (
             f"From {self.at(self.treatments[0])} to {self.treatments[-1]:g} the rate of {least[1].full_label} goes to "

@@ -21,7 +21,7 @@ _COLUMNS = (
 _READINGS = (
     f"Still rising: the second half of the window was more than {RISE_FRAC:.0%} faster than the first, and chance, "
     "allowing for the number of rows, does not explain it. Warm: such a rise is ruled out. Not resolved: it is not ruled out, so the rate may still "
-    "be too low. Not told: too few blocks, or windows without whole seconds."
+    "be too low. Not known: too few blocks, or windows without whole seconds."
 )
 
 
@@ -34,7 +34,7 @@ class WarmthResults(FindingsWithProvenance):
         if together == Warmth((), None):
             return page.banner(
                 "note",
-                f"Whether contestants were warm is not told by this run: {scenario.warmup_s:g} s of warm-up and "
+                f"Whether contestants were warm is not known from this run: {scenario.warmup_s:g} s of warm-up and "
                 f"windows of {scenario.window_s:g} s hold too few whole seconds. What runs in Node takes seconds "
                 "to reach its rate, and may be understated here.",
             )

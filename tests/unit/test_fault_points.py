@@ -75,7 +75,7 @@ def test_tables_count_by_kind_and_by_phase(points: FaultPoints) -> None:
 def test_what_a_fault_found_stays_when_it_is_mended(points: FaultPoints) -> None:
     found = points.found_table().html
     assert "a disk that is full: data disk, in seed" in found
-    assert "trial &lt;3&gt;; trial 4</td><td>not played again" in found
+    assert "trial &lt;3&gt;; trial 4</td><td>not injected again" in found
     assert "process 7</td><td>well at commit abc" in found
     assert points.values()["found"] == "2"
 

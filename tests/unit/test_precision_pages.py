@@ -77,7 +77,7 @@ def test_a_probe_that_tells_all_leaves_nothing(found: Results) -> None:
 def test_without_two_trials_of_a_kind_the_page_says_so(found: Results) -> None:
     trials = aa_trials(found, [runs.PROCEDURE], [0.5])
     remedies = remedies_of(trials, within_s=2, lengths_s=[0.5])
-    assert {one.reading for one in remedies} == {"not told by this run"}
+    assert {one.reading for one in remedies} == {"not known from this run"}
     assert "Not answered by this run" in precision_answer(trials, remedies, {"procedure": "one call"}).html
     assert "Fewer than two blocks" in precision_chart(found, remedies).html
     assert "–" in str(spread_table(trials, {"procedure": "one call"}))

@@ -58,7 +58,7 @@ def test_trials_of_one_block_are_one_value() -> None:
         ((103, 103.1, 102.9), "warm"),
         ((100, 101, 99), "warm"),
         ((104, 106, 103), "not resolved"),
-        ((120,), "not told"),
+        ((120,), "not known"),
     ],
 )
 def test_a_trend_is_said_of_a_whole_interval_only(second_halves: Sequence[float], reading: str) -> None:
@@ -93,7 +93,7 @@ def test_longer_windows_are_halved_and_the_middle_second_is_in_neither_half() ->
 def test_a_window_without_two_whole_seconds_tells_nothing(warmup_s: float) -> None:
     warmth = _warmth([50, 100, 40], [50, 100, 40], warmup_s=warmup_s, window_s=1.9)
     assert warmth.rise is None
-    assert warmth.reading == "not told"
+    assert warmth.reading == "not known"
 
 
 def test_a_trial_without_its_seconds_is_left_out() -> None:
@@ -133,7 +133,7 @@ def test_the_page_names_who_was_still_warming_up(tmp_path: Path) -> None:
 def test_a_run_that_cannot_tell_says_so(tmp_path: Path) -> None:
     found = _results(tmp_path, 0.5, [40, 60, 80], window_s=1.0)
     told = found.warmth_table().html
-    assert "not told by this run: 0.5 s of warm-up and windows of 1 s hold too few whole seconds" in told
+    assert "not known from this run: 0.5 s of warm-up and windows of 1 s hold too few whole seconds" in told
 
 
 def test_the_way_is_shown_where_the_window_cannot_be_halved(tmp_path: Path) -> None:
