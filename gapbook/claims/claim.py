@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 from gapbook.declared.claims import ClaimDeclaration, ClaimsDeclaration, SourceDeclaration
@@ -55,6 +55,15 @@ class Claim:
         numbers = self.printed if isinstance(self.printed, tuple) else (self.printed,)
         text = " to ".join(self._with_unit(number) for number in numbers)
         return f"{self.qualifier} {text}".strip()
+
+    @property
+    def at_a_glance(self) -> str:
+        """The printed number to three digits, a ratio without its sign: ``about 14``, ``73,100/s``; empty without one
+        number."""
+        if not isinstance(self.printed, float):
+            return ""
+        rounded = replace(self, printed=float(f"{self.printed:.3g}"))
+        return rounded.published.replace("×", "")
 
     def _with_unit(self, number: float) -> str:
         digits = f"{number:,g}" if abs(number) < 1000 else f"{number:,.0f}"

@@ -17,13 +17,15 @@ from gapbook.method.same import Cell
 from gapbook.record.measured import own_metric
 from gapbook.record.metric import GOODPUT, METRICS, Metric
 
-__all__ = ["SHARES", "as_printed", "over_runs", "quantity", "quantity_name"]
+__all__ = ["SHARES", "TIMES", "as_printed", "at_a_glance", "over_runs", "quantity", "quantity_name"]
 
 _GROUPS = ("over", "under", "whole_over", "whole_under")
 _LINEAR = {"log-share", "mean", "proportion"}
 """Quantities that are compared as they are; all others on the log scale."""
 SHARES = {"log-share", "ceiling-frac", "proportion"}
 """Quantities that are fractions, and printed in percent."""
+TIMES = "×"
+"""What a ratio is printed with."""
 _TREATMENTS = {"alpha": "α", "treatment": "treatment"}
 """The keys under which a test has its value of the treatment, each with its label where no run says how it is printed."""
 
@@ -218,6 +220,15 @@ def as_printed(test: Mapping[str, Any], ours: Interval, found: Findings) -> str:
     if test["quantity"] not in SHARES:
         return ours.as_factor()
     return f"{format_percent(ours.estimate)} %{_percents(ours)}"
+
+
+def at_a_glance(test: Mapping[str, Any], ours: Interval, found: Findings) -> str:
+    """The value alone, to three digits: ``×115``, ``10.2 MiB``, ``51 %``."""
+    if test["quantity"] in SHARES:
+        return f"{format_percent(ours.estimate)} %"
+    if test["quantity"] in {"goodput", "value", "mean", "worst"}:
+        return f"{format_count(ours.estimate)}{_metric(test, found).unit}"
+    return Interval(ours.estimate, math.nan, math.nan, ours.n).as_factor()
 
 
 def _percents(ours: Interval) -> str:

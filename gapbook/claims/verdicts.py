@@ -3,9 +3,14 @@
 A rule names what is measured and what it must be; nothing here knows a result beforehand. A claim is
 tested in one or several places:
 
-- every place holds: *confirmed*; at least half do: *confirmed with conditions*; fewer do, or one fails whose failure
-  refutes the claim by its own check: *refuted*;
-- an interval that straddles its bound, or a place without a measurement: *not resolved*.
+- every place holds: *confirmed*; at least half do: *confirmed, but only* for those;
+- fewer do: *refuted*, where a direction, a limit, arithmetic or a source says so; *not here*, where it is a number that
+  we measured and got another of. One place whose failure refutes the claim by its own check does so alone;
+- an interval that straddles its bound, or a place without a measurement: it *cannot be decided here*;
+- of another version than the claim's, or where the claim names none: *not here* if every place is outside, else it
+  cannot be decided here, for what holds on one version says nothing of another.
+
+What is our own arithmetic on published figures is never confirmed: where it holds, it is *our own note*.
 
 Where several published runs hold the same cells, all of them decide (:mod:`gapbook.method.over_runs`): the interval
 held against the bound is that of what another run should find, never that of the newest alone.
@@ -15,13 +20,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal
 
 from gapbook.claims.arithmetic import compute
-from gapbook.claims.claim import Claim, claims
-from gapbook.claims.quantities import SHARES, as_printed, decisive, over_runs, quantity, quantity_name
+from gapbook.claims.claim import NOTE, Claim, claims
+from gapbook.claims.quantities import (
+    SHARES,
+    TIMES,
+    as_printed,
+    at_a_glance,
+    decisive,
+    over_runs,
+    quantity,
+    quantity_name,
+)
 from gapbook.claims.rules import POOLING_FIXED, RULES, VERDICT_BAND_FRAC, fixed_at, rules_by_claim
 from gapbook.errors import GapbookError, ParameterError
 from gapbook.method.estimate import chance_within
@@ -31,6 +45,7 @@ from gapbook.method.over_runs import OverRuns
 from gapbook.record.run import Run, latest_published, published_folder
 
 __all__ = [
+    "WORDS",
     "Evidence",
     "Judgement",
     "Outcome",
@@ -41,8 +56,25 @@ __all__ = [
 ]
 
 Outcome = Literal["holds", "fails", "straddles", "missing"]
-Verdict = Literal["confirmed", "conditions", "refuted", "unresolved", "version", "unmeasurable"]
+Verdict = Literal["confirmed", "conditions", "not-here", "refuted", "undecided", "note"]
 Measured = Callable[[str], Findings | str]
+
+WORDS: Mapping[Verdict, str] = {
+    "confirmed": "Confirmed",
+    "conditions": "Confirmed, but only",
+    "not-here": "Not here",
+    "refuted": "Refuted",
+    "undecided": "Cannot be decided here",
+    "note": "Our own note",
+}
+"""The verdicts in words, in the order in which a reader is offered them."""
+_VERSION_UNKNOWN = "version unknown"
+_NOT_RUN = "no usable run of it yet"
+_NOT_HELD = "our run does not hold it"
+_APART = "its runs are too far apart"
+_STRADDLES = {"band": "intervals straddle the band"}
+_PLACES_SHOWN = 2
+"""How many of our numbers stand beside a published one at a glance."""
 
 _OUTCOMES: Mapping[Lies, Outcome] = {"inside": "holds", "outside": "fails", "straddles": "straddles"}
 
@@ -75,6 +107,12 @@ class Evidence:
     alike: Outcome | None = None
     refutes: bool = False
     chance_if_true: float | None = None
+    place: str = ""
+    """The place in a few words that go on from a number: ``with SpacetimeDB 1.2.0``; empty where the rule has none."""
+    value: str = ""
+    """What the run at hand holds, without its interval; empty where nothing published can stand beside it."""
+    beside: bool = False
+    """Whether it is only told beside the verdict, which rests on others or on nothing here."""
 
 
 @dataclass(frozen=True)
@@ -87,30 +125,63 @@ class Judgement:
     why: str
     evidence: tuple[Evidence, ...] = ()
     condition: str = ""
-    """Under which condition it holds, of a claim that was read in a source."""
+    """What goes on from *Confirmed, but only*; empty for another verdict."""
+    reason: str = ""
+    """Why it cannot be decided here, or why our number need not be theirs, in at most six words."""
+
+    @property
+    def word(self) -> str:
+        """The verdict as a line: ``Confirmed, but only with Litestream 0.3``, ``Cannot be decided here: version
+        unknown``."""
+        word = WORDS[self.verdict]
+        if self.verdict == "conditions":
+            return f"{word} {self.condition}"
+        return f"{word}: {self.reason}" if self.verdict == "undecided" else word
+
+    @property
+    def published_and_ours(self) -> str:
+        """``Published 316, here 115 (version unknown)``: the published number beside that of the run at hand.
+
+        Empty where no single number was published, nothing measured can stand beside it, or more places hold one than
+        can be read at a glance.
+        """
+        measured = [one for one in self.evidence if one.run_id]
+        shown = [one for one in measured if self._comparable(one) and (one.place or len(measured) == 1)]
+        if not 1 <= len(shown) <= _PLACES_SHOWN or not self.claim.at_a_glance:
+            return ""
+        ours = " and ".join(f"{one.value.removeprefix(TIMES)} {one.place}".strip() for one in shown)
+        why = f" ({self.reason})" if self.reason and self.verdict != "undecided" else ""
+        return f"Published {self.claim.at_a_glance}, here {ours}{why}"
+
+    def _comparable(self, one: Evidence) -> bool:
+        """Whether our number is of the same kind as the published one: both are ratios, or neither."""
+        return bool(one.value) and one.value.startswith(TIMES) == (self.claim.unit == "x")
 
     @property
     def summary(self) -> str:
-        """The verdict's reason in one sentence."""
-        if self.verdict == "unresolved":
-            absent = [one.ours for one in self.evidence if one.outcome == "missing"]
-            if absent:
-                return f"{absent[0]}."
-            if all(one.alike == "holds" for one in self.evidence if one.outcome == "straddles"):
-                return (
-                    "Each run by itself holds it, but they are so far apart that another machine might not."
-                )
-            return "An interval straddles its bound."
-        if self.verdict == "conditions" and self.evidence:
-            return f"Not for {self._places('fails')}."
+        """What the verdict's word does not say, in one sentence."""
+        if self.verdict == "undecided":
+            return self._undecided()
+        if self.verdict in {"conditions", "note"} and self.evidence:
+            return f"Not {failing}." if (failing := self._places("fails")) else ""
         if self.verdict == "refuted" and (decisive := [one for one in self.evidence if one.refutes]):
             return f"Refuted by {'; '.join(one.quantity for one in decisive)}."
-        if self.verdict == "refuted" and self._places("holds"):
-            return f"Only for {self._places('holds')}."
-        return self.condition
+        if self.verdict in {"refuted", "not-here"} and (holding := self._places("holds")):
+            return f"Only {holding}."
+        return ""
+
+    def _undecided(self) -> str:
+        absent = [one.ours for one in _deciding(self.evidence) if one.outcome == "missing"]
+        if absent:
+            return f"{absent[0]}."
+        if self.reason == _APART:
+            return "Each run by itself holds it, but they are so far apart that another machine might not."
+        return ""
 
     def _places(self, outcome: Outcome) -> str:
-        return "; ".join(one.quantity for one in self.evidence if one.outcome == outcome)
+        return "; ".join(
+            dict.fromkeys(_place_of(one) for one in _deciding(self.evidence) if one.outcome == outcome)
+        )
 
 
 def judge_all(prefix: str, measured: Measured | None = None) -> list[Judgement]:
@@ -145,43 +216,92 @@ def judge(claim: Claim, rule: Mapping[str, Any], measured: Measured) -> Judgemen
     kind = rule["rule"]
     if kind not in RULES:
         raise ParameterError(f"verdict {claim.identifier}: rule {kind!r}; allowed: {', '.join(RULES)}")
+    evidence = tuple(_examine(claim, rule, test, measured) for test in rule.get("test", ()))
+    verdict: Verdict
     if kind == "source":
-        return Judgement(claim, rule["verdict"], kind, rule["why"], condition=rule.get("condition", ""))
-    if kind == "not-measurable":
-        return Judgement(claim, "unmeasurable", kind, rule["why"])
-    evidence = tuple(_examine(claim, rule, test, measured) for test in rule["test"])
-    return Judgement(claim, _verdict(kind, evidence), kind, rule["why"], evidence)
+        verdict = rule["verdict"]
+    elif kind == "not-measurable":
+        verdict = "undecided"
+    else:
+        verdict = _verdict(kind, _deciding(evidence))
+    if claim.kind == NOTE and verdict in {"confirmed", "conditions"}:
+        verdict = "note"
+    condition = rule.get("condition", "") or _condition(evidence)
+    return Judgement(
+        claim,
+        verdict,
+        kind,
+        rule["why"],
+        evidence,
+        condition if verdict == "conditions" else "",
+        _reason(rule, verdict, _deciding(evidence)),
+    )
+
+
+def _deciding(evidence: Sequence[Evidence]) -> Sequence[Evidence]:
+    return [one for one in evidence if not one.beside]
 
 
 def _verdict(rule: str, evidence: Sequence[Evidence]) -> Verdict:
     outcomes = {one.outcome for one in evidence}
     if "missing" in outcomes:
-        return "unresolved"
+        return "undecided"
     if rule == "version":
-        return "version"
+        return "not-here" if outcomes == {"fails"} else "undecided"
     if any(one.refutes for one in evidence):
         return "refuted"
     if "straddles" in outcomes:
-        return "unresolved"
+        return "undecided"
     holding = sum(one.outcome == "holds" for one in evidence)
-    return (
-        "confirmed"
-        if holding == len(evidence)
-        else "conditions"
-        if 2 * holding >= len(evidence)
-        else "refuted"
-    )
+    if holding == len(evidence):
+        return "confirmed"
+    if 2 * holding >= len(evidence):
+        return "conditions"
+    return "not-here" if rule == "band" else "refuted"
+
+
+def _condition(evidence: Sequence[Evidence]) -> str:
+    """Where it holds: the places whose tests all do."""
+    holds = dict.fromkeys(_place_of(one) for one in _deciding(evidence) if one.outcome == "holds")
+    fails = {_place_of(one) for one in _deciding(evidence) if one.outcome != "holds"}
+    return " and ".join(place for place in holds if place not in fails)
+
+
+def _place_of(one: Evidence) -> str:
+    return one.place or f"for {one.quantity}"
+
+
+def _reason(rule: Mapping[str, Any], verdict: Verdict, evidence: Sequence[Evidence]) -> str:
+    """In at most six words; empty for a verdict that needs none."""
+    kind = rule["rule"]
+    if absent := [one for one in evidence if one.outcome == "missing"]:
+        return _NOT_HELD if any(one.run_id for one in absent) else _NOT_RUN
+    if kind == "version":
+        return str(rule.get("reason", _VERSION_UNKNOWN))
+    if verdict != "undecided":
+        return ""
+    if "reason" in rule:
+        return str(rule["reason"])
+    if all(one.alike == "holds" for one in evidence if one.outcome == "straddles"):
+        return _APART
+    return _STRADDLES.get(kind, "intervals straddle the bound")
 
 
 # --- one place --------------------------------------------------------------------------------
 
 
 def _examine(claim: Claim, rule: Mapping[str, Any], test: Mapping[str, Any], measured: Measured) -> Evidence:
-    if rule["rule"] == "arithmetic":
-        return _recompute(claim, rule.get("terms", {}), test)
-    if rule["rule"] == "count":
-        return _count(claim, test)
-    return _measure(claim, test, measured)
+    kind = rule["rule"]
+    if "compute" in test:
+        found = _recompute(claim, rule.get("terms", {}), test)
+    elif "counted" in test:
+        found = _count(claim, test)
+    else:
+        found = _measure(claim, test, measured)
+    # What is recomputed beside a measurement explains it and decides nothing; without a measurement of the claim's own
+    # subject, nothing does.
+    beside = kind == "not-measurable" or ("compute" in test and kind != "arithmetic")
+    return replace(found, place=test.get("place", ""), beside=beside)
 
 
 def _recompute(claim: Claim, terms: Mapping[str, str | float], test: Mapping[str, Any]) -> Evidence:
@@ -243,6 +363,7 @@ def _measure(claim: Claim, test: Mapping[str, Any], measured: Measured) -> Evide
         alike,
         outcome == "fails" and bool(test.get("decisive")),
         _chance_if_true(claim, test, decides),
+        value=at_a_glance(test, ours, found) if _stands_beside(test) else "",
     )
 
 
@@ -256,6 +377,11 @@ def _spread(test: Mapping[str, Any], several: OverRuns, found: Findings) -> str:
         return several.where()
     ends = (Interval(end, math.nan, math.nan, 1) for end in (several.least, several.greatest))
     return f"{several.where()}, from {' to '.join(as_printed(test, end, found) for end in ends)}"
+
+
+def _stands_beside(test: Mapping[str, Any]) -> bool:
+    """Whether our number answers the published one: it is held against that number, or its rule names its place."""
+    return "place" in test or not {"above", "below", "within"} & test.keys()
 
 
 def _chance_if_true(claim: Claim, test: Mapping[str, Any], ours: Interval) -> float | None:

@@ -9,9 +9,11 @@ from msgspec import UNSET, UnsetType
 
 from gapbook.declared.reading import Declared
 
-__all__ = ["TESTED", "RuleKind", "RuleTest", "VerdictRule", "VerdictsDeclaration"]
+__all__ = ["REASON_WORDS", "TESTED", "RuleKind", "RuleTest", "VerdictRule", "VerdictsDeclaration"]
 
 RuleKind: TypeAlias = Literal["band", "bound", "version", "arithmetic", "count", "source", "not-measurable"]
+REASON_WORDS = 6
+"""How long the reason may be for which a claim cannot be decided: it stands in the verdict's own line."""
 TESTED = frozenset({"band", "bound", "version", "arithmetic", "count"})
 """The kinds of rule that are decided by tests."""
 Quantity: TypeAlias = Literal[
@@ -40,6 +42,7 @@ class RuleTest(Declared, frozen=True, kw_only=True):
     about: bool | UnsetType = UNSET
     decisive: bool | UnsetType = UNSET
     of: str | UnsetType = UNSET
+    place: str | UnsetType = UNSET
     fixed: datetime.datetime | UnsetType = UNSET
 
 
@@ -51,14 +54,24 @@ class VerdictRule(Declared, frozen=True, kw_only=True):
     why: str
     test: tuple[RuleTest, ...] | UnsetType = UNSET
     terms: dict[str, str | int | float] | UnsetType = UNSET
-    verdict: Literal["confirmed", "conditions", "refuted", "version"] | UnsetType = UNSET
+    verdict: Literal["confirmed", "conditions", "refuted", "undecided"] | UnsetType = UNSET
     condition: str | UnsetType = UNSET
+    reason: str | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         if self.rule in TESTED and not self.test:
             raise ValueError(f"verdict {self.claim}: rule {self.rule} without a test; add one")
         if self.rule == "source" and not self.verdict:
             raise ValueError(f"verdict {self.claim}: rule source without a verdict; state it")
+        if self.verdict == "conditions" and not self.condition:
+            raise ValueError(f"verdict {self.claim}: verdict conditions without a condition; name it")
+        if (self.rule == "not-measurable" or self.verdict == "undecided") and not self.reason:
+            raise ValueError(f"verdict {self.claim}: nothing decides it and no reason says why; add one")
+        if self.reason and len(self.reason.split()) > REASON_WORDS:
+            raise ValueError(
+                f"verdict {self.claim}: reason {self.reason!r} has {len(self.reason.split())} words; "
+                f"allowed: at most {REASON_WORDS}; the rest belongs into why"
+            )
 
 
 class VerdictsDeclaration(Declared, frozen=True, kw_only=True):

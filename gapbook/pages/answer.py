@@ -16,7 +16,6 @@ from gapbook.pages import page
 from gapbook.pages.citation import CitationResults
 from gapbook.pages.cuts import cut_sentence
 from gapbook.pages.gloss import gloss_of
-from gapbook.pages.register import verdict_words
 from gapbook.pages.strikes import bound_words
 from gapbook.pages.words import JAMS, listed, listed_html, operation_of, operations_of
 from gapbook.record.cuts import observed_cuts
@@ -49,9 +48,9 @@ class AnswerResults(CitationResults):
             anchor=claim_id,
             where=about.citation,
             address=about.address,
-            verdict=(judged.verdict, verdict_words()[judged.verdict]),
+            verdict=(judged.verdict, judged.word),
             basis=self._basis(judged),
-            summary=judged.summary,
+            summary=" ".join(filter(None, (_sentence(judged.published_and_ours), judged.summary))),
         )
 
     def _basis(self, judged: verdicts.Judgement) -> str | Html:
@@ -396,6 +395,10 @@ class AnswerResults(CitationResults):
         """What the server of a contestant said of its version; empty when the run does not tell."""
         system = self.run.manifest.systems.get(contestant.server)
         return "" if system is None else system.version
+
+
+def _sentence(words: str) -> str:
+    return f"{words}." if words else ""
 
 
 def _told(sentence: Html, parts: Sequence[tuple[Html, str]]) -> Html:

@@ -23,7 +23,6 @@ from gapbook.method.factors import Factor
 from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval, format_factor
 from gapbook.pages import page
-from gapbook.pages.register import verdict_words
 from gapbook.record.goodput import PRINTED
 from gapbook.record.labels import CLIENT_BOUND
 from gapbook.record.published import published_runs
@@ -150,10 +149,8 @@ def corrections_table(run: Run) -> Html:
 
 def verdicts_table(prefix: str) -> Html:
     """Verdicts on claims that these runs decided, where the verdict is another with the corrected rates."""
-    words = verdict_words()
     rows: list[list[str | Html]] = [
-        [old.claim.identifier, words[old.verdict], words[new.verdict]]
-        for old, new in _changed_verdicts(prefix)
+        [old.claim.identifier, old.word, new.word] for old, new in _changed_verdicts(prefix)
     ]
     if not rows:
         return page.banner("note", "No verdict changed.")

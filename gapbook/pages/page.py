@@ -40,11 +40,12 @@ _ICONS = {
     "confirmed": Html('<circle cx="8" cy="8" r="7"/><path d="M4.6 8.2l2.3 2.3 4.5-4.7"/>'),
     "conditions": Html('<path class="gb-solid" d="M8 .6L15.4 8 8 15.4.6 8z"/><path d="M8 4.6v4M8 11v.2"/>'),
     "refuted": Html('<rect x="1" y="1" width="14" height="14"/><path d="M5 5l6 6M11 5l-6 6"/>'),
-    "unmeasurable": Html('<circle class="gb-ring" cx="8" cy="8" r="6.2"/><path class="gb-ring" d="M5 8h6"/>'),
-    "version": Html(
-        '<circle class="gb-ring" cx="8" cy="8" r="6.2"/><path class="gb-ring" d="M5.4 6.6h5.2M5.4 9.4h5.2"/>'
+    "not-here": Html(
+        '<rect class="gb-ring" x="1.5" y="1.5" width="13" height="13"/>'
+        '<path class="gb-ring" d="M5 6.4h6M5 9.6h6M9.8 4.2l-3.6 7.6"/>'
     ),
-    "unresolved": Html(
+    "note": Html('<circle class="gb-ring" cx="8" cy="8" r="6.2"/><path class="gb-ring" d="M5 8h6"/>'),
+    "undecided": Html(
         '<circle class="gb-ring" cx="8" cy="8" r="6.2"/><path class="gb-ring" d="M5.2 8h.1M8 8h.1M10.8 8h.1"/>'
     ),
 }

@@ -3,43 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 
 from gapbook.claims.claim import NOTE
 from gapbook.claims.rules import RULES, VERDICT_BAND_FRAC
-from gapbook.claims.verdicts import Evidence, Judgement, Verdict, judge_all
+from gapbook.claims.verdicts import WORDS, Evidence, Judgement, judge_all
 from gapbook.markup import Html
 from gapbook.pages import page
 from gapbook.pages.glued import glue_facts
 from gapbook.pages.register_table import RegisterRow, register
-from gapbook.pages.words import listed_html
 
-__all__ = ["Register", "verdict_words"]
+__all__ = ["Register"]
 
-_OF_ANOTHER_VERSION = "measured on a version that may differ"
 _SIGNS = {"holds": "as claimed", "fails": "not as claimed", "straddles": "straddles an end", "missing": ""}
-
-
-def verdict_words() -> Mapping[Verdict, str]:
-    """The verdicts in words, in the order in which a reader is offered them."""
-    return {
-        "confirmed": "Confirmed",
-        "conditions": "Confirmed with conditions",
-        "refuted": "Refuted",
-        "version": f"No verdict: {_OF_ANOTHER_VERSION}",
-        "unresolved": "Not resolved",
-        "unmeasurable": "Not measurable here",
-    }
-
-
+_MEASURED, _RECOMPUTED, _READ = "measured", "recomputed", "read"
+_NOTES, _OPEN = "notes", "open"
 _EVIDENCE: Mapping[str, frozenset[str]] = {
-    "are decided by our measurements": frozenset({"band", "bound"}),
-    "by arithmetic on published figures or a count in the published source": frozenset(
-        {"arithmetic", "count"}
-    ),
-    "by reading the published source": frozenset({"source"}),
+    _MEASURED: frozenset({"band", "bound", "version"}),
+    _RECOMPUTED: frozenset({"arithmetic", "count"}),
+    _READ: frozenset({"source"}),
 }
-_NOTES, _OPEN = "our own notes", "are undecided"
+"""The rules by what decides them: our intervals, published figures, published source."""
 
 
 class Register:
@@ -49,26 +32,27 @@ class Register:
     def __init__(self, *prefixes: str) -> None:
         self.judgements = [judged for prefix in prefixes for judged in judge_all(prefix)]
 
-    @cached_property
-    def words(self) -> Mapping[Verdict, str]:
-        """The verdicts in words, in the order in which they are offered."""
-        return verdict_words()
-
     def tally(self) -> page.Answer:
-        """How many entries rest on which kind of evidence, and how many of each have which verdict."""
-        groups = self.by_evidence()
-        parts = [
-            Html("{} {} ({})").format(page.estimate(f"{len(group)}"), evidence, self._counted(group))
-            for evidence, group in groups.items()
-            if group and evidence != _NOTES
-        ]
-        published = len(self.judgements) - len(groups[_NOTES])
-        notes = Html(
-            '<span class="gb-muted">Our own {} notes on '
-            "their arithmetic are counted apart ({}); the buttons below count them too.</span>"
-        ).format(page.estimate(f"{len(groups[_NOTES])}"), self._counted(groups[_NOTES]))
+        """How many of the published claims our measurements decide, in a sentence that can be repeated; then how many
+        rest on something else, and our own notes apart."""
+        counts = {name: len(group) for name, group in self.by_evidence().items()}
+        told = {name: page.estimate(f"{count}") for name, count in counts.items()}
+        published = len(self.judgements) - counts[_NOTES]
+        first = (
+            Html(
+                "Most published claims cannot be decided here: of {published}, our measurements decide {measured}."
+            )
+            if 2 * counts[_OPEN] > published
+            else Html("Of {published} published claims, our measurements decide {measured}.")
+        )
+        rest = Html(
+            "Arithmetic on published figures or a count in the published source decides {recomputed}, and reading that "
+            "source {read}. {open} are undecided. Our own notes are {notes} more."
+        )
         return page.answer(
-            Html("Of {} published claims, {}. {}").format(published, listed_html(parts), notes)
+            Html('{} <span class="gb-muted">{}</span>').format(
+                first.format(published=published, **told), rest.format(**told)
+            )
         )
 
     def by_evidence(self) -> Mapping[str, list[Judgement]]:
@@ -79,31 +63,17 @@ class Register:
             groups[_evidence_of(one)].append(one)
         return groups
 
-    def _counted(self, judgements: Sequence[Judgement]) -> str:
-        phrases: Mapping[Verdict, str] = {
-            "confirmed": "confirmed",
-            "conditions": "confirmed with conditions",
-            "refuted": "refuted",
-            "version": _OF_ANOTHER_VERSION,
-            "unresolved": "not resolved",
-            "unmeasurable": "not measurable here",
-        }
-        counts = {verdict: sum(one.verdict == verdict for one in judgements) for verdict in phrases}
-        return ", ".join(
-            f"{counts[verdict]} {phrase}" for verdict, phrase in phrases.items() if counts[verdict]
-        )
-
     def chances(self) -> list[float]:
         """For each measured ratio that stands against one published number: how likely that number would have
         been confirmed if it were exactly true, in ascending order."""
-        places = [place for one in self.judgements for place in one.evidence]
+        places = [place for one in self.judgements for place in one.evidence if not place.beside]
         return sorted(place.chance_if_true for place in places if place.chance_if_true is not None)
 
     def table(self) -> Html:
         """Every claim with its verdict; a script lets the reader filter it."""
         return register(
             [_row(one) for one in self.judgements],
-            {str(verdict): word for verdict, word in self.words.items()},
+            {str(verdict): word for verdict, word in WORDS.items()},
         )
 
     def glue(self) -> None:
@@ -115,7 +85,6 @@ class Register:
             "chances": _percents([chance for chance in chances if chance > 0]),
             "claims": str(len(self.judgements)),
             "band": f"±{VERDICT_BAND_FRAC:.0%}".replace("%", " %"),
-            "version_verdict": _OF_ANOTHER_VERSION,
         }
         glue_facts(facts)
 
@@ -123,7 +92,7 @@ class Register:
 def _evidence_of(one: Judgement) -> str:
     if one.claim.kind == NOTE:
         return _NOTES
-    if one.verdict not in {"confirmed", "conditions", "refuted"}:
+    if one.verdict == "undecided":
         return _OPEN
     return next(name for name, rules in _EVIDENCE.items() if one.rule in rules)
 
@@ -141,6 +110,7 @@ def _row(one: Judgement) -> RegisterRow:
     return RegisterRow(
         anchor=one.claim.identifier,
         verdict=one.verdict,
+        word=one.word,
         says=one.claim.says,
         source=note + one.claim.place,
         published=one.claim.published,
@@ -158,16 +128,18 @@ def _ours(one: Judgement) -> list[str]:
     if one.rule in {"source", "count"}:
         counted = [place.ours.partition(":")[0] for place in one.evidence]
         return [f"{number} counted" for number in counted] or ["read in the source"]
-    absent = [place.ours for place in one.evidence if place.outcome == "missing"]
+    # What is recomputed beside a measurement is published: only the evidence tells it.
+    own = [place for place in one.evidence if place.chapter or not place.beside]
+    absent = [place.ours for place in own if place.outcome == "missing"]
     if absent:
         return list(dict.fromkeys(absent))
     values = [
         f"{place.ours.rpartition(' = ')[2]}{f', {place.runs} runs' if place.runs > 1 else ''}"
-        for place in one.evidence
+        for place in own
     ]
     if len(values) < 2:
         return values or ["–"]
-    places = [place.quantity for place in one.evidence]
+    places = [place.quantity for place in own]
     short = [place.rpartition(", ")[2] for place in places]
     names = short if len(set(short)) == len(short) else places
     return [f"{name}: {value}" for name, value in zip(names, values, strict=True)]
@@ -185,7 +157,8 @@ def _place(place: Evidence) -> str:
     if place.outcome == "missing":
         return f"{place.quantity}, expected {place.expected}: {_lowered(place.ours)}."
     run = f" {_runs(place)}" if place.run_id else ""
-    return f"{place.quantity}: {place.ours}; expected {place.expected}: {_SIGNS[place.outcome]}.{run}"
+    beside = "Told beside it: " if place.beside else ""
+    return f"{beside}{place.quantity}: {place.ours}; expected {place.expected}: {_SIGNS[place.outcome]}.{run}"
 
 
 def _runs(place: Evidence) -> str:

@@ -14,13 +14,15 @@ __all__ = ["RegisterRow", "register"]
 
 @dataclass(frozen=True)
 class RegisterRow:
-    """One claim of the register; ``verdict`` is a key of its words, ``ours`` one line a measurement.
+    """One claim of the register; ``verdict`` is a key of the buttons, ``word`` its own line, ``ours`` one line a
+    measurement.
 
     ``link`` leads to where it was measured, and is empty where nothing was.
     """
 
     anchor: str
     verdict: str
+    word: str
     says: str
     source: str
     published: str
@@ -55,7 +57,7 @@ def register(rows: Sequence[RegisterRow], words: Mapping[str, str]) -> Html:
     )
     head = each(Html('<th scope="col">{}</th>'), ("verdict", "claim and source", "published", "ours"))
     anchors = {row.anchor for row in rows}
-    body = Html("").join(_register_row(row, words[row.verdict], anchors) for row in rows)
+    body = Html("").join(_register_row(row, anchors) for row in rows)
     return Html(
         '<section class="gb-register" aria-label="Register of claims"><div class="gb-filter" hidden>{}'
         '<input type="search" class="gb-search" placeholder="system, factor, words" aria-label="Search claims">'
@@ -64,7 +66,7 @@ def register(rows: Sequence[RegisterRow], words: Mapping[str, str]) -> Html:
     ).format(pills, head, body)
 
 
-def _register_row(row: RegisterRow, word: str, anchors: Set[str]) -> Html:
+def _register_row(row: RegisterRow, anchors: Set[str]) -> Html:
     details = each(Html("<li>{}</li>"), row.details)
     href, label = row.link
     return Html(
@@ -77,7 +79,7 @@ def _register_row(row: RegisterRow, word: str, anchors: Set[str]) -> Html:
         anchor=row.anchor,
         verdict=row.verdict,
         icon=verdict_icon(row.verdict),
-        word=word,
+        word=row.word,
         says=row.says,
         source=row.source,
         why=_with_links(row.why, anchors),

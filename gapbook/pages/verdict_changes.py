@@ -5,32 +5,48 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from gapbook.claims.verdicts import Evidence, Judgement, judge_all
+from gapbook.claims.verdicts import WORDS, Evidence, Judgement, judge_all
 from gapbook.declared.reading import read
 from gapbook.declared.verdict_change import VerdictChange, VerdictChanges
 from gapbook.markup import Html, values_table
-from gapbook.pages.register import verdict_words
 from gapbook.pages.superseded import folded
 from gapbook.paths import CHECKOUT
 
-__all__ = ["DOCUMENTS", "change_facts", "changed_verdicts_table", "pooled_table", "verdict_changes"]
+__all__ = [
+    "DOCUMENTS",
+    "change_facts",
+    "changed_verdicts_table",
+    "changed_words_table",
+    "pooled_table",
+    "verdict_changes",
+]
 
 DOCUMENTS = ("keynote", "convex", "today", "trailbase", "walsync")
 """The documents of the register, by the prefix of their claims."""
 
 
 @cache
+def _declared() -> VerdictChanges:
+    return read(CHECKOUT / "book" / "verdict-changes.toml", VerdictChanges)
+
+
 def verdict_changes() -> Sequence[VerdictChange]:
     """Every verdict that changed, oldest first; raises DeclarationError for a file that says something else."""
-    return tuple(read(CHECKOUT / "book" / "verdict-changes.toml", VerdictChanges).change)
+    return _declared().change
+
+
+def changed_words_table() -> Html:
+    """Each word for a verdict that was given up, what stands in its place, and why."""
+    rows: list[list[str | Html]] = [
+        [one.was, f"{one.on:%Y-%m-%d}", WORDS[one.now], one.why] for one in _declared().word
+    ]
+    return values_table(("word then", "changed", "word now", "why"), rows)
 
 
 def changed_verdicts_table() -> Html:
     """Each verdict that changed, with what it was and why."""
-    words = {str(verdict): word for verdict, word in verdict_words().items()}
     rows: list[list[str | Html]] = [
-        [one.claim, f"{one.on:%Y-%m-%d}", words[one.was], words[one.now], one.why]
-        for one in verdict_changes()
+        [one.claim, f"{one.on:%Y-%m-%d}", one.was, WORDS[one.now], one.why] for one in verdict_changes()
     ]
     return values_table(("claim", "changed", "verdict then", "verdict now", "why"), rows)
 

@@ -168,6 +168,7 @@ def test_no_text_of_a_claim_runs_or_calls_out(browser: Browser, served: tuple[Pa
     row = RegisterRow(
         anchor=next(texts),
         verdict="refuted",
+        word=next(texts),
         says=next(texts),
         source=next(texts),
         published=next(texts),

@@ -84,7 +84,7 @@ def test_an_unknown_view_or_an_anchor_shows_everything(opened: Page, file: Path)
 
 
 def test_a_link_to_an_entry_that_is_filtered_out_leads_to_it(opened: Page) -> None:
-    opened.locator(".gb-pill[data-verdict=unmeasurable]").click()
+    opened.locator(".gb-pill[data-verdict=undecided]").click()
     opened.locator("#keynote-stdb-rust-tps-alpha05 .gb-why a").click()
     target = opened.locator("#keynote-rust-gap-alpha05")
     target.wait_for(state="visible")

@@ -9,7 +9,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import polars as pl
@@ -21,12 +21,19 @@ from gapbook.book.prose import require_no_typed_numbers
 from gapbook.claims.arithmetic import compute, picks_in_use
 from gapbook.claims.claim import NOTE, Claim, claim, claims
 from gapbook.claims.rules import RULES
-from gapbook.claims.verdicts import Judgement, judge, judge_all
+from gapbook.claims.verdicts import WORDS, Judgement, Verdict, judge, judge_all
+from gapbook.declared.verdict_change import PrintedWord, VerdictKey
+from gapbook.declared.verdicts import REASON_WORDS, VerdictRule
 from gapbook.errors import ParameterError
 from gapbook.method.findings import Findings
 from gapbook.pages.register import Register
 from gapbook.pages.register_table import RegisterRow, register
-from gapbook.pages.verdict_changes import DOCUMENTS, changed_verdicts_table, verdict_changes
+from gapbook.pages.verdict_changes import (
+    DOCUMENTS,
+    changed_verdicts_table,
+    changed_words_table,
+    verdict_changes,
+)
 from gapbook.paths import CHECKOUT
 from gapbook.record.run import latest_published
 
@@ -161,11 +168,11 @@ def _judged(rule: Mapping[str, Any], found: Findings | str, published: Claim = _
     [
         ((2.0, 2.01, 1.99, 2.0), "confirmed"),
         ((2.17, 2.19, 2.18, 2.18), "confirmed"),  # at the end of the band, wholly inside
-        ((2.3, 2.31, 2.29, 2.3), "refuted"),
-        ((1.5, 1.51, 1.49, 1.5), "refuted"),
-        ((2.1, 2.3, 2.1, 2.3), "unresolved"),  # straddles the upper end
-        ((1.0, 4.0, 1.0, 4.0), "unresolved"),  # wider than the band
-        ((2.0,), "unresolved"),  # one block has no interval
+        ((2.3, 2.31, 2.29, 2.3), "not-here"),
+        ((1.5, 1.51, 1.49, 1.5), "not-here"),
+        ((2.1, 2.3, 2.1, 2.3), "undecided"),  # straddles the upper end
+        ((1.0, 4.0, 1.0, 4.0), "undecided"),  # wider than the band
+        ((2.0,), "undecided"),  # one block has no interval
     ],
 )
 def test_a_band_judges_the_whole_interval(planted: Any, ratios: tuple[float, ...], verdict: str) -> None:
@@ -179,7 +186,7 @@ def test_a_band_judges_the_whole_interval(planted: Any, ratios: tuple[float, ...
         ({"above": "sqrt(9)"}, "refuted"),
         ({"below": 3}, "confirmed"),
         ({"below": 1}, "refuted"),
-        ({"above": 2}, "unresolved"),
+        ({"above": 2}, "undecided"),
         ({"within": [1.5, 2.5]}, "confirmed"),
         ({"equals": 4}, "refuted"),
     ],
@@ -188,19 +195,136 @@ def test_a_bound_is_the_one_of_the_rule(planted: Any, bound: dict[str, Any], ver
     assert _judged(_rule("bound", **bound), planted(1.9, 2.0, 2.1)).verdict == verdict
 
 
-@pytest.mark.parametrize("ratio", [2.0, 3.0])
-def test_another_version_settles_nothing(planted: Any, ratio: float) -> None:
-    judged = _judged(_rule("version"), planted(ratio, ratio * 1.01, ratio * 0.99))
-    assert judged.verdict == "version"
-    assert judged.evidence[0].outcome == ("holds" if ratio == 2.0 else "fails")
+@pytest.mark.parametrize(
+    ("expected", "word", "beside"),
+    [
+        ([2.0], "Cannot be decided here: version unknown", "Published about 2, here 2.00"),
+        ([3.0], "Not here", "Published about 2, here 2.00 (version unknown)"),
+        ([3.0, 4.0], "Not here", ""),  # which of two it is that stands beside it, no rule says
+        ([3.0, 2.0], "Cannot be decided here: version unknown", ""),
+    ],
+)
+def test_another_version_confirms_nothing_and_says_what_came_out(
+    planted: Any, expected: list[float], word: str, beside: str
+) -> None:
+    rule = _rule("version")
+    rule["test"] = [rule["test"][0] | {"equals": value} for value in expected]
+    judged = _judged(rule, planted(2.0, 2.02, 1.98))
+    assert (judged.word, judged.published_and_ours) == (word, beside)
 
 
-def test_what_holds_in_one_place_only_is_confirmed_with_conditions(planted: Any) -> None:
-    rule = _rule()
-    rule["test"].append(rule["test"][0] | {"equals": 5, "of": "elsewhere"})
+def test_a_place_has_its_words_in_the_verdict_and_beside_its_number(planted: Any) -> None:
+    rule = _rule("version", equals=9, place="with the old one")
+    rule["reason"] = "published version never released"
+    rule["test"].append(
+        rule["test"][0] | {"over": [_OVER, _OVER], "under": [_UNDER, _UNDER], "place": "squared"}
+    )
+    rule["test"].append(rule["test"][0] | {"place": ""})
+    judged = _judged(rule, planted(2.0, 2.02, 1.98))
+    assert judged.word == "Not here"
+    told = "Published about 2, here 2.00 with the old one and 4.00 squared (published version never released)"
+    assert judged.published_and_ours == told
+    # Ours is a ratio: beside a published time it says nothing.
+    assert not _judged(
+        rule, planted(2.0, 2.02, 1.98), dataclasses.replace(_TWO, unit="ms")
+    ).published_and_ours
+    assert not _judged(
+        rule, planted(2.0, 2.02, 1.98), dataclasses.replace(_TWO, printed=None)
+    ).published_and_ours
+
+
+def test_what_holds_in_one_place_only_is_confirmed_only_for_it(planted: Any) -> None:
+    rule = _rule(place="at home")
+    rule["test"].append(rule["test"][0] | {"equals": 5, "of": "the other one", "place": ""})
     judged = _judged(rule, planted(2.0, 2.01, 1.99))
     assert judged.verdict == "conditions"
-    assert judged.summary == "Not for elsewhere."
+    assert judged.word == "Confirmed, but only at home"
+    assert judged.summary == "Not for the other one."
+    # A place of two tests is named where both hold.
+    rule["test"].append(rule["test"][0])
+    rule["test"][1]["place"] = "at home"
+    rule["test"].append(rule["test"][0] | {"place": "", "of": "a third one"})
+    assert _judged(rule, planted(2.0, 2.01, 1.99)).word == "Confirmed, but only for a third one"
+
+
+def test_our_own_notes_are_never_confirmed(planted: Any) -> None:
+    note = dataclasses.replace(_TWO, kind=NOTE)
+    assert _judged(_rule(), planted(2.0, 2.01, 1.99), note).word == "Our own note"
+    assert _judged(_rule(equals=9), planted(2.0, 2.01, 1.99), note).word == "Not here"
+    notes = [one for document in DOCUMENTS for one in judge_all(document) if one.claim.kind == NOTE]
+    assert notes
+    assert not {one.verdict for one in notes} & {"confirmed", "conditions"}
+
+
+def test_what_is_told_beside_a_verdict_decides_nothing(planted: Any) -> None:
+    found = planted(2.0, 2.02, 1.98)
+    recomputed = {"compute": "9 / 1", "of": "the published table"}
+    rule = _rule()
+    rule["test"].append(recomputed)
+    judged = _judged(rule, found)
+    assert judged.verdict == "confirmed"
+    assert [(one.beside, one.outcome) for one in judged.evidence] == [(False, "holds"), (True, "fails")]
+    near = {**_rule("not-measurable"), "reason": "the other engine did not run"}
+    near["test"].append(recomputed)
+    judged = _judged(near, found)
+    assert judged.word == "Cannot be decided here: the other engine did not run"
+    assert judged.published_and_ours == "Published about 2, here 2.00"
+    assert all(one.beside for one in judged.evidence)
+
+
+def test_every_reason_has_six_words_at_most() -> None:
+    for judged in (one for document in DOCUMENTS for one in judge_all(document)):
+        assert len(judged.reason.split()) <= REASON_WORDS, judged
+        assert bool(judged.reason) >= (judged.verdict == "undecided"), judged.claim.identifier
+        assert judged.word == judged.word.strip()
+        assert not judged.word.endswith(("only", ":", "."))
+
+
+@pytest.mark.parametrize(
+    ("rule", "says"),
+    [
+        ({"rule": "not-measurable"}, "no reason says why"),
+        ({"rule": "source", "verdict": "undecided"}, "no reason says why"),
+        ({"rule": "source", "verdict": "conditions"}, "verdict conditions without a condition"),
+        (
+            {"rule": "not-measurable", "reason": "one two three four five six seven"},
+            "has 7 words; allowed: at most 6",
+        ),
+    ],
+)
+def test_a_rule_that_leaves_a_verdict_without_its_words_is_refused(rule: dict[str, str], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        VerdictRule(claim="c", why="w", **rule)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("identifier", "word", "beside"),
+    [
+        ("today-note-ratio-postgres-alpha15", "Not here", "Published 316, here 115 (version unknown)"),
+        ("trailbase-insert-vs-payload", "Not here", "Published almost 70, here 16.8"),
+        (
+            "trailbase-fib-ratio",
+            "Cannot be decided here: V8 in Payload, not TrailBase",
+            "Published about 40, here 35.1",
+        ),
+        ("convex-headline-47x", "Cannot be decided here: Convex could not be run", ""),
+        ("keynote-typescript-overhead", "Refuted", ""),
+        ("keynote-note-factors-product", "Our own note", ""),
+        ("walsync-memory-litestream-20db", "Confirmed, but only with Litestream 0.3", None),
+        ("keynote-headline-14x", "Cannot be decided here: version unknown", None),
+        ("keynote-rust-gap-alpha15", "Cannot be decided here: version unknown", None),
+    ],
+)
+def test_claims_of_first_screens_are_judged_by_what_their_chapter_measures(
+    identifier: str, word: str, beside: str | None
+) -> None:
+    (judged,) = (one for one in judge_all(identifier.partition("-")[0]) if one.claim.identifier == identifier)
+    assert judged.word == word
+    if beside is None:
+        assert judged.published_and_ours.startswith(f"Published {judged.claim.at_a_glance}, here ")
+        assert re.search(r" and [\d.]+( MiB)? with ", judged.published_and_ours)
+    else:
+        assert judged.published_and_ours == beside
 
 
 def test_several_contestants_are_multiplied_block_by_block(planted: Any) -> None:
@@ -232,7 +356,7 @@ def test_a_metric_that_trials_tell_themselves_is_judged_by_its_mean(planted: Any
     rule["test"][0] |= {"below": 4}
     assert _judged(rule, told).verdict == "confirmed"
     # A run whose trials tell no such metric decides nothing, and nothing breaks.
-    assert _judged(rule, found).verdict == "unresolved"
+    assert _judged(rule, found).verdict == "undecided"
     rule["test"][0] |= {"quantity": "value"}
     with pytest.raises(ParameterError, match="rows lost can be 0 and has no ratio"):
         _judged(rule, told)
@@ -248,7 +372,7 @@ def test_share_of_a_part_in_the_logarithm_of_the_whole(planted: Any) -> None:
     assert _judged(_rule("bound", **share, above=0.4), found).evidence[0].expected == "above 40 %"
     assert _judged(_rule("bound", **share, below=0.4), found).evidence[0].expected == "below 40 %"
     flat = _judged(_rule("bound", **share, above=0.5), planted(1.0, 1.01, 0.99))
-    assert flat.verdict == "unresolved"
+    assert flat.verdict == "undecided"
 
 
 @pytest.mark.parametrize(
@@ -263,13 +387,13 @@ def test_what_a_run_does_not_have_is_said_and_not_judged(
     planted: Any, changes: dict[str, Any], said: str
 ) -> None:
     judged = _judged(_rule(**changes), planted(2.0, 2.0, 2.0))
-    assert judged.verdict == "unresolved"
+    assert judged.verdict == "undecided"
     assert said in judged.summary
 
 
 def test_refused_trials_judge_nothing(planted: Any) -> None:
     judged = _judged(_rule("version"), planted(2.0, 2.0, valid=False))
-    assert judged.verdict == "unresolved"
+    assert judged.verdict == "undecided"
     assert "has no valid trial in run" in judged.summary
 
 
@@ -278,7 +402,8 @@ def test_a_chapter_without_a_run_is_said(monkeypatch: pytest.MonkeyPatch, tmp_pa
     judged = {one.claim.identifier: one for one in judge_all("keynote")}
     waiting = [one for one in judged.values() if any("chapter" in t for t in _tests_of(one))]
     assert waiting
-    assert {one.verdict for one in waiting} == {"unresolved"}
+    assert {one.verdict for one in waiting} == {"undecided"}
+    assert {one.reason for one in waiting if one.rule != "not-measurable"} == {"no usable run of it yet"}
     assert judged["keynote-headline-14x"].summary == "No run of original yet."
 
 
@@ -288,7 +413,7 @@ def test_a_run_that_was_changed_is_said(monkeypatch: pytest.MonkeyPatch, tmp_pat
     broken.mkdir(parents=True)
     (broken / "manifest.json").write_text("{", encoding="utf-8")
     judged = {one.claim.identifier: one for one in judge_all("keynote")}
-    assert judged["keynote-headline-14x"].verdict == "unresolved"
+    assert judged["keynote-headline-14x"].verdict == "undecided"
     assert "manifest.json was changed" in judged["keynote-headline-14x"].summary
 
 
@@ -360,8 +485,12 @@ def test_trials_that_all_came_out_have_an_interval_too() -> None:
 def test_a_verdict_that_changed_is_the_one_of_today() -> None:
     today = {one.claim.identifier: one.verdict for document in DOCUMENTS for one in judge_all(document)}
     for claimed, change in {one.claim: one for one in verdict_changes()}.items():
-        assert change.was != change.now == today[claimed], claimed
+        assert change.was != WORDS[change.now], claimed
+        assert change.now == today[claimed], claimed
     assert all(one.claim in changed_verdicts_table().html for one in verdict_changes())
+    given_up = set(get_args(PrintedWord)) - set(WORDS.values())
+    assert all(word in changed_words_table().html for word in given_up)
+    assert set(get_args(VerdictKey)) == WORDS.keys() == set(get_args(Verdict))
 
 
 # --- from figures -----------------------------------------------------------------------------
@@ -421,14 +550,14 @@ def test_nothing_counted_is_a_count_too() -> None:
     ("identifier", "verdict"),
     [
         ("convex-throughput-ratio-20vu", "confirmed"),
-        ("convex-headline-47x", "refuted"),  # it holds in one row of five
+        ("convex-headline-47x", "undecided"),  # its rows stand beside a verdict that needs Convex
         ("convex-choose-stdb-throughput", "conditions"),  # in three of five
         ("convex-readme-peak-ratio", "refuted"),
         ("convex-linear-scaling", "refuted"),
         ("convex-ten-times-connections", "refuted"),
-        ("convex-note-littles-law", "confirmed"),
-        ("convex-note-500vu-impossible", "confirmed"),
-        ("convex-throughput-convex-20vu", "unmeasurable"),
+        ("convex-note-littles-law", "note"),
+        ("convex-note-500vu-impossible", "note"),
+        ("convex-throughput-convex-20vu", "undecided"),
     ],
 )
 def test_what_published_figures_say_of_their_own_document(identifier: str, verdict: str) -> None:
@@ -440,7 +569,7 @@ def test_what_published_figures_say_of_their_own_document(identifier: str, verdi
 def test_our_notes_on_a_document_hold(document: str) -> None:
     for one in judge_all(document, lambda chapter: "No run"):
         if one.claim.kind == NOTE:
-            assert one.verdict == "confirmed", one.claim.identifier
+            assert one.verdict == "note", one.claim.identifier
 
 
 # --- the page ---------------------------------------------------------------------------------
@@ -460,10 +589,11 @@ def test_the_register_shows_every_claim_and_counts_them_all() -> None:
 def test_the_tally_keeps_what_we_measured_apart_from_what_we_read() -> None:
     groups = Register("keynote").by_evidence()
     measured, recomputed, read, undecided, notes = groups.values()
-    assert {one.rule for one in measured} <= {"band", "bound"}
+    assert {one.rule for one in measured} <= {"band", "bound", "version"}
+    assert {one.verdict for one in measured if one.rule == "version"} == {"not-here"}
     assert {one.rule for one in recomputed} <= {"arithmetic", "count"}
     assert {one.rule for one in read} == {"source"}
-    assert {one.verdict for one in undecided} <= {"version", "unresolved", "unmeasurable", "elsewhere"}
+    assert {one.verdict for one in undecided} == {"undecided"}
     assert {one.claim.kind for one in notes} == {NOTE}
     assert NOTE not in {one.claim.kind for group in (measured, recomputed, read, undecided) for one in group}
 
@@ -480,7 +610,16 @@ def test_a_single_published_number_has_a_chance_and_a_bound_has_none(planted: An
 def test_rows_are_escaped_whole_without_a_script_and_of_a_known_verdict() -> None:
     hostile = "<script>alert('1')</script>"
     row = RegisterRow(
-        hostile, "refuted", hostile, hostile, hostile, [hostile], hostile, [hostile], (hostile, hostile)
+        hostile,
+        "refuted",
+        hostile,
+        hostile,
+        hostile,
+        hostile,
+        [hostile],
+        hostile,
+        [hostile],
+        (hostile, hostile),
     )
     table = register([row], {"refuted": "Refuted"}).html
     assert "<script" not in table
