@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from gapbook.book.chapters import chapters, overviews
+from gapbook.book.contents import pages_of, without_pages
 from gapbook.book.kept_pages import (
     INJECTED,
     drop_page,
@@ -27,6 +28,7 @@ from gapbook.book.kept_pages import (
     key_of,
 )
 from gapbook.book.kernel import temporary_folder
+from gapbook.book.proof_pages import trials_of, trials_page, with_trials_pages, without_proof
 from gapbook.book.side_by_side import execute_chapters
 from gapbook.book.timings import Timings
 from gapbook.deploy.deployment import Deployment
@@ -167,20 +169,25 @@ def _table_of_contents() -> dict[str, Any]:
 
 def _listed() -> list[str]:
     """The chapters that stand in the contents. One that does not is no part of the published book yet."""
-    files = _files(_table_of_contents()["parts"])
+    files = {page["file"] for page in pages_of(_table_of_contents())}
     return [chapter for chapter in chapters() if _page_of(chapter) in files]
 
 
-def _files(parts: Sequence[Mapping[str, Any]]) -> set[str]:
-    """The pages that these parts of the contents list."""
-    return {page["file"] for part in parts for page in part["chapters"]}
-
-
-def _contents(executed: Collection[str], also: str | None) -> dict[str, Any]:
-    """The table of contents without chapters that were not executed, and with ``also``, listed or not: the
-    renderer makes no page of what does not stand there. A part of which no page is left has no caption either."""
+def _contents(executed: Collection[str], proved: Sequence[str], also: str | None) -> dict[str, Any]:
+    """The table of contents without chapters that were not executed, with the pages of trials of those that are
+    ``proved``, and with ``also``, listed or not: the renderer makes no page of what does not stand there."""
     contents = _table_of_contents()
     absent = {_page_of(chapter) for chapter in chapters() if chapter not in executed}
+    shown = with_trials_pages(without_pages(contents, absent), proved)
+    if also is not None and _page_of(also) not in {page["file"] for page in pages_of(contents)}:
+        part = {"caption": "Not in the contents", "chapters": [{"file": _page_of(also)}]}
+        return {**shown, "parts": [*shown["parts"], part]}
+    return shown
+    contents = _table_of_contents()
+    if also is not None and _page_of(also) not in {page["file"] for page in pages_of(contents)}:
+        contents = with_page(contents, {"file": _page_of(also)})
+    absent = {_page_of(chapter) for chapter in chapters() if chapter not in executed}
+<<<<<<< HEAD
     shown = (
         {**part, "chapters": [page for page in part["chapters"] if page["file"] not in absent]}
         for part in contents["parts"]
@@ -189,6 +196,9 @@ def _contents(executed: Collection[str], also: str | None) -> dict[str, Any]:
     if also is not None and _page_of(also) not in _files(parts):
         parts.append({"caption": "Not in the contents", "chapters": [{"file": _page_of(also)}]})
     return {**contents, "parts": parts}
+=======
+    return with_trials_pages(without_pages(contents, absent), proved)
+>>>>>>> d0f6fba (pages, book: everything that proves a chapter is a page of its own, made from the record by one function)
 
 
 def _page_of(chapter: str) -> str:
@@ -220,19 +230,20 @@ def _stage(folder: Path, executed: Mapping[str, Path], absent: Collection[str], 
     (staged / "notebooks").mkdir(parents=True)
     shutil.copy2(CHECKOUT / "_config.yml", staged)
     shutil.copytree(CHECKOUT / "book", staged / "book")
-    (staged / "_toc.yml").write_text(
-        yaml.safe_dump(_contents([*executed, *absent], also), sort_keys=False), encoding="utf-8"
-    )
     for chapter in absent:
         _place_word_of_absence(chapter, staged)
+    proved = []
     for chapter, notebook in executed.items():
-        _place(notebook, staged, executed)
+        if _place(chapter, notebook, staged, executed):
+            proved.append(chapter)
         _place_runs(chapter, notebook, staged)
+    contents = _contents([*executed, *absent], proved, also)
+    (staged / "_toc.yml").write_text(yaml.safe_dump(contents, sort_keys=False), encoding="utf-8")
     return staged
 
 
-def _place(executed: Path, staged: Path, pages: Mapping[str, Path]) -> None:
-    """Put an executed notebook into the book, its first screen first.
+def _place(chapter: str, executed: Path, staged: Path, pages: Mapping[str, Path]) -> bool:
+    """Put an executed notebook into the book, its first screen first; return whether it has a page of its trials too.
 
     A chapter is executed in the order of its logic and read in the order of its answer: cells tagged
     ``first-screen`` are shown right after the title. A cell tagged ``shows-first-screen-of-CHAPTER`` shows
@@ -249,8 +260,13 @@ def _place(executed: Path, staged: Path, pages: Mapping[str, Path]) -> None:
             cell["outputs"] = _first_screen_of(pages.get(shown.removeprefix(_SHOWS_FIRST_SCREEN_OF)))
     first = [cell for cell in cells if _FIRST_SCREEN in cell["metadata"]["tags"]]
     rest = [cell for cell in cells if cell not in first]
-    notebook["cells"] = [rest[0], *first, *rest[1:]]
+    trials = trials_page(chapter, notebook)
+    if trials is not None:
+        path = staged / "notebooks" / f"{trials_of(chapter)}.ipynb"
+        path.write_text(json.dumps(trials), encoding="utf-8")
+    notebook["cells"] = without_proof([rest[0], *first, *rest[1:]])
     (staged / "notebooks" / executed.name).write_text(json.dumps(notebook), encoding="utf-8")
+    return trials is not None
 
 
 def _place_word_of_absence(chapter: str, staged: Path) -> None:
@@ -275,8 +291,13 @@ def _first_screen_of(executed: Path | None) -> list[Any]:
 
 
 def _offer(executed: Path, site: Path) -> None:
-    """Let a reader download the notebook in the order in which it runs, not in that of its page."""
-    shutil.copy2(executed, site / "_sources" / "notebooks" / executed.name)
+    """Let a reader download the notebook in the order in which it runs, not in that of its page; also from the page of
+    its trials, which it makes."""
+    sources = site / "_sources" / "notebooks"
+    shutil.copy2(executed, sources / executed.name)
+    of_trials = sources / f"{trials_of(executed.stem)}.ipynb"
+    if of_trials.is_file():
+        shutil.copy2(executed, of_trials)
 
 
 def _place_runs(chapter: str, executed: Path, staged: Path) -> None:

@@ -11,7 +11,7 @@ from gapbook.charts._contestants import contestants
 from gapbook.charts._curves import LatencySeries, LatencyTrial
 from gapbook.charts._figure import PHONE_WIDTH, WIDE_WIDTH, Figure
 from gapbook.charts._frame import Provenance
-from gapbook.charts._gates import Gate, gates
+from gapbook.charts._gates import Gate, GateState, gates
 from gapbook.charts._interaction import FactorStates, interaction
 from gapbook.charts._latency import latency
 from gapbook.charts._lines import Line, LinePoint, Panel, line_panels, lines
@@ -37,6 +37,7 @@ __all__ = [
     "FactorStates",
     "Figure",
     "Gate",
+    "GateState",
     "LatencySeries",
     "LatencyTrial",
     "Level",

@@ -13,14 +13,14 @@ from gapbook.charts._frame import Provenance, draw_footer, draw_header, sizes_of
 from gapbook.charts._marks import VERDICT_SHAPES
 from gapbook.charts._text import measure, wrap
 
-__all__ = ["Gate", "gates"]
+__all__ = ["Gate", "GateState", "gates"]
 
-GateState = Literal["passed", "failed", "withheld", "unassessed"]
+GateState = Literal["refused none", "refused some", "refused all", "unassessed"]
 
 _TOKENS: dict[str, str] = {
-    "passed": "confirmed",
-    "failed": "refuted",
-    "withheld": "conditions",
+    "refused none": "confirmed",
+    "refused some": "conditions",
+    "refused all": "refuted",
     "unassessed": "unmeasurable",
 }
 _TICK = "M-0.95,0.05L-0.3,0.7L0.95,-0.65"
@@ -157,26 +157,28 @@ def _draw_summary(canvas: Canvas, cells: Sequence[Gate], summary: str) -> None:
 
 def _worst_state(cells: Sequence[Gate]) -> GateState:
     states = {gate.state for gate in cells}
-    order: tuple[GateState, ...] = ("failed", "withheld", "passed")
+    order: tuple[GateState, ...] = ("refused all", "refused some", "refused none")
     return next((state for state in order if state in states), "unassessed")
 
 
 def _headline(cells: Sequence[Gate], summary: str) -> str:
     counted = {state: sum(gate.state == state for gate in cells) for state in _TOKENS}
-    if counted["passed"] == len(cells):
-        told = f"all {len(cells)} gates passed" if len(cells) > 1 else "the gate passed"
+    if counted["refused none"] == len(cells):
+        told = (
+            f"none of {len(cells)} gates refused a trial" if len(cells) > 1 else "the gate refused no trial"
+        )
     else:
-        others = [f"{counted[state]} {state}" for state in ("failed", "withheld") if counted[state]]
+        others = [f"{counted[state]} {state}" for state in ("refused some", "refused all") if counted[state]]
         others += [f"{counted['unassessed']} not assessed"] if counted["unassessed"] else []
-        told = ", ".join([f"{counted['passed']} of {len(cells)} gates passed", *others])
+        told = ", ".join([f"{counted['refused none']} of {len(cells)} gates refused no trial", *others])
     return f"{told}: {summary}" if summary else told
 
 
 def _draw_icon(canvas: Canvas, state: GateState, x: float, y: float) -> None:
     size, glyph = {
-        "passed": (120.0, _TICK),
-        "failed": (120.0, _CROSS),
-        "withheld": (160.0, _STROKE),
+        "refused none": (120.0, _TICK),
+        "refused some": (160.0, _STROKE),
+        "refused all": (120.0, _CROSS),
         "unassessed": (120.0, _DASH),
     }[state]
     token = _TOKENS[state]
@@ -189,7 +191,7 @@ def _draw_cell(canvas: Canvas, gate: Gate, layout: _Layout, left: float, top: fl
     x = left + _INSET
     right = left + layout.width - _INSET
     corners = (left, top, left + layout.width, top + layout.height)
-    if gate.state == "passed":
+    if gate.state == "refused none":
         canvas.rect(corners, token="panel", plane=Plane.PANEL, radius=6)
     else:
         canvas.rect(corners, token=gate.token, plane=Plane.PANEL, radius=6, outline="solid")
@@ -197,7 +199,7 @@ def _draw_cell(canvas: Canvas, gate: Gate, layout: _Layout, left: float, top: fl
     for index, line in enumerate(wrap(gate.name, sizes.tick, layout.inner - 17, bold=True)):
         canvas.text(x + 17, top + 18 + index * 14, line, size=sizes.tick, bold=True)
     y = top + 6 + layout.names * 14
-    token = "ink" if gate.state in {"passed", "unassessed"} else gate.token
+    token = "ink" if gate.state in {"refused none", "unassessed"} else gate.token
     for index, line in enumerate(wrap(gate.worst, _WORST_SIZE, layout.inner, bold=True)):
         canvas.text(x, y + 15 + index * 17, line, size=_WORST_SIZE, token=token, bold=True)
     if layout.count_beside:

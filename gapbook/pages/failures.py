@@ -12,7 +12,7 @@ from gapbook.method.cells import Named
 from gapbook.method.findings import Findings
 from gapbook.method.interval import format_percent
 
-__all__ = ["failures_table", "refusal_reasons"]
+__all__ = ["any_failure", "failures_table", "refusal_reasons"]
 
 _COLUMNS = (
     "contestant",
@@ -37,6 +37,15 @@ def failures_table(found: Findings, contestants: Sequence[Named]) -> Html:
             cells = _cells(trials) if trials else ["not run", *["–"] * (len(_COLUMNS) - 2)]
             rows.append([f"{one.name}, {found.at(treatment)}", *cells])
     return values_table(_COLUMNS, rows)
+
+
+def any_failure(found: Findings, one: Named) -> bool:
+    """Whether anything failed, stayed in doubt or was cut off in any trial of a contestant, a refused one too."""
+    return any(
+        any(json.loads(row["failed"] or "{}").values()) or row["in_doubt"] or row["lost_connections"]
+        for treatment in found.treatments_of(one.name)
+        for row in found.rows(one.name, treatment)
+    )
 
 
 def _cells(trials: _Rows) -> list[str]:

@@ -16,11 +16,26 @@ from gapbook.markup import Html, values_table
 from gapbook.method.findings import Findings
 from gapbook.method.interval import format_factor
 from gapbook.pages.sessions import Pair
-from gapbook.pages.words import NO_VALID_TRIAL
+from gapbook.pages.words import JAMS, NO_VALID_TRIAL
 from gapbook.record.run import Run
 from gapbook.record.scenario import RecordedContestant
 
-__all__ = ["let_in_table"]
+__all__ = ["gates_to_let_in", "let_in_table"]
+
+
+def gates_to_let_in(found: Findings, pairs: Sequence[Pair]) -> list[str]:
+    """The gates that alone refused a trial of these pairs which has a rate, without those that show a number to be wrong:
+    where nothing may be off, what is off is no measurement."""
+    names = {found.contestant(one).name for _, *pair in pairs for one in pair}
+    compared = found.run.trials.filter(
+        ~pl.col("valid") & pl.col("contestant").is_in(names) & (pl.col("goodput_per_s").fill_null(0) > 0)
+    )
+    gates: dict[str, None] = {}
+    for text in compared["gates"]:
+        failed = [one for one in json.loads(text) if one["passed"] is False]
+        if len(failed) == 1 and failed[0]["limit"] > 0:
+            gates[failed[0]["name"]] = None
+    return sorted(gates)
 
 
 def let_in_table(found: Findings, pairs: Sequence[Pair], gate: str = "steal") -> Html:
@@ -31,13 +46,18 @@ def let_in_table(found: Findings, pairs: Sequence[Pair], gate: str = "steal") ->
     for name, *pair in pairs:
         over, under = (found.contestant(one) for one in pair)
         for treatment in found.treatments_of(over.name, under.name):
-            counted, let_in = (findings.ratio(over.name, under.name, treatment) for findings in (found, mild))
+            jammed = any(found.jams(one.name, treatment) for one in (over, under))
+            counted, let_in = (
+                None if jammed else findings.ratio(over.name, under.name, treatment)
+                for findings in (found, mild)
+            )
+            why_none = JAMS if jammed else NO_VALID_TRIAL
             rows.append(
                 [
                     f"{name}, {found.at(treatment)}",
                     *(_refused(found, mild, one, treatment) for one in (over, under)),
-                    counted.as_factor() if counted else NO_VALID_TRIAL,
-                    let_in.as_factor() if let_in else NO_VALID_TRIAL,
+                    counted.as_factor() if counted else why_none,
+                    let_in.as_factor() if let_in else why_none,
                     f"×{format_factor(let_in.estimate / counted.estimate)}" if counted and let_in else "–",
                 ]
             )

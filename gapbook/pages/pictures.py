@@ -330,6 +330,13 @@ def _gate_cell(name: str, judged: Sequence[StoredGate]) -> charts.Gate:
         limit_value=limit,
         passed=passed,
         total=len(judged),
-        state="unassessed" if not assessed else "passed" if passed == len(assessed) else "failed",
+        state=_gate_state(passed, len(assessed)),
         unassessed=len(judged) - len(assessed),
     )
+
+
+def _gate_state(passed: int, assessed: int) -> charts.GateState:
+    """A gate that refuses trials has worked: what is wrong is one that leaves none."""
+    if not assessed:
+        return "unassessed"
+    return "refused none" if passed == assessed else "refused some" if passed else "refused all"

@@ -155,13 +155,31 @@ def latency_series(*, count: int = 6, n: int = 5) -> list[LatencySeries]:
 def seven_gates() -> list[Gate]:
     low = tuple(abs(value) for value in scatter(0.6, spread=0.4))
     return [
-        Gate("depth", "0.9 %", "limit 5 %", low, 5.0, 12, 12, "passed"),
-        Gate("Client load", "93 %", "limit 80 %", scatter(86.0), 80.0, 3, 12, "failed"),
-        Gate("Counts agree", "0 of 3.1 M", "limit 0", (0.0,) * 12, 0.0, 12, 12, "passed"),
-        Gate("Settings", "40 of 41", "1 not exposed", (1.0,) * 12, None, 12, 12, "withheld"),
-        Gate("Steady state", "0.6 %", "limit 1 %", tuple(value / 2 for value in low), 1.0, 12, 12, "passed"),
-        Gate("Failures", "0", "limit 0", (0.0,) * 12, 0.0, 12, 12, "passed"),
-        Gate("Quiet machine", "2.8 %", "limit 5 %", tuple(value * 3 for value in low), 5.0, 12, 12, "passed"),
+        Gate("depth", "0.9 %", "limit 5 %", low, 5.0, 12, 12, "refused none"),
+        Gate("Client load", "93 %", "limit 80 %", scatter(86.0), 80.0, 3, 12, "refused some"),
+        Gate("Counts agree", "0 of 3.1 M", "limit 0", (0.0,) * 12, 0.0, 12, 12, "refused none"),
+        Gate("Settings", "40 of 41", "1 not exposed", (1.0,) * 12, None, 0, 12, "refused all"),
+        Gate(
+            "Steady state",
+            "0.6 %",
+            "limit 1 %",
+            tuple(value / 2 for value in low),
+            1.0,
+            12,
+            12,
+            "refused none",
+        ),
+        Gate("Failures", "0", "limit 0", (0.0,) * 12, 0.0, 12, 12, "refused none"),
+        Gate(
+            "Quiet machine",
+            "2.8 %",
+            "limit 5 %",
+            tuple(value * 3 for value in low),
+            5.0,
+            12,
+            12,
+            "refused none",
+        ),
     ]
 
 

@@ -208,11 +208,11 @@ def test_same_system_differs_by_dash() -> None:
     assert len(set(re.findall(r'stroke-width="2.2"[^>]*stroke-dasharray="([^"]+)"', figure.wide.svg))) == 3
 
 
-def test_failed_gate_is_told_by_word_colour_and_shape() -> None:
+def test_gate_that_refuses_is_told_by_word_colour_and_shape() -> None:
     figure = charts.gates(
         inputs.seven_gates(), provenance=inputs.PROVENANCE, title="T", subtitle="", summary="so"
     )
-    assert "5 of 7 gates passed, 1 failed, 1 withheld: so" in texts(figure)
+    assert "5 of 7 gates refused no trial, 1 refused some, 1 refused all: so" in texts(figure)
     assert "3 of 12" in texts(figure)
     passed = charts.gates(inputs.seven_gates()[:1], provenance=inputs.PROVENANCE, title="T", subtitle="")
     assert "var(--gb-refuted" in figure.html
@@ -221,7 +221,7 @@ def test_failed_gate_is_told_by_word_colour_and_shape() -> None:
 
 def test_gates_draw_every_assessed_trial_an_infinite_one_too() -> None:
     def drawn(values: tuple[float, ...], limit: float | None) -> tuple[int, str]:
-        gate = Gate("G", "worst", "limit", values, limit, 0, len(values), "failed")
+        gate = Gate("G", "worst", "limit", values, limit, 0, len(values), "refused all")
         figure = charts.gates([gate], provenance=inputs.PROVENANCE, title="T", subtitle="")
         return sum(map(len, inputs.dots_of(figure.wide.svg))), figure.wide.svg
 
@@ -235,7 +235,7 @@ def test_gates_draw_every_assessed_trial_an_infinite_one_too() -> None:
 
 def test_impossible_gates_are_refused() -> None:
     with pytest.raises(ValueError, match="13 of 12 trials cannot have passed"):
-        Gate("G", "0", "limit 0", (), 0.0, 13, 12, "passed")
+        Gate("G", "0", "limit 0", (), 0.0, 13, 12, "refused none")
     with pytest.raises(ValueError, match="state 'maybe' is unknown"):
         Gate("G", "0", "limit 0", (), 0.0, 1, 12, "maybe")  # type: ignore[arg-type]
 

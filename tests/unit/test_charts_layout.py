@@ -123,7 +123,7 @@ def gates(cells: list[Gate]) -> Figure:
 
 
 def long_gates() -> Figure:
-    return gates([Gate(LONG, UNBROKEN, LONG, (3_000.0, 1.0), 5.0, 0, 2, "failed") for _ in range(4)])
+    return gates([Gate(LONG, UNBROKEN, LONG, (3_000.0, 1.0), 5.0, 0, 2, "refused all") for _ in range(4)])
 
 
 SHAPES: dict[str, Callable[[], Figure]] = {

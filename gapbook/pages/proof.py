@@ -1,0 +1,230 @@
+"""What proves a chapter: everything that its run recorded of how its numbers came to be, for all chapters alike.
+
+A section appears where the record has something to show in it. The book puts all of it on a page of its own, and the
+first line with its link on the page of the chapter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from gapbook.markup import Html, SupportsHtml, link
+from gapbook.pages.cuts import cuts_table, faults_table
+from gapbook.pages.every_trial import every_trial, trials_of
+from gapbook.pages.failures import any_failure, failures_table
+from gapbook.pages.let_in import gates_to_let_in, let_in_table
+from gapbook.pages.results import Results
+from gapbook.pages.sessions import Pair
+from gapbook.pages.who import who_table
+from gapbook.pages.words import operation_of, operations_of, state_row_of
+from gapbook.record.scenario import RecordedContestant
+
+__all__ = ["Proof", "Section", "proof"]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading and what stands below it."""
+
+    title: str
+    parts: tuple[SupportsHtml, ...]
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What a chapter shows of its proof: a line on its own page, and sections for the page of its trials."""
+
+    line: Html
+    sections: tuple[Section, ...]
+
+    def _ipython_display_(self) -> None:
+        # Imported here: command line and tests need not wait for it.
+        from IPython.display import display  # noqa: PLC0415
+
+        show: Callable[..., None] = display
+        show(self.line)
+        for section in self.sections:
+            show({"text/markdown": f"## {section.title}"}, raw=True)
+            for part in section.parts:
+                show(part)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """The run, the comparisons that its chapter makes, and what its contestants are called there."""
+
+    found: Results
+    comparisons: Sequence[Pair]
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def operation(self) -> str:
+        return operation_of(self.found.scenario.workload)
+
+    @property
+    def operations(self) -> str:
+        return operations_of(self.found.scenario.workload)
+
+    @property
+    def measured(self) -> list[RecordedContestant]:
+        """Contestants with a trial, be it refused."""
+        tried = set(self.found.run.trials["contestant"])
+        return [one for one in self.found.scenario.contestants if one.name in tried]
+
+    def called(self, one: RecordedContestant) -> str:
+        return self.labels.get(one.name, one.system_label)
+
+
+def proof(found: Results, comparisons: Sequence[Pair] = (), labels: Mapping[str, str] | None = None) -> Proof:
+    """All that the run's record has to prove a chapter with. ``comparisons`` are those that the chapter answers with;
+    ``labels`` what it calls contestants, by their names."""
+    asked = _Asked(found, comparisons, labels or {})
+    return Proof(_line(found), tuple(section for make in _SECTIONS for section in make(asked)))
+
+
+def _line(found: Results) -> Html:
+    trials = found.run.trials
+    return Html('<p class="gb-proof">{} of {} trials count: {}.</p>').format(
+        f"{int(trials['valid'].sum()):,}",
+        f"{trials.height:,}",
+        link(f"{trials_of(found.scenario.chapter)}.html", "every trial"),
+    )
+
+
+def _counted(asked: _Asked) -> Iterator[Section]:
+    found = asked.found
+    lead = Html(
+        "<p>A <em>gate</em> is a check with a limit that was fixed before the run. A trial counts if no gate refuses it. "
+        "A gate that refused some trials did its work: the others count. Refused trials are kept, and listed with the "
+        "reason.</p>"
+    )
+    if found.scenario.workload.stores:
+        lead += Html(
+            "<p>After each trial, what clients were told was compared with what the server holds: {} agree. Servers "
+            "count commits too: {}.</p>"
+        ).format(found.audited(), found.uncounted())
+    parts = found.provenance_line(), lead, found.gates_chart(), found.refused_table()
+    yield Section("Which trials count?", parts)
+
+
+def _let_in(asked: _Asked) -> Iterator[Section]:
+    gates = gates_to_let_in(asked.found, asked.comparisons)
+    if gates:
+        lead = Html(
+            "<p>A gate can fall on one side of a comparison more often than on the other. Each table lets in the trials "
+            "that one gate alone refused, and shows how far that moves the ratio.</p>"
+        )
+        tables = [let_in_table(asked.found, asked.comparisons, gate) for gate in gates]
+        yield Section("Does a gate move a ratio?", (lead, *tables))
+
+
+def _sessions(asked: _Asked) -> Iterator[Section]:
+    if asked.comparisons and len(asked.found.sessions) > 1:
+        lead = Html("<p>A <em>session</em> starts every server afresh, at another time.</p>")
+        yield Section(
+            "How much do the sessions differ?", (lead, asked.found.sessions_table(asked.comparisons))
+        )
+
+
+def _every(asked: _Asked) -> Iterator[Section]:
+    yield Section("Every trial", every_trial(asked.found, asked.measured, asked.called))
+
+
+def _who(asked: _Asked) -> Iterator[Section]:
+    table = who_table(asked.found, [(asked.called(one), one) for one in asked.measured])
+    yield Section("Who is who?", (table,))
+
+
+def _rates(asked: _Asked) -> Iterator[Section]:
+    lead = Html(
+        "<p>Means over the trials that count. <em>Ended in the window</em> counts every answer, whenever it was asked "
+        "for.</p>"
+    )
+    table = asked.found.goodput_table(*(one.name for one in asked.measured), labels=asked.labels)
+    yield Section("How fast is each contestant?", (lead, table))
+
+
+def _processors(asked: _Asked) -> Iterator[Section]:
+    lead = Html(
+        "<p>Load client, the server in front (<em>tier</em>) and database (<em>server</em>) share the processors: what "
+        "one uses, the others lack.</p>"
+    )
+    table = asked.found.processor_table(asked.labels)
+    yield Section(f"What does one {asked.operation} cost?", (lead, table))
+
+
+def _warmth(asked: _Asked) -> Iterator[Section]:
+    lead = Html(
+        "<p>Code that is compiled while it runs, such as JavaScript, is slow at first. So the load warms up before the "
+        "window opens.</p>"
+    )
+    yield Section("Was everything warm?", (lead, asked.found.warmth_table()))
+
+
+def _catch_up(asked: _Asked) -> Iterator[Section]:
+    worked = asked.found.run.trials.filter(pl.col("valid") & (pl.col("catch_up_s") > 0))
+    if not worked.is_empty():
+        lead = Html(
+            "<p>A server can answer faster than it writes its log. After the load we wait until the log stops growing "
+            "and the server is idle.</p>"
+        )
+        yield Section("Did servers keep up?", (lead, asked.found.catch_up_table()))
+
+
+def _failed(asked: _Asked) -> Iterator[Section]:
+    found, parts = asked.found, list[SupportsHtml]()
+    if found.run.trials.filter(pl.col("valid"))["retried"].sum():
+        again = Html("<p>Servers refused some {} because of a collision. They were sent again.</p>")
+        parts += [again.format(asked.operations), found.retries_table()]
+    if failing := [one for one in asked.measured if any_failure(found, one)]:
+        lead = Html("<p>What failed in all trials of a contestant, refused ones included.</p>")
+        parts += [lead, failures_table(found, failing)]
+    if parts:
+        yield Section("What failed, and what was sent again?", tuple(parts))
+
+
+def _killed(asked: _Asked) -> Iterator[Section]:
+    if asked.found.run.manifest.kill_checks:
+        lead = Html(
+            "<p>Each server was killed under load and started again on the same files. Then every {} was read.</p>"
+        ).format(state_row_of(asked.found.scenario.workload))
+        table = asked.found.kill_table(asked.labels)
+        yield Section("Did servers keep what they had acknowledged?", (lead, table))
+
+
+def _cut(asked: _Asked) -> Iterator[Section]:
+    cut = {row.contestant for row in asked.found.run.manifest.cut_checks}
+    levels = [(asked.called(one), one) for one in asked.found.scenario.contestants if one.name in cut]
+    if levels:
+        lead = Html(
+            "<p>The power was cut under load, and each server started on what its disk still had.</p>"
+        )
+        tables = cuts_table(asked.found, levels), faults_table(asked.found, levels)
+        yield Section("What did power cuts take?", (lead, *tables))
+
+
+def _servers(asked: _Asked) -> Iterator[Section]:
+    lead = Html(
+        "<p>Settings are read back from the running servers; none is copied from our own configuration.</p>"
+    )
+    yield Section("The servers", (lead, asked.found.systems_table()))
+
+
+_SECTIONS: tuple[Callable[[_Asked], Iterator[Section]], ...] = (
+    _counted,
+    _let_in,
+    _sessions,
+    _every,
+    _who,
+    _rates,
+    _processors,
+    _warmth,
+    _catch_up,
+    _failed,
+    _killed,
+    _cut,
+    _servers,
+)
