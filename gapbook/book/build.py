@@ -183,22 +183,6 @@ def _contents(executed: Collection[str], proved: Sequence[str], also: str | None
         part = {"caption": "Not in the contents", "chapters": [{"file": _page_of(also)}]}
         return {**shown, "parts": [*shown["parts"], part]}
     return shown
-    contents = _table_of_contents()
-    if also is not None and _page_of(also) not in {page["file"] for page in pages_of(contents)}:
-        contents = with_page(contents, {"file": _page_of(also)})
-    absent = {_page_of(chapter) for chapter in chapters() if chapter not in executed}
-<<<<<<< HEAD
-    shown = (
-        {**part, "chapters": [page for page in part["chapters"] if page["file"] not in absent]}
-        for part in contents["parts"]
-    )
-    parts = [part for part in shown if part["chapters"]]
-    if also is not None and _page_of(also) not in _files(parts):
-        parts.append({"caption": "Not in the contents", "chapters": [{"file": _page_of(also)}]})
-    return {**contents, "parts": parts}
-=======
-    return with_trials_pages(without_pages(contents, absent), proved)
->>>>>>> d0f6fba (pages, book: everything that proves a chapter is a page of its own, made from the record by one function)
 
 
 def _page_of(chapter: str) -> str:

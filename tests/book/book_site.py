@@ -15,12 +15,15 @@ from typing import Any
 from playwright.sync_api import Page
 
 from gapbook.book.chapters import chapters, overviews
+from gapbook.pages.every_trial import trials_of
 from gapbook.paths import tool_path
 from gapbook.record.run import Run, load_run
+from tests.drawn import drawn
 
 __all__ = ["CHAPTER", "Open", "Site", "Visit", "build", "gapbook", "measure"]
 
 CHAPTER = "both-optimized"
+_PAGES_OF_TRIALS = 3
 _SHORT = (
     "blocks=2",
     "sessions=1",
@@ -44,7 +47,10 @@ class Site:
         """The pages to look at: of the published book all, of a reader's own those that his run is on or that
         count runs; its other chapters are those of the published book, word for word."""
         shown = chapters() if self.run.published else [CHAPTER]
-        pages = ["book/method.html", *(f"notebooks/{name}.html" for name in (*shown, *overviews()))]
+        # Those of trials are made alike by one function: each day others.
+        proved = [trials_of(name) for name in drawn(shown, _PAGES_OF_TRIALS)]
+        names = (*shown, *proved, *overviews())
+        pages = ["book/method.html", "book/every-trial.html", *(f"notebooks/{name}.html" for name in names)]
         return [page for page in pages if (self.folder / page).is_file()]
 
 

@@ -171,6 +171,7 @@ def test_refused_run_says_so_and_draws_no_number(refused_site: Site, visit: Open
     assert not NUMBER.search(figure.inner_text())
     assert page.locator(".gb-cite").count() == 0
     assert "has no number to cite" in page.locator("article").inner_text()
+    page.locator(".gb-proof a", has_text="every trial").click()
     page.locator("details.gb-fold summary", has_text="refused").click()
     table = page.locator("table", has=page.locator("caption", has_text="Refused trials"))
     assert table.locator("tbody tr").count() == refused_site.run.trials.height
@@ -401,6 +402,20 @@ def test_notebooks_are_offered_in_the_order_in_which_they_run(site: Site) -> Non
             assert ["".join(source) for source in ran] == ["".join(cell["source"]) for cell in written]
 
 
+def test_chapter_and_page_of_its_trials_lead_to_each_other(site: Site, visit: Open) -> None:
+    page = visit(site).page
+    line = page.locator(".gb-proof")
+    valid, trials = int(site.run.trials["valid"].sum()), site.run.trials.height
+    assert line.inner_text() == f"{valid:,} of {trials:,} trials count: every trial."
+    line.locator("a").click()
+    assert page.locator("article h1").inner_text().startswith("Every trial: ")
+    assert site.run.run_id in page.locator(".gb-provenance").inner_text()
+    table = page.locator("#every-trial details table")
+    assert table.locator("tbody tr").count() == trials
+    page.locator("article a", has_text="Is SpacetimeDB faster").first.click()
+    assert page.url.endswith(f"/{CHAPTER}.html")
+
+
 def test_page_names_the_run_that_it_shows(site: Site, visit: Open) -> None:
     page = visit(site).page
     assert site.run.run_id in page.locator(".gb-provenance").inner_text()
@@ -408,8 +423,9 @@ def test_page_names_the_run_that_it_shows(site: Site, visit: Open) -> None:
 
 
 def test_pages_and_book_are_small(published_site: Site) -> None:
-    for page in published_site.pages:
-        content = (published_site.folder / page).read_bytes()
+    for path in (*published_site.folder.glob("book/*.html"), *published_site.folder.glob("notebooks/*.html")):
+        page = str(path.relative_to(published_site.folder))
+        content = path.read_bytes()
         most, most_compressed = _LARGER.get(page, _MOST_BYTES)
         assert len(content) <= most, page
         assert len(gzip.compress(content)) <= most_compressed, page

@@ -25,7 +25,9 @@ from typing import Any
 import polars as pl
 import pytest
 
+from gapbook.charts import Figure
 from gapbook.errors import RecordError
+from gapbook.pages.proof import proof
 from gapbook.pages.results import Results
 from gapbook.paths import CHECKOUT
 from gapbook.record.run import canonical, latest_published, load_run, run_id_of
@@ -311,15 +313,14 @@ def _render(folder: Path, chapter: str) -> list[str]:
                 shown.buttons(),
                 shown.cite_panel(shown.answer_ratio(over, under, "It is {ratios}.")),
                 shown.rerun_panel(),
-                shown.goodput_table(*(contestant.name for contestant in everyone)),
                 shown.labels_table(everyone),
-                shown.retries_table(),
-                shown.catch_up_table(),
+                *(
+                    part
+                    for section in proof(shown, [("pair", over, under)]).sections
+                    for part in section.parts
+                    if not isinstance(part, Figure)
+                ),
                 shown.kill_table(),
-                shown.refused_table(),
-                shown.systems_table(),
-                shown.warmth_table(),
-                shown.processor_table(),
                 shown.sessions_table([("pair", over, under)]),
                 shown.flaws_table(alpha),
                 shown.metrics_table(alpha),

@@ -12,6 +12,7 @@ import pytest
 
 from gapbook.charts import Figure
 from gapbook.method.factors import Factor
+from gapbook.pages.proof import proof
 from gapbook.pages.results import Results
 from gapbook.record.run import Run
 from gapbook.trial.contestant import Contestant
@@ -90,6 +91,9 @@ RESULTS: dict[str, Callable[[Results], Any]] = {
     "provenance_line": lambda e: e.provenance_line(),
     "provenance_parts": lambda e: " · ".join(e.provenance_parts()),
     "redraw_table": lambda e: e.redraw_table(),
+    "proof": lambda e: [
+        part for one in proof(e, [("engine", SPACETIMEDB, PROCEDURE)]).sections for part in one.parts
+    ],
     "refused_table": lambda e: e.refused_table(),
     "rerun_panel": lambda e: e.rerun_panel(),
     "residual_by_cores_table": lambda e: e.residual_by_cores_table(

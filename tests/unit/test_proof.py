@@ -1,0 +1,120 @@
+"""The page of a chapter's trials: what stands on it, and how it leaves the chapter's own page."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gapbook.book.proof_pages import EVERY_TRIAL, trials_page, with_trials_pages, without_proof
+from gapbook.pages.proof import Proof, proof
+from gapbook.pages.results import Results
+from gapbook.record.losses import BROKEN
+from tests.unit import stored_runs as runs
+
+_PAIR = [("engine", runs.SPACETIMEDB, runs.PROCEDURE)]
+
+
+def _texts(found: Proof) -> dict[str, str]:
+    """What stands below each heading."""
+    return {one.title: "".join(part.__html__() for part in one.parts) for one in found.sections}
+
+
+@pytest.mark.parametrize("make", [runs.whole, runs.patchy, runs.nothing_valid, runs.nothing_came_through])
+def test_every_trial_of_the_record_stands_there_once_with_why_it_does_not_count(
+    make: Any, tmp_path: Path
+) -> None:
+    rows = make()
+    found = proof(Results(runs.store(tmp_path, rows), runs.CHAPTER), _PAIR)
+    shown = _texts(found)["Every trial"]
+    numbers = re.findall(r'<tr><td class="gb-num">(\d+)</td>', shown)
+    assert sorted(map(int, numbers)) == [row["trial"] + 1 for row in rows]
+    valid = sum(row["valid"] for row in rows)
+    assert len(re.findall("<td>yes", shown)) == valid
+    assert shown.count("<td>no: ") == len(rows) - valid
+    assert found.line.html.startswith(f'<p class="gb-proof">{valid} of {len(rows)} trials count: ')
+    assert "nan" not in shown
+
+
+def test_a_section_stands_only_where_the_record_has_something_to_show(tmp_path: Path) -> None:
+    plain = Results(runs.store(tmp_path / "plain", runs.whole()), runs.CHAPTER)
+    rows = [row | {"session": row["block"]} for row in runs.patchy()]
+    killed = Results(
+        runs.store(tmp_path / "killed", rows, kill_checks=[runs.kills(runs.SPACETIMEDB.name, 3000, BROKEN)]),
+        runs.CHAPTER,
+    )
+    shown, more = (_texts(proof(found, _PAIR)) for found in (plain, killed))
+    of_kills, of_sessions = "Did servers keep what they had acknowledged?", "How much do the sessions differ?"
+    assert not {of_kills, of_sessions} & shown.keys()
+    assert BROKEN in more[of_kills]
+    assert "session 3" in more[of_sessions]
+    assert _texts(proof(killed)).keys() == more.keys() - {of_sessions}
+
+
+def test_only_trials_that_one_gate_with_a_limit_refused_are_let_in(tmp_path: Path) -> None:
+    def refused(planned: Any, limit: float) -> dict[str, Any]:
+        row = runs.valid(planned)
+        gate = {"name": f"limit {limit:g}", "passed": False, "value": 9.0, "limit": limit, "text": ""}
+        return row | {"valid": False, "refused_because": gate["name"], "gates": [gate]}
+
+    rows = [
+        refused(planned, limit)
+        if planned.contestant == runs.SPACETIMEDB.name and planned.block == block
+        else runs.valid(planned)
+        for planned in runs.planned_trials(3)
+        for block, limit in [(1, 0.2) if planned.treatment else (2, 0.0)]
+    ]
+    shown = _texts(proof(Results(runs.store(tmp_path, rows), runs.CHAPTER), _PAIR))
+    assert re.findall("refused for (.*?) alone", shown["Does a gate move a ratio?"]) == ["limit 0.2"]
+
+
+def _notebook() -> dict[str, Any]:
+    def shown(kind: str, text: str) -> dict[str, Any]:
+        return {"output_type": "display_data", "metadata": {}, "data": {kind: [text]}}
+
+    outputs = [
+        shown("text/html", "<p>1 of 2</p>"),
+        shown("text/markdown", "## Gates"),
+        shown("text/html", "<p>all</p>"),
+    ]
+    proves = {
+        "cell_type": "code",
+        "execution_count": 1,
+        "metadata": {"tags": ["remove-input", "proof"]},
+        "source": ["proof(found)"],
+        "outputs": outputs,
+    }
+    title = {"cell_type": "markdown", "metadata": {}, "source": ["# Is it fast?\n", "\n", "Perhaps."]}
+    return {"cells": [title, proves], "metadata": {"kernelspec": {"name": "python3"}}, "nbformat": 4}
+
+
+def test_proof_leaves_the_chapter_for_a_page_that_leads_back() -> None:
+    notebook = _notebook()
+    before = json.dumps(notebook)
+    _, proves = without_proof(notebook["cells"])
+    assert [output["data"] for output in proves["outputs"]] == [{"text/html": ["<p>1 of 2</p>"]}]
+    page = trials_page("fair", notebook)
+    assert page is not None
+    head, gates, rest = page["cells"]
+    assert head["source"] == "# Every trial: Is it fast?\n\nBack to the chapter: [Is it fast?](fair.ipynb)."
+    assert gates["source"] == "## Gates"
+    assert [output["data"] for output in rest["outputs"]] == [{"text/html": ["<p>all</p>"]}]
+    assert json.dumps(notebook) == before
+    assert trials_page("fair", {**notebook, "cells": notebook["cells"][:1]}) is None
+
+
+def test_pages_of_trials_stand_below_one_page_in_the_order_of_their_chapters() -> None:
+    fair, last = {"file": "notebooks/fair", "title": "Fair"}, {"file": "notebooks/last", "title": "Last"}
+    contents = {"parts": [{"caption": "A", "chapters": [fair]}, {"caption": "B", "chapters": [last]}]}
+    below = [
+        {"file": "notebooks/fair-trials", "title": "Fair"},
+        {"file": "notebooks/last-trials", "title": "Last"},
+        {"file": "notebooks/mine-trials"},
+    ]
+    shown = with_trials_pages(contents, ["mine", "last", "fair"])
+    assert shown["parts"][0] == contents["parts"][0]
+    assert shown["parts"][1]["chapters"] == [last, {"file": EVERY_TRIAL, "sections": below}]
+    assert with_trials_pages(contents, []) == contents
