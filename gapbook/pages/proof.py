@@ -149,8 +149,7 @@ def _rates(asked: _Asked) -> Iterator[Section]:
 
 def _processors(asked: _Asked) -> Iterator[Section]:
     lead = Html(
-        "<p>Load client, the server in front (<em>tier</em>) and database (<em>server</em>) share the processors: what "
-        "one uses, the others lack.</p>"
+        "<p>Load client, HTTP server and database share the processors: what one uses, the others lack.</p>"
     )
     table = asked.found.processor_table(asked.labels)
     yield Section(f"What does one {asked.operation} cost?", (lead, table))

@@ -356,9 +356,10 @@ def test_a_gate_that_was_not_assessed_is_never_drawn_as_passed() -> None:
         cell = _gate_cell("steady", [gate(passed, None)] * 3)
         assert (cell.state, cell.passed, cell.unassessed, cell.worst) == ("unassessed", 0, 3, "not assessed")
     some = _gate_cell("steady", [gate(True, 0.1), gate(None, None)])
-    assert (some.state, some.passed, some.unassessed, some.count) == ("passed", 1, 1, "1 of 1")
-    assert _gate_cell("steady", [gate(False, 0.4), gate(None, None)]).state == "failed"
-    assert _gate_cell("reconciled", [gate(False, None)]).state == "failed"
+    assert (some.state, some.passed, some.unassessed, some.count) == ("refused none", 1, 1, "1 of 1")
+    assert _gate_cell("steady", [gate(False, 0.4), gate(None, None)]).state == "refused all"
+    assert _gate_cell("steady", [gate(False, 0.4), gate(True, 0.1)]).state == "refused some"
+    assert _gate_cell("reconciled", [gate(False, None)]).state == "refused all"
 
 
 @pytest.mark.parametrize(("state", "passed"), [("passed", 0), ("unassessed", 1)])
