@@ -8,6 +8,7 @@ from gapbook.charts._closing import Closing, close
 from gapbook.charts._comparisons import Comparison, Condition, comparisons
 from gapbook.charts._contestant_cells import Cell, Contestant, Trial
 from gapbook.charts._contestants import contestants
+from gapbook.charts._counts import Counted, counts
 from gapbook.charts._curves import LatencySeries, LatencyTrial
 from gapbook.charts._figure import PHONE_WIDTH, WIDE_WIDTH, Figure
 from gapbook.charts._frame import Provenance
@@ -32,6 +33,7 @@ __all__ = [
     "Comparison",
     "Condition",
     "Contestant",
+    "Counted",
     "Cut",
     "Endpoint",
     "FactorStates",
@@ -52,6 +54,7 @@ __all__ = [
     "close",
     "comparisons",
     "contestants",
+    "counts",
     "gates",
     "interaction",
     "latency",

@@ -67,10 +67,6 @@ class AnswerResults(CitationResults):
         """Several claims, each with its verdict."""
         return Html("").join(map(self.claim_line, claim_ids))
 
-    def no_claim(self, question: str) -> Html:
-        """Stands in the place of a claim where a chapter answers a question of our own."""
-        return page.question_line(question)
-
     def answer_ratio(self, over: Named, under: Named, sentence: str = _SENTENCE) -> page.Answer:
         """One comparison; see :meth:`answer`."""
         return self.answer((sentence, over, under))

@@ -21,13 +21,13 @@ __all__ = [
     "Download",
     "Input",
     "answer",
+    "answer_word",
     "banner",
     "cite_panel",
     "claim_line",
     "download_buttons",
     "estimate",
     "provenance_line",
-    "question_line",
     "refused_table",
     "rerun_panel",
     "settings_table",
@@ -163,9 +163,9 @@ def claim_line(
     )
 
 
-def question_line(question: str) -> Html:
-    """What a chapter asks where nobody has published a claim."""
-    return Html('<p class="gb-verdict"><b>Our own question.</b> {}</p>').format(question)
+def answer_word(word: str) -> Html:
+    """The answer to a question of our own in a word or a few; nothing where a run has none."""
+    return Html('<p class="gb-verdict"><strong>{}</strong></p>').format(word) if word else Html("")
 
 
 def verdict_icon(verdict: str) -> Html:

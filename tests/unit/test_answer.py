@@ -48,7 +48,7 @@ def test_what_is_cited_is_what_is_answered(whole: Results, name: str) -> None:
     answer = RESULTS[name](whole)
     assert answer.cited
     assert sorted(answered(answer.html)) == sorted(digits(one.value) for one in answer.cited)
-    panel = html.unescape(whole.cite_panel(answer).html)
+    panel = html.unescape(whole.cite_panel(answer.cited).html)
     for one in answer.cited:
         assert panel.count(one.value) >= 2
 

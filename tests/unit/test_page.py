@@ -22,7 +22,7 @@ def test_text_is_escaped_and_html_is_kept() -> None:
         page.banner("stale", HOSTILE),
         page.provenance_line([HOSTILE, "12 blocks"]),
         page.claim_line(HOSTILE, HOSTILE, anchor=HOSTILE, where=HOSTILE, verdict=("refuted", HOSTILE)),
-        page.question_line(HOSTILE),
+        page.answer_word(HOSTILE),
         page.settings_table((HOSTILE, HOSTILE, HOSTILE), [(HOSTILE, HOSTILE, HOSTILE)]),
         page.cite_panel(plain=HOSTILE, markdown=HOSTILE, bibtex=HOSTILE),
         page.rerun_panel([HOSTILE], [Input("blocks", HOSTILE, HOSTILE)], needs=HOSTILE),
