@@ -19,6 +19,7 @@ from gapbook.charts._lines import Line, LinePoint, Panel, line_panels, lines
 from gapbook.charts._losses import Allowed, Cut, Level, losses
 from gapbook.charts._missing import missing
 from gapbook.charts._outcomes import Outcome, Outcomes, outcomes
+from gapbook.charts._ruler import Gap, ruler
 from gapbook.charts._steps import Endpoint, Step
 from gapbook.charts._tokens import TOKENS
 from gapbook.charts._waterfall import waterfall
@@ -38,6 +39,7 @@ __all__ = [
     "Endpoint",
     "FactorStates",
     "Figure",
+    "Gap",
     "Gate",
     "GateState",
     "LatencySeries",
@@ -63,5 +65,6 @@ __all__ = [
     "losses",
     "missing",
     "outcomes",
+    "ruler",
     "waterfall",
 ]

@@ -15,7 +15,7 @@ from gapbook.pages.answer import AnswerResults
 from gapbook.pages.provenance import FindingsWithProvenance
 from gapbook.pages.who import Rows
 
-__all__ = ["NOTHING_RESTORED", "copies_table", "losses", "restored_whole", "places", "told_by_trials"]
+__all__ = ["NOTHING_RESTORED", "copies_table", "losses", "places", "restored_whole", "told_by_trials"]
 
 NOTHING_RESTORED = "No trial of this run has been restored."
 

@@ -15,7 +15,7 @@ from gapbook.pages.sentence import Sentence
 from gapbook.paths import build_directory
 from gapbook.writing import require_writable
 
-__all__ = ["FirstScreenResults", "pictures_folder"]
+__all__ = ["FirstScreenResults", "pictures_folder", "require_in"]
 
 _PICTURE = "gap"
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
@@ -41,7 +41,7 @@ class FirstScreenResults(AnswerResults, RerunResults):
         The chart is also written as files for the buttons. Raises ParameterError where a number of the sentence does
         not stand in the chart.
         """
-        _require_in(picture, sentence)
+        require_in(picture, sentence)
         self.export_picture(picture)
         parts: list[SupportsHtml] = [
             self.banner() or Html(""),
@@ -106,7 +106,7 @@ def pictures_folder(run_id: str) -> Path:
     return build_directory() / "pictures" / run_id
 
 
-def _require_in(picture: charts.Figure, sentence: Sentence) -> None:
+def require_in(picture: charts.Figure, sentence: Sentence) -> None:
     """A number is repeated with its picture: raises ParameterError for one that the picture does not show, be it with more
     digits."""
     shown = " ".join(cell for row in picture.table.rows for cell in row)

@@ -27,6 +27,7 @@ __all__ = [
     "claim_line",
     "download_buttons",
     "estimate",
+    "link_buttons",
     "provenance_line",
     "refused_table",
     "rerun_panel",
@@ -192,6 +193,15 @@ def download_buttons(downloads: Sequence[Download]) -> Html:
         kind = "gb-button gb-primary" if download.primary else "gb-button"
         within = download.href.startswith("#")
         links.append(link(download.href, download.label, kind=kind, download=not within))
+    return Html('<p class="gb-buttons">{}</p>').format(Html("").join(links))
+
+
+def link_buttons(doors: Sequence[Download]) -> Html:
+    """The same for places to go on to, which are pages and no files."""
+    links = (
+        link(door.href, door.label, kind="gb-button gb-primary" if door.primary else "gb-button")
+        for door in doors
+    )
     return Html('<p class="gb-buttons">{}</p>').format(Html("").join(links))
 
 

@@ -175,7 +175,7 @@ def conditions(found: AnswerResults, text: str, *, at: float | None = None, **pa
 def _at(found: AnswerResults, at: float | None, *named: Named) -> float:
     names = [found.contestant(one).name for one in named]
     values = found.treatments_of(*names) if names else found.treatments
-    return at if at in values else values[-1]
+    return at if at is not None and at in values else values[-1]
 
 
 def _machine(found: AnswerResults) -> str:
