@@ -53,6 +53,16 @@ class AnswerResults(CitationResults):
             summary=" ".join(filter(None, (_sentence(judged.published_and_ours), judged.summary))),
         )
 
+    def claim_and_verdict(self, claim_id: str) -> Html:
+        """The claim of a first screen with who published it, then its verdict with our number for the same thing."""
+        about, judged = claim(claim_id), verdicts.judge_with(claim_id, self)
+        return page.published_claim(
+            "Published" if about.kind != NOTE else "Published figures, our arithmetic",
+            about.says,
+            by=about.published_by,
+            address=about.address,
+        ) + page.verdict_line(judged.verdict, judged.word, judged.published_and_ours, anchor=claim_id)
+
     def _basis(self, judged: verdicts.Judgement) -> str | Html:
         """What a verdict rests on, where that is not this run alone."""
         if judged.rule in _TOLD_RULES:

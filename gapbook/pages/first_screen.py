@@ -45,7 +45,7 @@ class FirstScreenResults(AnswerResults, RerunResults):
         self.export_picture(picture)
         parts: list[SupportsHtml] = [
             self.banner() or Html(""),
-            self.claim_line(claim) if claim else page.answer_word(word if sentence.cited else ""),
+            self.claim_and_verdict(claim) if claim else page.answer_word(word if sentence.cited else ""),
             sentence,
             Html('<p class="gb-conditions">{}</p>').format(conditions) if sentence.cited else Html(""),
             picture,

@@ -70,7 +70,7 @@ def front_screen(
     """
     require_in(picture, sentence)
     parts: list[SupportsHtml] = [
-        found.claim_line(claim_id),
+        found.claim_and_verdict(claim_id),
         sentence,
         Html('<p class="gb-conditions">{}</p>').format(conditions),
         picture,

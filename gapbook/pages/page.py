@@ -29,10 +29,12 @@ __all__ = [
     "estimate",
     "link_buttons",
     "provenance_line",
+    "published_claim",
     "refused_table",
     "rerun_panel",
     "settings_table",
     "verdict_icon",
+    "verdict_line",
 ]
 
 BannerKind = Literal["own-run", "incomplete", "stale", "note"]
@@ -161,6 +163,26 @@ def claim_line(
         summary,
         link(address, where) if address else where,
         link(f"claims.html#{anchor}", "why this verdict"),
+    )
+
+
+def published_claim(kind: str, says: str, *, by: str, address: str) -> Html:
+    """What was published, by whom and when, with its address."""
+    return Html('<p class="gb-claim"><b>{}:</b> {} <span class="gb-muted">{}</span></p>').format(
+        kind, says, link(address, by) if address else by
+    )
+
+
+def verdict_line(key: str, word: str, numbers: str, *, anchor: str) -> Html:
+    """A verdict (a key of the icons and its words), the published number beside ours, and where the register says why."""
+    return Html(
+        '<p class="gb-verdict gb-verdict-{}">{}<strong>{}</strong>{}. <span class="gb-muted">{}</span></p>'
+    ).format(
+        key,
+        verdict_icon(key),
+        word,
+        Html(". {}").format(numbers) if numbers else "",
+        link(f"claims.html#{anchor}", "Why"),
     )
 
 

@@ -53,6 +53,7 @@ RESULTS: dict[str, Callable[[Results], Any]] = {
     "buttons": lambda e: e.buttons(),
     "catch_up_table": lambda e: e.catch_up_table(),
     "cite_panel": lambda e: e.cite_panel(e.answer_ratio(SPACETIMEDB, DRIZZLE).cited),
+    "claim_and_verdict": lambda e: e.claim_and_verdict(CLAIM),
     "claim_line": lambda e: e.claim_line(CLAIM),
     "claim_lines": lambda e: e.claim_lines(CLAIM, CLAIM),
     "treatment_gloss": lambda e: e.treatment_gloss(),

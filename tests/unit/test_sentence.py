@@ -107,7 +107,12 @@ def test_a_chart_that_prints_more_digits_shows_the_number() -> None:
 def test_rows_of_counts_and_gaps_stand_in_table_and_description() -> None:
     gap = charts.Gap("as published", Interval(115.0, 108.0, 121.0, 10), "spacetimedb")
     count = charts.Counted("dead server", 2_060_000.0, 0.0)
-    about: dict[str, Any] = {"axis": "times", "provenance": charts.Provenance("", ""), "title": "T", "subtitle": "S"}
+    about: dict[str, Any] = {
+        "axis": "times",
+        "provenance": charts.Provenance("", ""),
+        "title": "T",
+        "subtitle": "S",
+    }
     for figure, words in (
         (charts.ruler([gap], **about), ("as published", "×115 [108–121]")),
         (charts.counts([count], **about), ("dead server", "2,060,000", "none")),

@@ -107,8 +107,8 @@ def test_measured_contestants_are_those_of_the_chapters() -> None:
 @pytest.mark.parametrize("chapter", chapters())
 def test_a_chapter_is_about_claims_of_the_register(chapter: str) -> None:
     source = (CHECKOUT / "notebooks" / f"{chapter}.md").read_text(encoding="utf-8")
-    for named in re.findall(r"claim_lines?\(([^)]*)\)", source):
-        for identifier in re.findall(r'"([^"]+)"', named):
+    for named in re.findall(r"claim_lines?\(([^)]*)\)|\bclaim(?:_id)?=(\"[^\"]*\")", source):
+        for identifier in re.findall(r'"([^"]+)"', "".join(named)):
             assert claim(identifier).says
 
 
