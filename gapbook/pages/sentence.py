@@ -106,7 +106,13 @@ def rate(found: AnswerResults, one: Named, *, at: float | None = None, metric: s
 
 
 def counted(
-    printed: str, quantity: str, value: Interval | None = None, *, unit: str = "", n: int = 0, within: str = ""
+    printed: str,
+    quantity: str,
+    value: Interval | None = None,
+    *,
+    unit: str = "",
+    n: int = 0,
+    within: str = "",
 ) -> Said:
     """A number of another kind, as printed: what it is of, and its interval where it has one; ``within`` is that in words
     where it is none over blocks: ``46–78 %``."""
