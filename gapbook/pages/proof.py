@@ -103,7 +103,7 @@ def _counted(asked: _Asked) -> Iterator[Section]:
     )
     if found.scenario.workload.stores:
         lead += Html(
-            "<p>After each trial, what clients were told was compared with what the server holds: {} agree. Servers "
+            "<p>After each trial, what clients had been answered was compared with what the server holds: {} agree. Servers "
             "count commits too: {}.</p>"
         ).format(found.audited(), found.uncounted())
     parts = found.provenance_line(), lead, found.gates_chart(), found.refused_table()
