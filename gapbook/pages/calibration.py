@@ -250,16 +250,6 @@ class CalibrationResults(FindingsWithProvenance):
             if found[0][f"{kind}_time_histogram"]
         }
 
-    def labels_table(self, contestants: Sequence[Named]) -> Html:
-        """What trials of each plant were labelled, and why some were refused."""
-        rows: list[list[str | Html]] = []
-        for contestant in contestants:
-            seen = self.rows(contestant.name, self.treatments[0])
-            labels = self.labels(contestant.name, self.treatments[0])
-            valid = sum(bool(row["valid"]) for row in seen)
-            rows.append([contestant.name, f"{valid} of {len(seen)}", ", ".join(labels) or "none"])
-        return values_table(("simulated server", "trials valid", "labels"), rows)
-
 
 def true_goodput_of(contestant: RecordedContestant, connections: int) -> float:
     """The true goodput of a contestant of the system ``plant``, its added round trip included."""

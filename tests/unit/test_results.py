@@ -76,7 +76,6 @@ RESULTS: dict[str, Callable[[Results], Any]] = {
     "interaction_chart": lambda e: [e.interaction_chart(FACTORS, alpha) for alpha in e.treatments],
     "interactions_table": lambda e: e.interactions_table(FACTORS),
     "kill_table": lambda e: e.kill_table(),
-    "labels_table": lambda e: e.labels_table([DRIZZLE, PROCEDURE]),
     "ladder_table": lambda e: e.ladder_table(
         [("engine", "spacetimedb", "procedure", {("spacetimedb", 0.0): CLAIM, ("procedure", 0.0): CLAIM})]
     ),
