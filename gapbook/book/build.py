@@ -275,13 +275,16 @@ def _first_screen_of(executed: Path | None) -> list[Any]:
 
 
 def _offer(executed: Path, site: Path) -> None:
-    """Let a reader download the notebook in the order in which it runs, not in that of its page; also from the page of
-    its trials, which it makes."""
+    """Let a reader download the notebook in the order in which it runs, not in that of its page; the same from the page
+    of its trials, which it makes too."""
     sources = site / "_sources" / "notebooks"
     shutil.copy2(executed, sources / executed.name)
-    of_trials = sources / f"{trials_of(executed.stem)}.ipynb"
-    if of_trials.is_file():
-        shutil.copy2(executed, of_trials)
+    trials = trials_of(executed.stem)
+    page = site / "notebooks" / f"{trials}.html"
+    if page.is_file():
+        text = page.read_text(encoding="utf-8").replace(f"/{trials}.ipynb", f"/{executed.name}")
+        page.write_text(text, encoding="utf-8")
+        (sources / f"{trials}.ipynb").unlink()
 
 
 def _place_runs(chapter: str, executed: Path, staged: Path) -> None:
