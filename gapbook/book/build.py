@@ -28,6 +28,7 @@ from gapbook.book.kept_pages import (
     key_of,
 )
 from gapbook.book.kernel import temporary_folder
+from gapbook.book.offered import offered
 from gapbook.book.proof_pages import trials_of, trials_page, with_trials_pages, without_proof
 from gapbook.book.side_by_side import execute_chapters
 from gapbook.book.timings import Timings
@@ -275,16 +276,14 @@ def _first_screen_of(executed: Path | None) -> list[Any]:
 
 
 def _offer(executed: Path, site: Path) -> None:
-    """Let a reader download the notebook in the order in which it runs, not in that of its page; the same from the page
-    of its trials, which it makes too."""
+    """Let a reader download the notebook in the order in which it runs, not in that of its page; also from the page of
+    its trials, which it makes."""
     sources = site / "_sources" / "notebooks"
-    shutil.copy2(executed, sources / executed.name)
-    trials = trials_of(executed.stem)
-    page = site / "notebooks" / f"{trials}.html"
-    if page.is_file():
-        text = page.read_text(encoding="utf-8").replace(f"/{trials}.ipynb", f"/{executed.name}")
-        page.write_text(text, encoding="utf-8")
-        (sources / f"{trials}.ipynb").unlink()
+    text = json.dumps(offered(json.loads(executed.read_text(encoding="utf-8"))), indent=1)
+    (sources / executed.name).write_text(text, encoding="utf-8")
+    of_trials = sources / f"{trials_of(executed.stem)}.ipynb"
+    if of_trials.is_file():
+        of_trials.write_text(text, encoding="utf-8")
 
 
 def _place_runs(chapter: str, executed: Path, staged: Path) -> None:

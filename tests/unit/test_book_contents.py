@@ -18,7 +18,10 @@ from gapbook.errors import RecordError
 from gapbook.paths import CHECKOUT
 
 _LISTED = yaml.safe_load((CHECKOUT / "_toc.yml").read_text(encoding="utf-8"))
-_NOTEBOOK = {"cells": [{"cell_type": "markdown", "metadata": {}, "source": ["# A chapter"]}]}
+_NOTEBOOK = {
+    "cells": [{"cell_type": "markdown", "metadata": {}, "source": ["# A chapter"]}],
+    "metadata": {},
+}
 
 
 def _pages(contents: dict[str, Any]) -> list[dict[str, str]]:
@@ -83,6 +86,13 @@ def test_readers_page_waits_for_no_other_and_those_not_executed_say_so(
         title, _, words = (staged / "front.md").read_text(encoding="utf-8").splitlines()
         assert title == _heading("notebooks/front")
         assert "`gapbook book`" in words
+
+
+def test_front_page_says_what_each_page_of_the_contents_is_about_in_their_order() -> None:
+    described = re.findall(
+        r"^(.+)\n: ", (CHECKOUT / "notebooks" / "front.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert described == [page["title"] for page in _pages(_LISTED)]
 
 
 @pytest.mark.parametrize("page", _pages(_LISTED), ids=lambda page: page["file"])

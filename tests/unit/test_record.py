@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from gapbook.errors import RecordError
+from gapbook.paths import CHECKOUT
 from gapbook.record.run import Run, canonical, find_run, latest_published, load_run
 from tests.unit import stored_runs as runs
 
@@ -20,6 +23,17 @@ _PLANNED = runs.planned_trials(1)
 def _run(tmp_path: Path) -> Run:
     rows = [runs.valid(_PLANNED[1]), runs.valid(_PLANNED[0]), runs.broken(_PLANNED[2])]
     return runs.store(tmp_path / runs.CHAPTER, rows, parameters={"place": "Zen, 2 µm"})
+
+
+def test_page_of_data_explains_each_column_of_each_file(run: Run) -> None:
+    page = (CHECKOUT / "book" / "data.md").read_text(encoding="utf-8")
+    _, *sections = page.split("## `")
+    explained = {
+        section.partition("`")[0]: re.findall(r"^\| `(\w+)` \| .", section, re.MULTILINE)
+        for section in sections
+    }
+    stored = {name: pl.read_parquet(run.folder / name).columns for name in _FILES[1:]}
+    assert explained == {"manifest.json": [], **stored}
 
 
 def test_what_was_written_reads_back(run: Run) -> None:

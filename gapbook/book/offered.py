@@ -1,0 +1,42 @@
+"""An executed notebook as a reader downloads it: with its values in its prose, and without the machine that made it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["offered"]
+
+_ROLE = re.compile(r"\{glue:text\}`([^`:]+)[^`]*`")
+_MADE_BY = "papermill"
+_TEXT = "application/papermill.record/text/plain"
+
+
+def offered(notebook: Mapping[str, Any]) -> dict[str, Any]:
+    """The notebook in the order in which it runs. Where a page glues a value into a sentence, the value stands there;
+    what is not known stays a role."""
+    values = dict(value for cell in notebook["cells"] for value in _values_of(cell))
+    return {
+        **notebook,
+        "metadata": {name: told for name, told in notebook["metadata"].items() if name != _MADE_BY},
+        "cells": [_readable(cell, values) for cell in notebook["cells"]],
+    }
+
+
+def _values_of(cell: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Name and text of what a cell makes available to the prose."""
+    return [
+        (output["metadata"]["scrapbook"]["name"], str(ast.literal_eval("".join(output["data"][_TEXT]))))
+        for output in cell.get("outputs", [])
+        if "scrapbook" in output.get("metadata", {}) and _TEXT in output["data"]
+    ]
+
+
+def _readable(cell: Mapping[str, Any], values: Mapping[str, str]) -> dict[str, Any]:
+    metadata = {name: told for name, told in cell["metadata"].items() if name != _MADE_BY}
+    source = "".join(cell["source"])
+    if cell["cell_type"] == "markdown":
+        source = _ROLE.sub(lambda role: values.get(role[1], role[0]), source)
+    return {**cell, "metadata": metadata, "source": source}
