@@ -1,4 +1,4 @@
-// Copy buttons, the re-run command, the filter of the register. Without this script all text is still there.
+// Copy buttons, the re-run command, the filter of the register, search. Without this script all text is still there.
 (() => {
   "use strict";
 
@@ -12,6 +12,18 @@
   // As shlex.quote in Python: the command can be pasted into a shell as it stands.
   function quote(word) {
     return plain.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`;
+  }
+
+  // What changed on the page, for those who hear it.
+  function say(words) {
+    let status = document.querySelector(".gb-said");
+    if (!status) {
+      status = document.createElement("p");
+      status.className = "gb-said visually-hidden";
+      status.setAttribute("role", "status");
+      document.querySelector("main").append(status);
+    }
+    status.textContent = words;
   }
 
   function shown(panel) {
@@ -36,6 +48,7 @@
       select(code);
       button.textContent = "press Ctrl+C";
     }
+    say(button.textContent);
     setTimeout(() => (button.textContent = "copy"), 2000);
   }
 
@@ -131,7 +144,70 @@
     showRegister(register, view);
   }
 
+  // A table that is wider than its page is scrolled by keyboard too, and has the name of its caption or section.
+  function makeScrollable(table) {
+    const scrolls = table.scrollWidth > table.clientWidth;
+    if (!scrolls) {
+      for (const name of ["tabindex", "role", "aria-label"]) table.removeAttribute(name);
+      return;
+    }
+    const name = table.querySelector("caption") ?? table.closest("section")?.querySelector("h1, h2, h3");
+    table.tabIndex = 0;
+    table.setAttribute("role", "region");
+    table.setAttribute("aria-label", `Table: ${(name?.firstChild ?? table).textContent.trim().slice(0, 80)}`);
+  }
+
+  function makeTablesScrollable() {
+    const observer = new ResizeObserver((seen) => seen.forEach((one) => makeScrollable(one.target)));
+    for (const table of document.querySelectorAll(".gb-table, .pst-scrollable-table-container")) observer.observe(table);
+  }
+
+  // The theme's own buttons let go of the focus; who goes by keyboard would begin at the top again.
+  function keepFocus(event) {
+    const button = event.target.closest("button");
+    setTimeout(() => {
+      if (button && document.activeElement === document.body) button.focus({ preventScroll: true });
+    });
+  }
+
+  // On paper nothing is folded: not in browsers either that know no style for it.
+  function printWhole() {
+    const folded = [...document.querySelectorAll("details:not([open])")];
+    for (const fold of folded) fold.open = true;
+    window.addEventListener("afterprint", () => folded.forEach((fold) => (fold.open = false)), { once: true });
+  }
+
+  // Sphinx's search drops numbers, which is what many come for; its excerpts quote forms and glue the cells of tables,
+  // and a page opened from a file may not fetch them at all.
+  function mendSearch() {
+    if (typeof Search === "undefined") return;
+    const parse = Search._parseQuery;
+    Search._parseQuery = (query) => {
+      const found = parse(query);
+      for (const word of splitQuery(query).filter((word) => /^\d+$/.test(word))) {
+        found[1].add(word);
+        found[3].add(word);
+      }
+      return found;
+    };
+    const toText = Search.htmlToText;
+    Search.htmlToText = (html, anchor) =>
+      toText(
+        html
+          .replace(/<(svg|details|noscript)\b[^]*?<\/\1>/g, " ")
+          .replace(/<div[^>]*\bgb-(?:rerun|cite|buttons)\b[^]*?<\/div>/g, " ")
+          .replace(/<\/(?:td|th|p|h\d|li)>/g, " $&"),
+        anchor,
+      );
+    if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+  }
+
   function start() {
+    for (const link of document.querySelectorAll(".dropdown-download-buttons a")) link.download = "";
+    for (const showing of document.querySelectorAll(".gb-showing")) showing.setAttribute("role", "status");
+    makeTablesScrollable();
+    window.addEventListener("beforeprint", printWhole);
+    document.addEventListener("click", keepFocus, true);
     document.querySelectorAll(".gb-register").forEach(startRegister);
     for (const button of document.querySelectorAll(".gb-copy")) {
       button.hidden = false;
@@ -144,6 +220,7 @@
   }
 
   if (document.readyState === "loading") {
+    document.addEventListener("DOMContentLoaded", mendSearch);
     document.addEventListener("DOMContentLoaded", start);
   } else {
     start();

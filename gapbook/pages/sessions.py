@@ -55,11 +55,9 @@ class SessionResults(FindingsWithProvenance):
         published: Mapping[tuple[str, float], float] | None = None,
         metric: str = GOODPUT.name,
         at: Collection[float] = (),
-        title: str = "",
     ) -> charts.Figure:
         """The same as a picture, with what each block says; ``published`` is what somebody else printed,
-        by name of the pair and value of the treatment. ``at`` are the values that are shown, all without it;
-        ``title`` says what was found, in the author's words."""
+        by name of the pair and value of the treatment. ``at`` are the values that are shown, all without it."""
         printed = published or {}
         rows = [
             charts.Comparison(
@@ -80,7 +78,7 @@ class SessionResults(FindingsWithProvenance):
         return charts.comparisons(
             rows,
             provenance=self.provenance,
-            title=title or self._comparisons_title(pairs, rows),
+            title=self._comparisons_title(pairs, rows),
             **self._divided(self.metric(metric)),
         )
 

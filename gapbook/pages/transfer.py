@@ -26,22 +26,14 @@ class TransferResults(SweepResults):
     """Contention: exhibits over the Zipf exponent of the accounts."""
 
     def contention_chart(
-        self,
-        contestants: Sequence[Named],
-        ceiling_of: Named | None = None,
-        *,
-        kept: tuple[float, float] | None = None,
-        title: str = "",
+        self, contestants: Sequence[Named], ceiling_of: Named | None = None
     ) -> charts.Figure:
         """Goodput over the Zipf exponent. ``ceiling_of`` adds the bound of a lock on the hottest account,
-        held for as long as the contestant's goodput at the highest exponent allows at most. With ``kept``, two exponents,
-        each name says which part of its rate a contestant keeps from the first to the second."""
+        held for as long as the contestant's goodput at the highest exponent allows at most."""
         shown = self.contestants(contestants)
-        title = title or self._contention_title(shown)
+        title = self._contention_title(shown)
         series = [
-            charts.Line(
-                contestant.colour, f"{contestant.full_label}{self._kept(contestant, kept)}", tuple(points)
-            )
+            charts.Line(contestant.colour, f"{contestant.system_label}, {contestant.name}", tuple(points))
             for contestant in shown
             if (
                 points := [
@@ -63,10 +55,6 @@ class TransferResults(SweepResults):
             subtitle=f"Verified goodput. Durability {self.scenario.durability}.",
             **self._line_axis(GOODPUT.name),
         )
-
-    def _kept(self, contestant: RecordedContestant, span: tuple[float, float] | None) -> str:
-        part = self.across_treatments(contestant.name, span[1], span[0]) if span else None
-        return f": keeps {part.as_percent().partition(' [')[0]}" if part else ""
 
     def _ceiling(self, contestant: Named) -> charts.Line | None:
         highest, lowest = (

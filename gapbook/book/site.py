@@ -1,0 +1,83 @@
+"""An extension of Sphinx for what surrounds the pages: fewer scripts, a search that reads what a reader reads, and dark
+colours where no script runs.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.builders.html import StandaloneHTMLBuilder
+
+__all__ = ["Builder", "dark_rules", "searchable", "setup"]
+
+_UNUSED = (
+    "locales",
+    "sbt-webpack-macros.html",
+    "scripts/*.map",
+    "scripts/fontawesome*",
+    "styles/*.map",
+    "vendor/fontawesome/webfonts/*.ttf",
+    "webpack-macros.html",
+)
+"""Files of the theme that no page asks for."""
+_DARK = "styles/dark-without-scripts.css"
+_DARK_SOURCES = ("styles/pydata-sphinx-theme.css", "styles/sphinx-book-theme.css", "gapbook.css")
+_IS_DARK = re.compile(r"html\[data-theme=[\"']?dark[\"']?\]")
+_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+_RULE = re.compile(r"(?<=[{};])\s*([^{}@;]+)\{([^{}]*)\}")
+# Forms and charts: what they say stands in text too, and they stand on every page.
+_NOT_SEARCHED = re.compile(
+    r"<(svg|style|script|select)\b.*?</\1>|<div[^>]*\bgb-(?:rerun|cite)\b.*", re.DOTALL | re.IGNORECASE
+)
+_TAGS = re.compile(r"<[^<]+?>")
+
+
+class Builder(StandaloneHTMLBuilder):
+    """The builder of the book's pages."""
+
+    def index_page(self, pagename: str, doctree: nodes.document, title: str) -> None:
+        """Index a page by its text: what its chapters show as HTML is text here, cell by cell."""
+        read = doctree.deepcopy()
+        for raw in list(read.findall(nodes.raw)):
+            raw.parent.replace(raw, nodes.Text(searchable(raw.astext())))
+        super().index_page(pagename, read, title)
+
+
+def searchable(markup: str) -> str:
+    """The words of some HTML, with a space where a tag was, without charts and forms."""
+    return _TAGS.sub(" ", _NOT_SEARCHED.sub(" ", markup))
+
+
+def dark_rules(style_sheets: Iterable[str]) -> str:
+    """The rules of style sheets for the dark theme, for a page without scripts, which has no theme of its own: there
+    the system's choice decides."""
+    found = [
+        f"{_IS_DARK.sub('html:not([data-theme])', selector.strip())}{{{body.strip()}}}"
+        for style_sheet in style_sheets
+        for selector, body in _RULE.findall(f";{_COMMENT.sub('', style_sheet)}")
+        if _IS_DARK.search(selector)
+    ]
+    return "@media (prefers-color-scheme: dark) {\n" + "\n".join(found) + "\n}\n"
+
+
+def _finish(app: Any, failure: Exception | None) -> None:
+    if failure is not None:
+        return
+    static = Path(app.outdir) / "_static"
+    sheets = [(static / name).read_text(encoding="utf-8") for name in _DARK_SOURCES]
+    (static / _DARK).write_text(dark_rules(sheets), encoding="utf-8")
+    for pattern in _UNUSED:
+        for path in sorted(static.glob(pattern)):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Called by Sphinx."""
+    app.add_builder(Builder, override=True)
+    app.connect("build-finished", _finish)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
