@@ -44,6 +44,10 @@ class Html(Markup):
     def _repr_html_(self) -> str:
         return self.html
 
+    def _repr_pretty_(self, printer: Any, _cycle: bool) -> None:
+        # What a notebook keeps as plain text beside the HTML, which it would otherwise hold a second time.
+        printer.text(f"HTML of {len(self):,} characters")
+
     def __format__(self, _specification: str) -> str:
         raise TypeError('Html in a formatted string loses its type: use Html("… {} …").format(part)')
 

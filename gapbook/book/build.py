@@ -276,14 +276,17 @@ def _first_screen_of(executed: Path | None) -> list[Any]:
 
 
 def _offer(executed: Path, site: Path) -> None:
-    """Let a reader download the notebook in the order in which it runs, not in that of its page; also from the page of
-    its trials, which it makes."""
+    """Let a reader download the notebook in the order in which it runs, not in that of its page; the same from the page
+    of its trials, which it makes too."""
     sources = site / "_sources" / "notebooks"
     text = json.dumps(offered(json.loads(executed.read_text(encoding="utf-8"))), indent=1)
     (sources / executed.name).write_text(text, encoding="utf-8")
-    of_trials = sources / f"{trials_of(executed.stem)}.ipynb"
-    if of_trials.is_file():
-        of_trials.write_text(text, encoding="utf-8")
+    trials = trials_of(executed.stem)
+    page = site / "notebooks" / f"{trials}.html"
+    if page.is_file():
+        shown = page.read_text(encoding="utf-8").replace(f"/{trials}.ipynb", f"/{executed.name}")
+        page.write_text(shown, encoding="utf-8")
+        (sources / f"{trials}.ipynb").unlink()
 
 
 def _place_runs(chapter: str, executed: Path, staged: Path) -> None:

@@ -8,6 +8,7 @@ from gapbook.charts._closing import Closing, close
 from gapbook.charts._comparisons import Comparison, Condition, comparisons
 from gapbook.charts._contestant_cells import Cell, Contestant, Trial
 from gapbook.charts._contestants import contestants
+from gapbook.charts._counts import Counted, counts
 from gapbook.charts._curves import LatencySeries, LatencyTrial
 from gapbook.charts._figure import PHONE_WIDTH, WIDE_WIDTH, Figure
 from gapbook.charts._frame import Provenance
@@ -18,6 +19,7 @@ from gapbook.charts._lines import Line, LinePoint, Panel, line_panels, lines
 from gapbook.charts._losses import Allowed, Cut, Level, losses
 from gapbook.charts._missing import missing
 from gapbook.charts._outcomes import Outcome, Outcomes, outcomes
+from gapbook.charts._ruler import Gap, ruler
 from gapbook.charts._steps import Endpoint, Step
 from gapbook.charts._tokens import TOKENS
 from gapbook.charts._waterfall import waterfall
@@ -32,10 +34,12 @@ __all__ = [
     "Comparison",
     "Condition",
     "Contestant",
+    "Counted",
     "Cut",
     "Endpoint",
     "FactorStates",
     "Figure",
+    "Gap",
     "Gate",
     "GateState",
     "LatencySeries",
@@ -52,6 +56,7 @@ __all__ = [
     "close",
     "comparisons",
     "contestants",
+    "counts",
     "gates",
     "interaction",
     "latency",
@@ -60,5 +65,6 @@ __all__ = [
     "losses",
     "missing",
     "outcomes",
+    "ruler",
     "waterfall",
 ]

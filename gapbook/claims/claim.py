@@ -78,6 +78,11 @@ class Claim:
         return f"{repository}{number}, {self.where}, {self.source.date}"
 
     @property
+    def published_by(self) -> str:
+        """``Clockwork Labs, makers of SpacetimeDB, 2026-05-14``: who said so, and when."""
+        return f"{self.source.by}, {self.source.date}"
+
+    @property
     def address(self) -> str:
         """Where the source can be read; empty where the register does not know."""
         if self.source.repository is not None and self.source.number is not None:

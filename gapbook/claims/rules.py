@@ -21,8 +21,7 @@ __all__ = ["POOLING_FIXED", "RULES", "VERDICT_BAND_FRAC", "fixed_at", "rules_by_
 RULES: Mapping[str, str] = {
     "band": "our interval against a band round the published value",
     "bound": "our interval against the bound of its rule",
-    "version": "measured on another version than the claim's, or where it names none: another number everywhere is "
-    "told, and nothing is confirmed",
+    "version": "measured on another version than the claim's, or where it names none, so that nothing is confirmed",
     "arithmetic": "recomputed from published figures",
     "count": "counted in the published source",
     "source": "read in the published source",

@@ -128,6 +128,8 @@ class Judgement:
     """What goes on from *Confirmed, but only*; empty for another verdict."""
     reason: str = ""
     """Why it cannot be decided here, or why our number need not be theirs, in at most six words."""
+    chapter: str = ""
+    """The chapter whose page asked: at a glance it shows its own numbers, where it measured any. Empty in the register."""
 
     @property
     def word(self) -> str:
@@ -145,7 +147,8 @@ class Judgement:
         Empty where no single number was published, nothing measured can stand beside it, or more places hold one than
         can be read at a glance.
         """
-        measured = [one for one in self.evidence if one.run_id]
+        everywhere = [one for one in self.evidence if one.run_id]
+        measured = [one for one in everywhere if one.chapter == self.chapter] or everywhere
         shown = [one for one in measured if self._comparable(one) and (one.place or len(measured) == 1)]
         if not 1 <= len(shown) <= _PLACES_SHOWN or not self.claim.at_a_glance:
             return ""
@@ -204,11 +207,9 @@ def judge_with(identifier: str, found: Findings) -> Judgement:
     known = next((one for one in claims(identifier.partition("-")[0]) if one.identifier == identifier), None)
     if known is None or identifier not in rules:
         raise ParameterError(f"verdict {identifier}: no such claim, or no rule for it in book/verdicts*.toml")
-    return judge(
-        known,
-        rules[identifier],
-        lambda chapter: found if chapter == found.scenario.chapter else _published(chapter),
-    )
+    own = found.scenario.chapter
+    judged = judge(known, rules[identifier], lambda chapter: found if chapter == own else _published(chapter))
+    return replace(judged, chapter=own)
 
 
 def judge(claim: Claim, rule: Mapping[str, Any], measured: Measured) -> Judgement:

@@ -20,6 +20,7 @@ class SourceDeclaration(Declared, frozen=True, kw_only=True):
 
     title: str
     what: str
+    by: str
     date: str = "undated"
     date_note: str | None = None
     setting: str | None = None

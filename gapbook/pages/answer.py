@@ -53,6 +53,16 @@ class AnswerResults(CitationResults):
             summary=" ".join(filter(None, (_sentence(judged.published_and_ours), judged.summary))),
         )
 
+    def claim_and_verdict(self, claim_id: str) -> Html:
+        """The claim of a first screen with who published it, then its verdict with our number for the same thing."""
+        about, judged = claim(claim_id), verdicts.judge_with(claim_id, self)
+        return page.published_claim(
+            "Published" if about.kind != NOTE else "Published figures, our arithmetic",
+            about.says,
+            by=about.published_by,
+            address=about.address,
+        ) + page.verdict_line(judged.verdict, judged.word, judged.published_and_ours, anchor=claim_id)
+
     def _basis(self, judged: verdicts.Judgement) -> str | Html:
         """What a verdict rests on, where that is not this run alone."""
         if judged.rule in _TOLD_RULES:
@@ -66,10 +76,6 @@ class AnswerResults(CitationResults):
     def claim_lines(self, *claim_ids: str) -> Html:
         """Several claims, each with its verdict."""
         return Html("").join(map(self.claim_line, claim_ids))
-
-    def no_claim(self, question: str) -> Html:
-        """Stands in the place of a claim where a chapter answers a question of our own."""
-        return page.question_line(question)
 
     def answer_ratio(self, over: Named, under: Named, sentence: str = _SENTENCE) -> page.Answer:
         """One comparison; see :meth:`answer`."""

@@ -6,6 +6,7 @@ import math
 import statistics
 from collections.abc import Sequence
 
+from gapbook import charts
 from gapbook.markup import Html, values_table
 from gapbook.method.cells import Named
 from gapbook.method.coverage import Coverage
@@ -45,21 +46,13 @@ class CalibrationResults(FindingsWithProvenance):
         order of trials, and of factors."""
         shares = [q.covered / q.tried for _, coverage in simulated for q in coverage.quantities]
         tried = sum(q.tried for _, coverage in simulated for q in coverage.quantities)
-        treatment = self.treatments[0]
-        live = [(self.goodput(plant.name, treatment), self._truth(plant)) for plant in plants]
-        live += [
-            (self.ratio(over.name, under.name, treatment), self._truth(over) / self._truth(under))
-            for _, over, under in pairs
-        ]
-        known = [(ours, truth) for ours, truth in live if ours is not None and ours.bounded]
+        known = [(ours, truth) for ours, truth in self._live(plants, pairs) if ours.bounded]
         if not known or not shares:
             return page.answer(
                 "Not answered by this run: no simulated server has an interval to hold against its truth."
             )
-        held = sum(_inside(ours, truth) for ours, truth in known)
-        off = max(abs(ours.estimate / truth - 1) for ours, truth in known)
         virtual = f"{100 * min(shares):.0f} % to {100 * max(shares):.0f} %"
-        real, farthest = f"{held} of {len(known)}", f"{100 * off:.1f} %"
+        real, farthest = _held_words(known), _off_words(known)
         misled = min(fixed_order.quantities, key=lambda one: one.covered / one.tried)
         in_order = f"{100 * misled.covered / misled.tried:.1f} %"
         text = Html(
@@ -94,6 +87,63 @@ class CalibrationResults(FindingsWithProvenance):
                 page.Cited("farthest estimate from the truth, planted factors", apart, blocks),
             ]
         return page.answer(text, cited)
+
+    def calibration_chart(
+        self,
+        plants: Sequence[Named],
+        pairs: Sequence[tuple[str, Named, Named]],
+        factors: Sequence[Factor],
+        lattice: Sequence[Named],
+    ) -> charts.Figure:
+        """A mark for each interval at 95 %: whether it holds the truth; beside them the farthest estimate."""
+        planted = self._planted(factors, lattice)
+        groups = {
+            "rates and ratios of live servers": self._live(plants, pairs),
+            "factors of a planted decomposition": [(ours, truth) for _, ours, truth in _shares(*planted)]
+            if planted
+            else [],
+        }
+        rows = [
+            charts.Outcomes(
+                name, (held := sum(_inside(*one) for one in known), len(known) - held), _told_group(known)
+            )
+            for name, group in groups.items()
+            if (known := [(ours, truth) for ours, truth in group if ours.bounded])
+        ]
+        title = "Which intervals held the truth"
+        if not rows:
+            return charts.missing(
+                title, "No server has an interval to hold against its truth.", provenance=self.provenance
+            )
+        return charts.outcomes(
+            rows,
+            (
+                charts.Outcome("the interval holds the truth", "confirmed"),
+                charts.Outcome("it does not", "refuted"),
+            ),
+            provenance=self.provenance,
+            title=title,
+            subtitle="One mark for each interval at 95 %, of simulated servers whose speed we set.",
+        )
+
+    def calibration_facts(
+        self, plants: Sequence[Named], pairs: Sequence[tuple[str, Named, Named]]
+    ) -> tuple[str, str] | None:
+        """Of live servers: in how many cases an interval held the truth, and how far off the farthest estimate was."""
+        known = [(ours, truth) for ours, truth in self._live(plants, pairs) if ours.bounded]
+        return (_held_words(known), _off_words(known)) if known else None
+
+    def _live(
+        self, plants: Sequence[Named], pairs: Sequence[tuple[str, Named, Named]]
+    ) -> list[tuple[Interval, float]]:
+        """What was measured of live servers and of their ratios, each with its truth."""
+        treatment = self.treatments[0]
+        both = [(self.goodput(plant.name, treatment), self._truth(plant)) for plant in plants]
+        both += [
+            (self.ratio(over.name, under.name, treatment), self._truth(over) / self._truth(under))
+            for _, over, under in pairs
+        ]
+        return [(ours, truth) for ours, truth in both if ours is not None]
 
     def truth_table(self, contestants: Sequence[Named]) -> Html:
         """Goodput of each plant: the truth, our interval, and whether the interval holds the truth."""
@@ -200,16 +250,6 @@ class CalibrationResults(FindingsWithProvenance):
             if found[0][f"{kind}_time_histogram"]
         }
 
-    def labels_table(self, contestants: Sequence[Named]) -> Html:
-        """What trials of each plant were labelled, and why some were refused."""
-        rows: list[list[str | Html]] = []
-        for contestant in contestants:
-            seen = self.rows(contestant.name, self.treatments[0])
-            labels = self.labels(contestant.name, self.treatments[0])
-            valid = sum(bool(row["valid"]) for row in seen)
-            rows.append([contestant.name, f"{valid} of {len(seen)}", ", ".join(labels) or "none"])
-        return values_table(("simulated server", "trials valid", "labels"), rows)
-
 
 def true_goodput_of(contestant: RecordedContestant, connections: int) -> float:
     """The true goodput of a contestant of the system ``plant``, its added round trip included."""
@@ -302,3 +342,17 @@ def _shares(ours: Decomposition, truth: Decomposition) -> list[tuple[str, Interv
 
 def _inside(ours: Interval, truth: float) -> bool:
     return ours.low <= truth <= ours.high
+
+
+def _held_words(known: Sequence[tuple[Interval, float]]) -> str:
+    """``19 of 26``"""
+    return f"{sum(_inside(ours, truth) for ours, truth in known)} of {len(known)}"
+
+
+def _off_words(known: Sequence[tuple[Interval, float]]) -> str:
+    """How far the farthest estimate is from its truth: ``1.7 %``"""
+    return f"{100 * max(abs(ours.estimate / truth - 1) for ours, truth in known):.1f} %"
+
+
+def _told_group(known: Sequence[tuple[Interval, float]]) -> str:
+    return f"{_held_words(known)}, at most {_off_words(known)} off"

@@ -56,25 +56,29 @@ class CitationResults(FindingsWithProvenance):
         found = reach(self.run)
         return f"on {found.counted}, {found.time_words}"
 
-    def cite_panel(self, answer: page.Answer) -> Html:
-        """The numbers of an answer, just as it gives them."""
-        if not answer.cited:
+    def cite_panel(self, cited: Sequence[page.Cited], *, sentence: str = "", conditions: str = "") -> Html:
+        """The numbers of a sentence, just as it gives them; see :meth:`citation`."""
+        if not cited:
             note = page.banner("note", "This run has no number to cite: a needed cell has no valid trial.")
             return Html('<div id="cite">{}</div>').format(note)
-        return page.cite_panel(**self.citation(answer.cited))
+        return page.cite_panel(**self.citation(cited, sentence=sentence, conditions=conditions))
 
-    def citation(self, cited: Sequence[page.Cited]) -> dict[str, str]:
-        """Numbers to be cited: plain, Markdown and BibTeX, with interval, n, conditions and run."""
+    def citation(
+        self, cited: Sequence[page.Cited], *, sentence: str = "", conditions: str = ""
+    ) -> dict[str, str]:
+        """Numbers to be cited: plain and Markdown as somebody writes in a discussion, with the sentence, the intervals,
+        the conditions and the run; BibTeX with all that the numbers rest on."""
         facts, chapter = self.glue_values(), self.scenario.chapter
         versions = ", ".join(named_versions(self.run.manifest.systems))
         named = any(one.settings.durability for one in self.scenario.contestants)
         promise = f"{self.promise}{' where none is named' if named else ''}"
-        conditions = f"{versions}; {facts['load']}, {promise}, {facts['processor']}, {facts['cores']}"
+        measured = f"{versions}; {facts['load']}, {promise}, {facts['processor']}, {facts['cores']}"
         numbers = sorted({one.n for one in cited})
         blocks = " to ".join(map(str, dict.fromkeys((numbers[0], numbers[-1]))))
         held = f" in {len(self.sessions)} sessions" if len(self.sessions) > 1 else ""
-        counted = "one block, no interval" if blocks == "1" else f"95 % CI, n = {blocks} blocks{held}"
-        design = f"{counted}, {self._reached()}; {conditions}"
+        bounds = "95 % CI, " if any("[" in one.value for one in cited) else ""
+        counted = "one block, no interval" if blocks == "1" else f"{bounds}n = {blocks} blocks{held}"
+        design = f"{counted}, {self._reached()}; {measured}"
         where = f"The Gap Book, {chapter}, run {self.run.run_id}, {facts['date']}"
         plain, bold = (
             "; ".join(
@@ -84,6 +88,7 @@ class CitationResults(FindingsWithProvenance):
             for mark in ("", "**")
         )
         authors, address = book_as_cited()
+        page_address = f"{address.rstrip('/')}/notebooks/{chapter}.html" if address else ""
         bibtex = bibtex_entry(
             "misc",
             f"gapbook-{chapter}-{self.run.run_id}",
@@ -93,11 +98,21 @@ class CitationResults(FindingsWithProvenance):
                 "note": f"Run {self.run.run_id}. {plain} ({design})",
                 "year": facts["date"][:4],
             },
-            url=address,
+            url=page_address,
+        )
+        where = " ".join(filter(None, (f"{where}.", page_address)))
+        if not sentence:
+            return {
+                "plain": f"{plain} ({design}). {where}",
+                "markdown": f"{bold} ({design}). *{where}*",
+                "bibtex": bibtex,
+            }
+        short, marked = (
+            f"{'; '.join(f'{mark}{one.value}{mark}' for one in cited)} ({counted})" for mark in ("", "**")
         )
         return {
-            "plain": f"{plain} ({design}). {where}.",
-            "markdown": f"{bold} ({design}). *{where}*",
+            "plain": " ".join(filter(None, (sentence, conditions, f"{short}.", where))),
+            "markdown": " ".join(filter(None, (f"> {sentence}", conditions, f"{marked}.", f"*{where}*"))),
             "bibtex": bibtex,
         }
 

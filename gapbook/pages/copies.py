@@ -15,7 +15,7 @@ from gapbook.pages.answer import AnswerResults
 from gapbook.pages.provenance import FindingsWithProvenance
 from gapbook.pages.who import Rows
 
-__all__ = ["NOTHING_RESTORED", "copies_table", "losses", "places", "told_by_trials"]
+__all__ = ["NOTHING_RESTORED", "copies_table", "losses", "places", "restored_whole", "told_by_trials"]
 
 NOTHING_RESTORED = "No trial of this run has been restored."
 
@@ -117,6 +117,12 @@ def copies_table(found: FindingsWithProvenance, rows: Rows) -> Html:
         "trials of the share of their copies."
     )
     return values_table(columns, body, caption=caption)
+
+
+def restored_whole(found: AnswerResults, contestants: Sequence[Named]) -> tuple[int, int]:
+    """In how many trials every row came back, and of how many, over all the conditions that are named."""
+    copies = [_copies(found, one.name, at) for one in contestants for at in places(found, one)]
+    return sum(share == 1.0 for one in copies for share in one.shares), sum(one.valid for one in copies)
 
 
 def losses(found: AnswerResults, contestants: Sequence[Named]) -> str:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from gapbook import charts
+from gapbook.errors import ParameterError
 from gapbook.markup import Html, SupportsHtml
 from gapbook.pages import page
 from gapbook.pages.answer import AnswerResults
 from gapbook.pages.rerun import RerunResults
+from gapbook.pages.sentence import Sentence
 from gapbook.paths import build_directory
 from gapbook.writing import require_writable
 
-__all__ = ["FirstScreenResults", "pictures_folder"]
+__all__ = ["FirstScreenResults", "pictures_folder", "require_in"]
 
 _PICTURE = "gap"
+_NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 
 
 class FirstScreenResults(AnswerResults, RerunResults):
@@ -23,28 +27,42 @@ class FirstScreenResults(AnswerResults, RerunResults):
     def first_screen(
         self,
         *,
-        claim_line: Html,
-        answer: page.Answer,
+        sentence: Sentence,
+        conditions: str,
         picture: charts.Figure,
+        claim: str = "",
+        word: str = "",
+        in_full: page.Answer | None = None,
     ) -> Html:
-        """What a reader sees first: claim, answer, the one chart, buttons, provenance, how to cite the numbers
-        of the answer, and how to repeat them.
+        """What a reader sees first: the claim with its verdict, or the word that answers a question of our own; one
+        sentence and its conditions; the one chart that shows its numbers; buttons. Beneath, for who wants it: all
+        comparisons with intervals and caveats, how to cite the numbers, and how to repeat them.
 
-        The chart is also written as files for the buttons.
+        The chart is also written as files for the buttons. Raises ParameterError where a number of the sentence does
+        not stand in the chart.
         """
+        require_in(picture, sentence)
         self.export_picture(picture)
-        answer = answer.noted(self.reach_note(answer.cited))
         parts: list[SupportsHtml] = [
             self.banner() or Html(""),
-            claim_line,
-            answer,
+            self.claim_and_verdict(claim) if claim else page.answer_word(word if sentence.cited else ""),
+            sentence,
+            Html('<p class="gb-conditions">{}</p>').format(conditions) if sentence.cited else Html(""),
             picture,
             self.buttons(),
-            self.provenance_line(),
-            self.cite_panel(answer),
+            self._in_full(in_full),
+            self.cite_panel(sentence.cited, sentence=sentence.plain, conditions=conditions),
             self.rerun_panel(),
         ]
         return Html("\n").join(parts)
+
+    def _in_full(self, answer: page.Answer | None) -> Html:
+        """What the first screen leaves out, folded: each comparison with its interval, what it must be read with, and
+        what was run."""
+        told = answer.noted(self.reach_note(answer.cited)) if answer else Html("")
+        return Html(
+            '<details class="gb-fold gb-full"><summary>All comparisons, with intervals and caveats</summary>{}{}</details>'
+        ).format(told, self.provenance_line())
 
     def banner(self) -> Html | None:
         """Says that a page is the reader's own run; nothing for a published one."""
@@ -86,3 +104,28 @@ class FirstScreenResults(AnswerResults, RerunResults):
 def pictures_folder(run_id: str) -> Path:
     """Where the pictures of a run are exported to."""
     return build_directory() / "pictures" / run_id
+
+
+def require_in(picture: charts.Figure, sentence: Sentence) -> None:
+    """A number is repeated with its picture: raises ParameterError for one that the picture does not show, be it with more
+    digits."""
+    shown = " ".join(cell for row in picture.table.rows for cell in row)
+    numbers = _NUMBER.findall(shown)
+    for number in sentence.printed:
+        stands = re.search(rf"(?<![\d.,]){re.escape(number)}(?![\d.,]*\d)", shown)
+        if not stands and not any(_rounds_to(one, number) for one in numbers):
+            raise ParameterError(
+                f"first screen: {number} stands in the sentence and not in its chart: {sentence.plain}"
+            )
+
+
+def _rounds_to(longer: str, number: str) -> bool:
+    """Whether a printed number is another with fewer digits behind its point."""
+    if not _NUMBER.fullmatch(number):
+        return False
+    decimals = len(number.partition(".")[2])
+    return (
+        len(longer.partition(".")[2]) >= decimals
+        and f"{float(longer.replace(',', '')):,.{decimals}f}"
+        == f"{float(number.replace(',', '')):,.{decimals}f}"
+    )

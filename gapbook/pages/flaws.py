@@ -9,6 +9,7 @@ from typing import Literal
 
 import msgspec
 
+from gapbook import charts
 from gapbook.markup import Html, values_table
 from gapbook.method.cells import Named
 from gapbook.method.interval import format_count, format_factor
@@ -90,6 +91,42 @@ class FlawResults(FindingsWithProvenance):
             blocks = len({row["block"] for row in seen})
             cited.append(page.Cited(f"{contestant.name}, {_COUNTED[what]}", f"{value} (median)", blocks))
         return page.answer(text, cited)
+
+    def counts_chart(
+        self, rows: Sequence[tuple[str, Named, Literal["with", "answered"]]], *, title: str
+    ) -> charts.Figure:
+        """What a defective client counted per second beside what was committed, medians over all trials: rows of a name,
+        a contestant, and whether its client's flaw or a mere count of answers counted."""
+        told = []
+        for label, named, what in rows:
+            contestant = self.contestant(named)
+            seen = [
+                row
+                for row in self.rows(contestant.name, self.treatments[0])
+                if row["goodput_per_s"] is not None
+            ]
+            flaw = next(iter(contestant.settings.flaw_names), "")
+            pairs = (
+                [pair for row in seen if (pair := _numbers(flaw, row)) is not None]
+                if what == "with"
+                else [
+                    (rate, 0.0 if row["log_bytes"] == 0 else rate)
+                    for row in seen
+                    if (rate := row["goodput_per_s"])
+                ]
+            )
+            if pairs:
+                counted, done = (statistics.median(side) for side in zip(*pairs, strict=True))
+                told.append(charts.Counted(label, counted, done))
+        if not told:
+            return charts.missing(title, "No trial has such a count.", provenance=self.provenance)
+        return charts.counts(
+            told,
+            axis=f"{operations_of(self.scenario.workload)} per second (log scale)",
+            provenance=self.provenance,
+            title=title,
+            subtitle=_MEDIANS,
+        )
 
     def metrics_table(self, treatment: float) -> Html:
         """What the server's public metrics counted in whole trials, beside operations that were committed."""

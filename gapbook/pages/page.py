@@ -21,17 +21,20 @@ __all__ = [
     "Download",
     "Input",
     "answer",
+    "answer_word",
     "banner",
     "cite_panel",
     "claim_line",
     "download_buttons",
     "estimate",
+    "link_buttons",
     "provenance_line",
-    "question_line",
+    "published_claim",
     "refused_table",
     "rerun_panel",
     "settings_table",
     "verdict_icon",
+    "verdict_line",
 ]
 
 BannerKind = Literal["own-run", "incomplete", "stale", "note"]
@@ -163,9 +166,29 @@ def claim_line(
     )
 
 
-def question_line(question: str) -> Html:
-    """What a chapter asks where nobody has published a claim."""
-    return Html('<p class="gb-verdict"><b>Our own question.</b> {}</p>').format(question)
+def published_claim(kind: str, says: str, *, by: str, address: str) -> Html:
+    """What was published, by whom and when, with its address."""
+    return Html('<p class="gb-claim"><b>{}:</b> {} <span class="gb-muted">{}</span></p>').format(
+        kind, says, link(address, by) if address else by
+    )
+
+
+def verdict_line(key: str, word: str, numbers: str, *, anchor: str) -> Html:
+    """A verdict (a key of the icons and its words), the published number beside ours, and where the register says why."""
+    return Html(
+        '<p class="gb-verdict gb-verdict-{}">{}<strong>{}</strong>{}. <span class="gb-muted">{}</span></p>'
+    ).format(
+        key,
+        verdict_icon(key),
+        word,
+        Html(". {}").format(numbers) if numbers else "",
+        link(f"claims.html#{anchor}", "Why"),
+    )
+
+
+def answer_word(word: str) -> Html:
+    """The answer to a question of our own in a word or a few; nothing where a run has none."""
+    return Html('<p class="gb-verdict"><strong>{}</strong></p>').format(word) if word else Html("")
 
 
 def verdict_icon(verdict: str) -> Html:
@@ -192,6 +215,15 @@ def download_buttons(downloads: Sequence[Download]) -> Html:
         kind = "gb-button gb-primary" if download.primary else "gb-button"
         within = download.href.startswith("#")
         links.append(link(download.href, download.label, kind=kind, download=not within))
+    return Html('<p class="gb-buttons">{}</p>').format(Html("").join(links))
+
+
+def link_buttons(doors: Sequence[Download]) -> Html:
+    """The same for places to go on to, which are pages and no files."""
+    links = (
+        link(door.href, door.label, kind="gb-button gb-primary" if door.primary else "gb-button")
+        for door in doors
+    )
     return Html('<p class="gb-buttons">{}</p>').format(Html("").join(links))
 
 

@@ -103,7 +103,7 @@ def _counted(asked: _Asked) -> Iterator[Section]:
     )
     if found.scenario.workload.stores:
         lead += Html(
-            "<p>After each trial, what clients got as answers was compared with what the server holds: {} agree. Servers "
+            "<p>After each trial, every answer that clients got was compared with what the server holds: {} agree. Servers "
             "count commits too: {}.</p>"
         ).format(found.audited(), found.uncounted())
     parts = found.provenance_line(), lead, found.gates_chart(), found.refused_table()
@@ -149,8 +149,9 @@ def _rates(asked: _Asked) -> Iterator[Section]:
 
 def _processors(asked: _Asked) -> Iterator[Section]:
     lead = Html(
-        "<p>Load client, HTTP server and database share the processors: what one uses, the others lack.</p>"
-    )
+        "<p>Load client, HTTP server and database share the processors: what one uses, the others lack. What a server "
+        "uses anyway is divided among its {}: where they are few, each looks dear.</p>"
+    ).format(asked.operations)
     table = asked.found.processor_table(asked.labels)
     yield Section(f"What does one {asked.operation} cost?", (lead, table))
 

@@ -157,7 +157,7 @@ def _place(place: Evidence) -> str:
     if place.outcome == "missing":
         return f"{place.quantity}, expected {place.expected}: {_lowered(place.ours)}."
     run = f" {_runs(place)}" if place.run_id else ""
-    beside = "Stated beside it: " if place.beside else ""
+    beside = "Beside it: " if place.beside else ""
     return f"{beside}{place.quantity}: {place.ours}; expected {place.expected}: {_SIGNS[place.outcome]}.{run}"
 
 

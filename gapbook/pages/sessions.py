@@ -55,9 +55,11 @@ class SessionResults(FindingsWithProvenance):
         published: Mapping[tuple[str, float], float] | None = None,
         metric: str = GOODPUT.name,
         at: Collection[float] = (),
+        title: str = "",
     ) -> charts.Figure:
         """The same as a picture, with what each block says; ``published`` is what somebody else printed,
-        by name of the pair and value of the treatment. ``at`` are the values that are shown, all without it."""
+        by name of the pair and value of the treatment. ``at`` are the values that are shown, all without it;
+        ``title`` says what was found, in the author's words."""
         printed = published or {}
         rows = [
             charts.Comparison(
@@ -78,7 +80,7 @@ class SessionResults(FindingsWithProvenance):
         return charts.comparisons(
             rows,
             provenance=self.provenance,
-            title=self._comparisons_title(pairs, rows),
+            title=title or self._comparisons_title(pairs, rows),
             **self._divided(self.metric(metric)),
         )
 

@@ -49,6 +49,13 @@ class Ends:
         return f"{self.unusable or 'none'} of {self.trials}"
 
     @property
+    def worst_of_all(self) -> str:
+        """``3 of 20 fail``, or where none does ``3 of 20 lack rows``, or ``none of 20 fail``"""
+        if self.lacking and not self.unusable:
+            return f"{self.lacking} of {self.trials} lack rows"
+        return f"{self.unusable_of_all} fail"
+
+    @property
     def interval(self) -> str:
         """The interval of Wilson around the share that cannot be used: ``5–36 %``."""
         low, high = wilson_interval(self.unusable, self.trials)
@@ -121,9 +128,7 @@ def soundness_chart(found: FindingsWithProvenance, rows: Rows) -> charts.Figure:
         title = f"{label}: {worst.unusable_of_all} copies fail SQLite's integrity check or their restore"
     return charts.outcomes(
         [
-            charts.Outcomes(
-                label, (ends.whole, ends.lacking, ends.unusable), f"{ends.whole} of {ends.trials} whole"
-            )
+            charts.Outcomes(label, (ends.whole, ends.lacking, ends.unusable), ends.worst_of_all)
             for label, ends in ended
         ],
         _KINDS,

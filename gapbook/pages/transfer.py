@@ -26,14 +26,22 @@ class TransferResults(SweepResults):
     """Contention: exhibits over the Zipf exponent of the accounts."""
 
     def contention_chart(
-        self, contestants: Sequence[Named], ceiling_of: Named | None = None
+        self,
+        contestants: Sequence[Named],
+        ceiling_of: Named | None = None,
+        *,
+        kept: tuple[float, float] | None = None,
+        title: str = "",
     ) -> charts.Figure:
         """Goodput over the Zipf exponent. ``ceiling_of`` adds the bound of a lock on the hottest account,
-        held for as long as the contestant's goodput at the highest exponent allows at most."""
+        held for as long as the contestant's goodput at the highest exponent allows at most. With ``kept``, two exponents,
+        each name says which part of its rate a contestant keeps from the first to the second."""
         shown = self.contestants(contestants)
-        title = self._contention_title(shown)
+        title = title or self._contention_title(shown)
         series = [
-            charts.Line(contestant.colour, f"{contestant.system_label}, {contestant.name}", tuple(points))
+            charts.Line(
+                contestant.colour, f"{contestant.full_label}{self._kept(contestant, kept)}", tuple(points)
+            )
             for contestant in shown
             if (
                 points := [
@@ -55,6 +63,10 @@ class TransferResults(SweepResults):
             subtitle=f"Verified goodput. Durability {self.scenario.durability}.",
             **self._line_axis(GOODPUT.name),
         )
+
+    def _kept(self, contestant: RecordedContestant, span: tuple[float, float] | None) -> str:
+        part = self.across_treatments(contestant.name, span[1], span[0]) if span else None
+        return f": keeps {part.as_percent().partition(' [')[0]}" if part else ""
 
     def _ceiling(self, contestant: Named) -> charts.Line | None:
         highest, lowest = (

@@ -48,7 +48,7 @@ def test_what_is_cited_is_what_is_answered(whole: Results, name: str) -> None:
     answer = RESULTS[name](whole)
     assert answer.cited
     assert sorted(answered(answer.html)) == sorted(digits(one.value) for one in answer.cited)
-    panel = html.unescape(whole.cite_panel(answer).html)
+    panel = html.unescape(whole.cite_panel(answer.cited).html)
     for one in answer.cited:
         assert panel.count(one.value) >= 2
 
@@ -362,7 +362,7 @@ def test_a_gate_that_was_not_assessed_is_never_drawn_as_passed() -> None:
     assert _gate_cell("reconciled", [gate(False, None)]).state == "refused all"
 
 
-@pytest.mark.parametrize(("state", "passed"), [("passed", 0), ("unassessed", 1)])
+@pytest.mark.parametrize(("state", "passed"), [("refused none", 0), ("unassessed", 1)])
 def test_a_gate_cannot_be_stated_otherwise(state: Any, passed: int) -> None:
     with pytest.raises(ValueError, match=r"not assessed|cannot have passed"):
         Gate("steady", "", "", (), 0.2, passed, 3, state, 3)

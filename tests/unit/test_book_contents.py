@@ -88,13 +88,6 @@ def test_readers_page_waits_for_no_other_and_those_not_executed_say_so(
         assert "`gapbook book`" in words
 
 
-def test_front_page_says_what_each_page_of_the_contents_is_about_in_their_order() -> None:
-    described = re.findall(
-        r"^(.+)\n: ", (CHECKOUT / "notebooks" / "front.md").read_text(encoding="utf-8"), re.MULTILINE
-    )
-    assert described == [page["title"] for page in _pages(_LISTED)]
-
-
 @pytest.mark.parametrize("page", _pages(_LISTED), ids=lambda page: page["file"])
 def test_entry_of_the_contents_is_the_pages_title_or_a_shortening_in_its_words(page: dict[str, str]) -> None:
     words = iter(_words(_heading(page["file"])))

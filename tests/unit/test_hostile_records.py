@@ -311,9 +311,8 @@ def _render(folder: Path, chapter: str) -> list[str]:
                 shown.banner(),
                 shown.provenance_line(),
                 shown.buttons(),
-                shown.cite_panel(shown.answer_ratio(over, under, "It is {ratios}.")),
+                shown.cite_panel(shown.answer_ratio(over, under, "It is {ratios}.").cited),
                 shown.rerun_panel(),
-                shown.labels_table(everyone),
                 *(
                     part
                     for section in proof(shown, [("pair", over, under)]).sections

@@ -9,13 +9,16 @@ from typing import Any
 
 import pytest
 
+from gapbook.book.chapters import chapters
 from gapbook.book.proof_pages import EVERY_TRIAL, trials_page, with_trials_pages, without_proof
+from gapbook.notebook_text import code_cells
 from gapbook.pages.proof import Proof, proof
 from gapbook.pages.results import Results
 from gapbook.record.losses import BROKEN
 from tests.unit import stored_runs as runs
 
 _PAIR = [("engine", runs.SPACETIMEDB, runs.PROCEDURE)]
+_BY_HAND = ("gates_chart", "refused_table", "systems_table", "warmth_table", "sessions_table", "let_in_table")
 
 
 def _texts(found: Proof) -> dict[str, str]:
@@ -118,3 +121,10 @@ def test_pages_of_trials_stand_below_one_page_in_the_order_of_their_chapters() -
     assert shown["parts"][0] == contents["parts"][0]
     assert shown["parts"][1]["chapters"] == [last, {"file": EVERY_TRIAL, "sections": below}]
     assert with_trials_pages(contents, []) == contents
+
+
+@pytest.mark.parametrize("chapter", chapters())
+def test_a_chapter_ends_with_its_proof_and_writes_none_by_hand(chapter: str) -> None:
+    cells = code_cells(chapter)
+    assert cells[-1].startswith("from gapbook.pages.proof import proof\n\nproof(found")
+    assert not [name for cell in cells for name in _BY_HAND if f"{name}(" in cell]

@@ -14,6 +14,7 @@ from gapbook.charts import Figure
 from gapbook.method.factors import Factor
 from gapbook.pages.proof import proof
 from gapbook.pages.results import Results
+from gapbook.pages.sentence import sentence, times
 from gapbook.record.run import Run
 from gapbook.trial.contestant import Contestant
 from tests.unit import stored_runs as runs
@@ -51,13 +52,17 @@ RESULTS: dict[str, Callable[[Results], Any]] = {
     "best_table": lambda e: e.best_table([SPACETIMEDB, SPACETIMEDB_RUST], [PROCEDURE, PROCEDURE_RUST]),
     "buttons": lambda e: e.buttons(),
     "catch_up_table": lambda e: e.catch_up_table(),
-    "cite_panel": lambda e: e.cite_panel(e.answer_ratio(SPACETIMEDB, DRIZZLE)),
+    "cite_panel": lambda e: e.cite_panel(e.answer_ratio(SPACETIMEDB, DRIZZLE).cited),
+    "claim_and_verdict": lambda e: e.claim_and_verdict(CLAIM),
     "claim_line": lambda e: e.claim_line(CLAIM),
     "claim_lines": lambda e: e.claim_lines(CLAIM, CLAIM),
-    "no_claim": lambda e: e.no_claim("Does it hold?"),
     "treatment_gloss": lambda e: e.treatment_gloss(),
     "depth_chart": lambda e: e.depth_chart([PROCEDURE, PROCEDURE_RUST], [SPACETIMEDB, SPACETIMEDB_RUST]),
     "contention_chart": lambda e: e.contention_chart([DRIZZLE, PROCEDURE, SPACETIMEDB], PROCEDURE),
+    "calibration_chart": lambda e: e.calibration_chart([], [], FACTORS, []),
+    "counts_chart": lambda e: e.counts_chart(
+        [("answers", SPACETIMEDB, "answered"), ("flaw", REPLAYED, "with")], title="T"
+    ),
     "contestants_chart": lambda e: e.contestants_chart({("drizzle", 1.5): CLAIM}),
     "edge_loss": lambda e: e.edge_loss(),
     "effects_table": lambda e: e.effects_table(FACTORS),
@@ -71,7 +76,6 @@ RESULTS: dict[str, Callable[[Results], Any]] = {
     "interaction_chart": lambda e: [e.interaction_chart(FACTORS, alpha) for alpha in e.treatments],
     "interactions_table": lambda e: e.interactions_table(FACTORS),
     "kill_table": lambda e: e.kill_table(),
-    "labels_table": lambda e: e.labels_table([DRIZZLE, PROCEDURE]),
     "ladder_table": lambda e: e.ladder_table(
         [("engine", "spacetimedb", "procedure", {("spacetimedb", 0.0): CLAIM, ("procedure", 0.0): CLAIM})]
     ),
@@ -120,6 +124,7 @@ ELSEWHERE = {
     "first_screen",
     "glue",
     "answer_calibration",
+    "calibration_facts",
     "between_sessions",
     "citation",
     "cited",
@@ -178,10 +183,15 @@ def test_the_first_screen_stands_whatever_is_missing(
     monkeypatch.setenv("GAPBOOK_BUILD", str(tmp_path))
     found = shown(stored, shape)
     screen = found.first_screen(
-        claim_line=found.claim_line(CLAIM),
-        answer=found.answer_ratio(SPACETIMEDB, DRIZZLE, "It is {ratios}."),
-        picture=found.waterfall(FACTORS, 1.5),
+        claim=CLAIM,
+        sentence=sentence("It does {a} times as many.", a=times(found, SPACETIMEDB, DRIZZLE, at=1.5)),
+        conditions="Nobody waits.",
+        picture=found.comparisons_chart([("engine", SPACETIMEDB, DRIZZLE)]),
+        in_full=found.answer_ratio(SPACETIMEDB, DRIZZLE, "It is {ratios}."),
     )
+    answers = "times as many" in screen.html.partition('gb-sentence">')[2].partition("</p>")[0]
+    assert answers != ('gb-sentence">Not answered by this run' in screen.html)
+    assert answers == ("Nobody waits." in screen.html)
     assert found.run.run_id in screen.html
     assert {path.name for path in tmp_path.rglob("gap.*")} == {"gap.svg", "gap.png"}
 

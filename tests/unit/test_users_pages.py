@@ -223,7 +223,7 @@ def test_a_page_calls_load_operations_and_audit_what_the_record_calls_them(
     everything = "".join(
         [
             found.answer(("{over} {ratios} {operations} {under}", IN_RUST, ELSEWHERE)).html,
-            found.cite_panel(found.answer_ratio(IN_RUST, ELSEWHERE)).html,
+            found.cite_panel(found.answer_ratio(IN_RUST, ELSEWHERE).cited).html,
             found.comparisons_chart([("pair", IN_RUST, ELSEWHERE)]).html,
             found.contestants_chart({}).html,
             found.processor_table().html,

@@ -21,7 +21,7 @@ from gapbook.book.prose import require_no_typed_numbers
 from gapbook.claims.arithmetic import compute, picks_in_use
 from gapbook.claims.claim import NOTE, Claim, claim, claims
 from gapbook.claims.rules import RULES
-from gapbook.claims.verdicts import WORDS, Judgement, Verdict, judge, judge_all
+from gapbook.claims.verdicts import WORDS, Judgement, Verdict, judge, judge_all, judge_with
 from gapbook.declared.verdict_change import PrintedWord, VerdictKey
 from gapbook.declared.verdicts import REASON_WORDS, VerdictRule
 from gapbook.errors import ParameterError
@@ -107,8 +107,8 @@ def test_measured_contestants_are_those_of_the_chapters() -> None:
 @pytest.mark.parametrize("chapter", chapters())
 def test_a_chapter_is_about_claims_of_the_register(chapter: str) -> None:
     source = (CHECKOUT / "notebooks" / f"{chapter}.md").read_text(encoding="utf-8")
-    for named in re.findall(r"claim_lines?\(([^)]*)\)", source):
-        for identifier in re.findall(r'"([^"]+)"', named):
+    for named in re.findall(r"claim_lines?\(([^)]*)\)|\bclaim(?:_id)?=(\"[^\"]*\")", source):
+        for identifier in re.findall(r'"([^"]+)"', "".join(named)):
             assert claim(identifier).says
 
 
@@ -278,6 +278,16 @@ def test_every_reason_has_six_words_at_most() -> None:
         assert bool(judged.reason) >= (judged.verdict == "undecided"), judged.claim.identifier
         assert judged.word == judged.word.strip()
         assert not judged.word.endswith(("only", ":", "."))
+
+
+def test_a_page_shows_its_own_number_beside_the_published_one() -> None:
+    own = judge_with("keynote-factor-contention", Findings(latest_published("contention"), "contention"))
+    assert re.fullmatch(r"Published about 4, here [\d.]+ with one request each", own.published_and_ours)
+    whole = next(one for one in judge_all("keynote") if one.claim == own.claim)
+    assert whole.published_and_ours.startswith(f"{own.published_and_ours} and ")
+    # A page that measured nothing of the claim shows what others measured.
+    other = judge_with("keynote-factor-contention", Findings(latest_published("original"), "original"))
+    assert other.published_and_ours == whole.published_and_ours
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,204 @@
+"""The sentence of a first screen, and its line of conditions: written by a chapter's author, every number from the run.
+
+A reader repeats one sentence. So it has its limits, which are checked wherever a page is made: at most
+:data:`MOST_WORDS` words and :data:`MOST_NUMBERS` numbers, no brackets, no number that somebody typed.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gapbook.errors import ParameterError
+from gapbook.markup import Html
+from gapbook.method.cells import Named
+from gapbook.method.interval import Interval, format_count
+from gapbook.pages import page
+from gapbook.pages.answer import AnswerResults
+from gapbook.pages.gloss import busiest_share
+from gapbook.pages.words import operations_of
+from gapbook.record.metric import GOODPUT
+
+__all__ = [
+    "MOST_CONDITION_WORDS",
+    "MOST_NUMBERS",
+    "MOST_WORDS",
+    "Said",
+    "Sentence",
+    "answered",
+    "conditions",
+    "counted",
+    "heading",
+    "rate",
+    "sentence",
+    "times",
+]
+
+MOST_WORDS = 40
+MOST_NUMBERS = 2
+MOST_CONDITION_WORDS = 30
+_NUMBER = re.compile(r"×?([\d.,]*\d(?: %)?)")
+_BRACKETS = re.compile(r"[()\[\]]")
+_DIGIT = re.compile(r"(?<![A-Za-z])\d")
+
+
+@dataclass(frozen=True)
+class Said:
+    """A number of a sentence as it is printed there, and how it is cited; without one, ``why`` says so in a sentence."""
+
+    printed: str = ""
+    cited: page.Cited | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """An author's sentence with its numbers. Where one of them is missing, it is what the run has to say instead."""
+
+    text: Html
+    said: tuple[Said, ...] = ()
+
+    @property
+    def plain(self) -> str:
+        return self.text.striptags()
+
+    @property
+    def cited(self) -> tuple[page.Cited, ...]:
+        return tuple(one.cited for one in self.said if one.cited is not None)
+
+    @property
+    def printed(self) -> tuple[str, ...]:
+        return tuple(one.printed for one in self.said)
+
+    def __html__(self) -> str:
+        return Html('<p class="gb-sentence">{}</p>').format(self.text).html
+
+
+def times(
+    found: AnswerResults, over: Named, under: Named, *, at: float | None = None, metric: str = GOODPUT.name
+) -> Said:
+    """How many times the metric of ``under`` that of ``over`` is, for ``commits {…} times as many``.
+
+    ``at`` is the value of the treatment; the last that both ran at, without it or where the run has not this one.
+    """
+    treatment = _at(found, at, over, under)
+    answer = found.answer(("{ratios}", over, under, metric), at=[treatment])
+    return answered(answer, 0)
+
+
+def rate(found: AnswerResults, one: Named, *, at: float | None = None, metric: str = GOODPUT.name) -> Said:
+    """The metric of a contestant, its goodput without a name; ``at`` as in :func:`times`."""
+    treatment, contestant = _at(found, at, one), found.contestant(one)
+    value = found.estimate(contestant.name, treatment, metric)
+    where = f"{contestant.full_label} at {found.at(treatment)}"
+    if value is None:
+        return Said(why=f"Not answered by this run: {where} has no valid trial.")
+    if found.run.published and not value.tells:
+        return Said(why=f"Not answered by this run: {where} has an interval that is too wide.")
+    unit = (
+        f" {operations_of(found.scenario.workload)}/s"
+        if metric == GOODPUT.name
+        else found.metric(metric).unit
+    )
+    return counted(format_count(value.estimate), where, value, unit=unit)
+
+
+def counted(
+    printed: str,
+    quantity: str,
+    value: Interval | None = None,
+    *,
+    unit: str = "",
+    n: int = 0,
+    within: str = "",
+) -> Said:
+    """A number of another kind, as printed: what it is of, and its interval where it has one; ``within`` is that in words
+    where it is none over blocks: ``46–78 %``."""
+    shown = f"{value.as_count() if value and value.bounded else printed}{unit}"
+    shown += f" [{within}]" if within else ""
+    return Said(printed, page.Cited(quantity, shown, value.n if value else n))
+
+
+def answered(answer: page.Answer, place: int) -> Said:
+    """One of the numbers that an answer gives, by its place among what is cited."""
+    if place >= len(answer.cited):
+        return Said(why=answer.sentence.striptags())
+    cited = answer.cited[place]
+    number = _NUMBER.match(cited.value)
+    return Said(number.group(1) if number else cited.value, cited)
+
+
+def heading(text: str, **parts: Said | str) -> str:
+    """The title of a chart, with numbers as in :func:`sentence`; empty where one of them is missing, for then the chart
+    has a title of its own."""
+    if any(isinstance(part, Said) and part.why for part in parts.values()):
+        return ""
+    return text.format(
+        **{name: part.printed if isinstance(part, Said) else part for name, part in parts.items()}
+    )
+
+
+def sentence(text: str, **parts: Said | str) -> Sentence:
+    """An author's sentence; ``{name}`` is a number of the run, or a name such as that of a version.
+
+    Raises ParameterError for a sentence that is over the limits, has brackets, or a digit that somebody typed.
+    """
+    names = [name for _, name, _, _ in string.Formatter().parse(text) if name is not None]
+    if unknown := sorted(set(names) ^ set(parts)):
+        raise ParameterError(
+            f"first screen: {', '.join(unknown)}: stands either in the sentence or beside it"
+        )
+    said = tuple(part for name in dict.fromkeys(names) if isinstance(part := parts[name], Said))
+    _refuse(text, "sentence", said)
+    if missing := next((one.why for one in said if one.why), ""):
+        return Sentence(Html.escape(missing))
+    shown = {
+        name: Html('<strong class="gb-number">{}</strong>').format(part.printed)
+        if isinstance(part, Said)
+        else part
+        for name, part in parts.items()
+    }
+    done = Sentence(Html(text).format(**shown), said)
+    _refuse_long(done.plain, MOST_WORDS, "sentence")
+    return done
+
+
+def conditions(found: AnswerResults, text: str, *, at: float | None = None, **parts: str) -> str:
+    """The line of conditions; ``{hot}`` is the part of all transfers that want the busiest account, ``{machine}`` the
+    processor with the cores that the run could use, and other names are what is given.
+
+    Raises ParameterError as :func:`sentence` does.
+    """
+    _refuse(text, "line of conditions", ())
+    known: dict[str, str] = {"machine": _machine(found), **parts}
+    if "{hot}" in text:
+        known["hot"] = f"{100 * busiest_share(found.scenario, _at(found, at)):.0f} %"
+    line = text.format(**known)
+    _refuse_long(line, MOST_CONDITION_WORDS, "line of conditions")
+    return line
+
+
+def _at(found: AnswerResults, at: float | None, *named: Named) -> float:
+    names = [found.contestant(one).name for one in named]
+    values = found.treatments_of(*names) if names else found.treatments
+    return at if at is not None and at in values else values[-1]
+
+
+def _machine(found: AnswerResults) -> str:
+    facts: Mapping[str, str] = found.glue_values()
+    return f"{facts['processor']}, {facts['cores']}"
+
+
+def _refuse(text: str, what: str, said: tuple[Said, ...]) -> None:
+    if len(said) > MOST_NUMBERS:
+        raise ParameterError(f"first screen: the {what} has {len(said)} numbers; at most {MOST_NUMBERS}")
+    for pattern, named in ((_BRACKETS, "brackets"), (_DIGIT, "a digit that no run gave")):
+        if pattern.search(text):
+            raise ParameterError(f"first screen: the {what} has {named}: {text}")
+
+
+def _refuse_long(text: str, most: int, what: str) -> None:
+    if (words := len(text.split())) > most:
+        raise ParameterError(f"first screen: the {what} has {words} words; at most {most}: {text}")

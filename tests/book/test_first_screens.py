@@ -1,0 +1,47 @@
+"""What a reader gets in ten seconds: the limits of a first screen, on every page that has one."""
+
+from __future__ import annotations
+
+import html
+import re
+
+import pytest
+
+from gapbook.book.chapters import chapters
+from tests.book.book_site import Site
+
+_MOST_WORDS, _MOST_NUMBERS, _MOST_ROWS = 90, 12, 8
+_PARTS = re.compile(
+    r'<(h1|p class="gb-(?:claim|verdict|sentence|conditions)[^"]*")>(.*?)</(?:h1|p)>', re.DOTALL
+)
+_NO_QUANTITIES = re.compile(r"\d{4}-\d\d(?:-\d\d)?|\d+(?:\.\d+){2,}|#\d+|[A-Za-z]+\d+")
+"""Dates, versions, the numbers of pull requests, and names such as V8."""
+_NUMBER = re.compile(r"\d[\d,.]*")
+_PAGES = [f"notebooks/{name}.html" for name in ("front", *chapters())]
+
+
+def first_screen_of(site: Site, page: str) -> tuple[str, str]:
+    """The text of a page outside its first chart, and that chart's HTML."""
+    shown = (site.folder / page).read_text(encoding="utf-8")
+    screen, _, rest = shown.partition('<figure class="gb-fig"')
+    parts = [re.sub(r"<[^>]*>", " ", part) for _, part in _PARTS.findall(screen.replace("<h1>", "\n<h1>"))]
+    return html.unescape(" ".join(" ".join(parts).replace("#", " ").split())), rest.partition("</figure>")[0]
+
+
+@pytest.mark.parametrize("page", _PAGES)
+def test_a_first_screen_is_read_in_ten_seconds(published_site: Site, page: str) -> None:
+    text, chart = first_screen_of(published_site, page)
+    words, numbers = text.split(), _NUMBER.findall(_NO_QUANTITIES.sub("", text))
+    assert 20 < len(words) <= _MOST_WORDS, text
+    assert 0 < len(numbers) <= _MOST_NUMBERS, numbers
+    assert chart
+
+
+def test_a_first_screen_leads_to_the_source_of_its_claim(published_site: Site) -> None:
+    led = 0
+    for page in _PAGES:
+        shown = (published_site.folder / page).read_text(encoding="utf-8")
+        for claim in re.findall(r'<p class="gb-claim">(.*?)</p>', shown):
+            assert re.search(r'<a href="https://[^"]+">', claim), (page, claim)
+            led += 1
+    assert led > len(_PAGES) / 3

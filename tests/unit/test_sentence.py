@@ -1,0 +1,125 @@
+"""The sentence of a first screen: its limits, its numbers, and what it says where one of them is missing."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gapbook import charts
+from gapbook.errors import ParameterError
+from gapbook.method.interval import Interval
+from gapbook.pages.first_screen import require_in
+from gapbook.pages.results import Results
+from gapbook.pages.sentence import (
+    MOST_WORDS,
+    Said,
+    answered,
+    conditions,
+    heading,
+    rate,
+    sentence,
+    times,
+)
+from tests.unit import stored_runs as runs
+from tests.unit.stored_runs import DRIZZLE, PROCEDURE, SPACETIMEDB
+
+_SIXTEEN = Said("16.0")
+
+
+@pytest.fixture(name="found", scope="module")
+def _found(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    return Results(runs.store(tmp_path_factory.mktemp("runs") / runs.CHAPTER, runs.whole()), runs.CHAPTER)
+
+
+def test_numbers_of_a_sentence_are_the_runs_and_are_cited_with_their_intervals(found: Results) -> None:
+    fast, slow = times(found, SPACETIMEDB, DRIZZLE, at=1.5), rate(found, DRIZZLE, at=1.5)
+    said = sentence("It does {fast} times as many, {slow} against one.", fast=fast, slow=slow)
+    assert said.plain == f"It does 16.0 times as many, {slow.printed} against one."
+    assert [one.value.partition(" ")[0] for one in said.cited] == ["×16.0", slow.printed]
+    assert all("[" in one.value for one in said.cited)
+
+
+def test_a_number_that_is_missing_ends_the_sentence_with_its_reason(tmp_path: Path) -> None:
+    found = Results(runs.store(tmp_path / runs.CHAPTER, runs.nothing_valid()), runs.CHAPTER)
+    for missing in (
+        times(found, SPACETIMEDB, DRIZZLE),
+        rate(found, DRIZZLE),
+        answered(found.answer_ratio(DRIZZLE, PROCEDURE), 0),
+    ):
+        said = sentence("It does {fast} times as many.", fast=missing)
+        assert said.plain.startswith("Not answered by this run")
+        assert not said.cited
+        assert heading("×{fast}", fast=missing) == ""
+    assert heading("×{fast} in {version}", fast=_SIXTEEN, version="1.2") == "×16.0 in 1.2"
+
+
+@pytest.mark.parametrize(
+    ("text", "parts", "why"),
+    [
+        ("{a} {b} {c}", {"a": _SIXTEEN, "b": _SIXTEEN, "c": _SIXTEEN}, "3 numbers; at most 2"),
+        ("It does {a} times (as many).", {"a": _SIXTEEN}, "brackets"),
+        ("It does 16 times as many.", {}, "a digit that no run gave"),
+        ("{a} " + "word " * MOST_WORDS, {"a": _SIXTEEN}, f"{MOST_WORDS + 1} words; at most {MOST_WORDS}"),
+        ("It does {b} times as many.", {"a": _SIXTEEN}, "a, b: stands either"),
+    ],
+)
+def test_a_sentence_over_the_limits_is_refused_in_one_line(
+    text: str, parts: dict[str, Said], why: str
+) -> None:
+    with pytest.raises(ParameterError, match=re.escape(why)) as refused:
+        sentence(text, **parts)
+    assert "\n" not in str(refused.value)
+
+
+def test_names_may_have_digits_and_are_escaped() -> None:
+    said = sentence("V8 beats {other} {a} times.", a=_SIXTEEN, other="<b>1.2.0</b>")
+    assert said.__html__().count("<b>") == 0
+    assert "&lt;b&gt;1.2.0" in said.__html__()
+
+
+def test_conditions_have_the_share_of_the_busiest_account_and_the_machine(found: Results) -> None:
+    line = conditions(found, "{hot} want one account; {machine}.", at=1.5)
+    assert re.match(r"\d+ % want one account; .*cores?", line)
+    with pytest.raises(ParameterError, match="line of conditions has 31 words"):
+        conditions(found, "word " * 31)
+
+
+def test_a_number_that_its_chart_does_not_show_fails(found: Results) -> None:
+    picture = found.comparisons_chart([("engine", SPACETIMEDB, DRIZZLE)])
+    shown = sentence("It is {a} times.", a=times(found, SPACETIMEDB, DRIZZLE, at=1.5))
+    require_in(picture, shown)
+    for number in ("17.0", "6.0", "1"):
+        with pytest.raises(ParameterError, match="not in its chart"):
+            require_in(picture, sentence("It is {a} times.", a=Said(number)))
+
+
+def test_a_chart_that_prints_more_digits_shows_the_number() -> None:
+    bar = charts.Gap("engine residual 2.271", Interval(2.0, 1.0, 3.0, 5), "ink")
+    picture = charts.ruler([bar], axis="", provenance=charts.Provenance("", ""), title="", subtitle="")
+    require_in(picture, sentence("{a} times", a=Said("2.27")))
+    with pytest.raises(ParameterError, match="not in its chart"):
+        require_in(picture, sentence("{a} times", a=Said("2.28")))
+
+
+def test_rows_of_counts_and_gaps_stand_in_table_and_description() -> None:
+    gap = charts.Gap("as published", Interval(115.0, 108.0, 121.0, 10), "spacetimedb")
+    count = charts.Counted("dead server", 2_060_000.0, 0.0)
+    about: dict[str, Any] = {
+        "axis": "times",
+        "provenance": charts.Provenance("", ""),
+        "title": "T",
+        "subtitle": "S",
+    }
+    for figure, words in (
+        (charts.ruler([gap], **about), ("as published", "×115 [108–121]")),
+        (charts.counts([count], **about), ("dead server", "2,060,000", "none")),
+    ):
+        assert (figure.wide.problems(), figure.phone.problems()) == ([], [])
+        assert set(words) <= set(figure.table.rows[0])
+    draw: Any
+    for draw in (charts.ruler, charts.counts):
+        with pytest.raises(ValueError, match="needs"):
+            draw([], **about)
