@@ -14,7 +14,7 @@ _MOST_WORDS, _MOST_NUMBERS, _MOST_ROWS = 90, 12, 8
 _PARTS = re.compile(
     r'<(h1|p class="gb-(?:claim|verdict|sentence|conditions)[^"]*")>(.*?)</(?:h1|p)>', re.DOTALL
 )
-_NO_QUANTITIES = re.compile(r"\d{4}-\d\d(?:-\d\d)?|\d+(?:\.\d+){2,}|#\d+|[A-Za-z]+\d+")
+_NO_QUANTITIES = re.compile(r"\d{4}-\d\d(?:-\d\d)?|\d+(?:\.\d+){2,}|#\d+|[A-Za-z]+\d+|(?:Litestream|walsync) [\d.]+")
 """Dates, versions, the numbers of pull requests, and names such as V8."""
 _NUMBER = re.compile(r"\d[\d,.]*")
 _PAGES = [f"notebooks/{name}.html" for name in ("front", *chapters())]
@@ -24,8 +24,10 @@ def first_screen_of(site: Site, page: str) -> tuple[str, str]:
     """The text of a page outside its first chart, and that chart's HTML."""
     shown = (site.folder / page).read_text(encoding="utf-8")
     screen, _, rest = shown.partition('<figure class="gb-fig"')
-    parts = [re.sub(r"<[^>]*>", " ", part) for _, part in _PARTS.findall(screen.replace("<h1>", "\n<h1>"))]
-    return html.unescape(" ".join(" ".join(parts).replace("#", " ").split())), rest.partition("</figure>")[0]
+    # The title stands twice: the first is that of print.
+    title = screen.rpartition("<h1>")
+    parts = [html.unescape(re.sub(r"<[^>]*>", "", part)) for _, part in _PARTS.findall("".join(title[1:]))]
+    return " ".join(" ".join(parts).removesuffix("#").split()), rest.partition("</figure>")[0]
 
 
 @pytest.mark.parametrize("page", _PAGES)
