@@ -14,7 +14,9 @@ _MOST_WORDS, _MOST_NUMBERS, _MOST_ROWS = 90, 12, 8
 _PARTS = re.compile(
     r'<(h1|p class="gb-(?:claim|verdict|sentence|conditions)[^"]*")>(.*?)</(?:h1|p)>', re.DOTALL
 )
-_NO_QUANTITIES = re.compile(r"\d{4}-\d\d(?:-\d\d)?|\d+(?:\.\d+){2,}|#\d+|[A-Za-z]+\d+|(?:Litestream|walsync) [\d.]+")
+_NO_QUANTITIES = re.compile(
+    r"\d{4}-\d\d(?:-\d\d)?|\d+(?:\.\d+){2,}|#\d+|[A-Za-z]+\d+|(?:Litestream|walsync) [\d.]+"
+)
 """Dates, versions, the numbers of pull requests, and names such as V8."""
 _NUMBER = re.compile(r"\d[\d,.]*")
 _PAGES = [f"notebooks/{name}.html" for name in ("front", *chapters())]

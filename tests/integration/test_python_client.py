@@ -182,6 +182,17 @@ def _serializable(postgres_stack: Stack) -> Iterator[None]:
     isolate("read committed")
 
 
+def _hold_accounts(stack: Stack) -> None:
+    """Changes the busiest accounts and commits a moment later: what waits for them meanwhile collides, also where one
+    core runs each transfer to its end."""
+    with _connect(stack) as connection:
+        for _ in range(5):
+            with connection.transaction():
+                connection.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
+                connection.execute("UPDATE accounts SET balance = balance WHERE id < 10")
+                time.sleep(0.02)
+
+
 @pytest.mark.usefixtures("serializable")
 @pytest.mark.parametrize("max_retries", [0, 1_000])
 @pytest.mark.parametrize(("way", "in_flight"), _WAYS, ids=_WAY_NAMES)
@@ -194,7 +205,10 @@ def test_serialization_failures_are_retried_as_often_as_allowed(
 ) -> None:
     seed_bank(postgres_stack, _ACCOUNTS, _AMPLE)
     endpoint = {**postgres_stack.endpoint(), **way}
-    report, _ = _report(configure(endpoint, in_flight=in_flight, max_retries=max_retries))
+    report, _ = _report(
+        configure(endpoint, in_flight=in_flight, max_retries=max_retries),
+        meanwhile=lambda: _hold_accounts(postgres_stack),
+    )
     _assert_adds_up(report, 8 * in_flight)
     if max_retries:
         assert report["retried"] > 0
