@@ -15,12 +15,32 @@ from gapbook.pages.answer import AnswerResults
 from gapbook.pages.provenance import FindingsWithProvenance
 from gapbook.pages.who import Rows
 
-__all__ = ["NOTHING_RESTORED", "copies_table", "losses", "places", "restored_whole", "told_by_trials"]
+__all__ = [
+    "NOTHING_RESTORED",
+    "copies_of_all_table",
+    "copies_table",
+    "losses",
+    "places",
+    "restored_whole",
+    "told_by_trials",
+]
 
 NOTHING_RESTORED = "No trial of this run has been restored."
 
 _NO_FIRST_COPY = "no whole copy before the first write"
 """How :mod:`gapbook.deploy.replication` refuses a trial whose first copies cannot be used."""
+_COLUMNS = (
+    "trials that count",
+    "rows acknowledged in the load, all trials",
+    "rows lost, all trials",
+    "copies that cannot be used",
+    "copies restored whole",
+)
+_CAPTION = (
+    "A copy is whole when its integrity check passes and it has every row of its database, and no other. A copy that "
+    "cannot be used loses every row, those from before the load too. The last column is the mean over trials of the "
+    "share of their copies."
+)
 
 
 @dataclass
@@ -86,37 +106,37 @@ def _share(share: float) -> str:
 
 def copies_table(found: FindingsWithProvenance, rows: Rows) -> Html:
     """What came back after each trial, worst first: rows that the database has and its copy has not."""
-    columns = (
-        "replicator",
-        "condition",
-        "trials that count",
-        "rows acknowledged in the load, all trials",
-        "rows lost, all trials",
-        "copies that cannot be used",
-        "copies restored whole",
-    )
     told = [(label, at, _copies(found, one.name, at)) for label, one in rows for at in places(found, one)]
     body: list[list[str | Html]] = [
-        [
-            label,
-            found.at(at),
-            f"{copies.valid}",
-            f"{copies.acknowledged:,}",
-            f"{copies.lost:,.0f}",
-            f"{copies.unusable:,.0f}",
-            _share(sum(copies.shares) / copies.valid),
-        ]
+        [label, found.at(at), *_cells(copies)]
         for label, at, copies in sorted(told, key=lambda row: -row[2].lost)
         if copies.valid
     ]
     if not body:
         return page.banner("note", NOTHING_RESTORED)
-    caption = (
-        "A copy is whole when its integrity check passes and it has every row of its database, and no other. A copy "
-        "that cannot be used loses every row, those from before the load too. The last column is the mean over "
-        "trials of the share of their copies."
-    )
-    return values_table(columns, body, caption=caption)
+    return values_table(("replicator", "condition", *_COLUMNS), body, caption=_CAPTION)
+
+
+def copies_of_all_table(found: FindingsWithProvenance, groups: Sequence[tuple[str, Sequence[Named]]]) -> Html:
+    """The same over all conditions of a replicator, one row for each."""
+    told = [
+        (label, sum((_copies(found, one.name, at) for one in ones for at in places(found, one)), _Copies()))
+        for label, ones in groups
+    ]
+    body: list[list[str | Html]] = [[label, *_cells(copies)] for label, copies in told if copies.valid]
+    if not body:
+        return page.banner("note", NOTHING_RESTORED)
+    return values_table(("replicator", *_COLUMNS), body, caption=_CAPTION)
+
+
+def _cells(copies: _Copies) -> list[str]:
+    return [
+        f"{copies.valid}",
+        f"{copies.acknowledged:,}",
+        f"{copies.lost:,.0f}",
+        f"{copies.unusable:,.0f}",
+        _share(sum(copies.shares) / copies.valid),
+    ]
 
 
 def restored_whole(found: AnswerResults, contestants: Sequence[Named]) -> tuple[int, int]:

@@ -12,6 +12,7 @@ import polars as pl
 from gapbook.markup import Html, SupportsHtml, link, values_table
 from gapbook.method.findings import Findings
 from gapbook.method.interval import format_count
+from gapbook.pages.page import fold
 from gapbook.pages.words import operations_of
 from gapbook.record.metric import GOODPUT, METRICS
 from gapbook.record.scenario import RecordedContestant
@@ -74,9 +75,7 @@ def _folded(found: Findings, one: RecordedContestant, called: str, own: Mapping[
         columns.append("measured besides")
         cells = [[*line, "; ".join(own.get(row["trial"], ()))] for line, row in zip(cells, rows, strict=True)]
     count = f"{int(trials['valid'].sum())} of {len(rows)} count"
-    return Html('<details class="gb-fold"><summary>{}, {}, {}: {}</summary>{}</details>').format(
-        one.name, called, one.detail_label, count, values_table(columns, cells)
-    )
+    return fold(f"{one.name}, {called}, {one.detail_label}: {count}", values_table(columns, cells))
 
 
 def _cells(row: Mapping[str, Any]) -> list[str]:

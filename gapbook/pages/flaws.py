@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
+import polars as pl
 
 from gapbook import charts
 from gapbook.markup import Html, values_table
@@ -128,25 +129,25 @@ class FlawResults(FindingsWithProvenance):
             subtitle=_MEDIANS,
         )
 
-    def metrics_table(self, treatment: float) -> Html:
-        """What the server's public metrics counted in whole trials, beside operations that were committed."""
+    def metrics_table(self) -> Html:
+        """What the servers' public metrics counted in whole trials, beside operations that were committed, of each
+        contestant whose server has both counts."""
         operations = operations_of(self.scenario.workload)
+        counted = self.run.trials.filter(
+            pl.col("metric_transactions").is_not_null() & pl.col("committed").is_not_null()
+        )
         rows: list[list[str | Html]] = []
         for contestant in self.scenario.contestants:
-            for row in self.rows(contestant.name, treatment):
-                if row["metric_transactions"] is None or row["committed"] is None:
-                    continue
-                refused = sum(json.loads(row["failed"] or "{}").values())
+            trials = counted.filter(pl.col("contestant") == contestant.name)
+            if trials.height:
+                refused = sum(sum(json.loads(text or "{}").values()) for text in trials["failed"])
+                by_metrics, committed = trials["metric_transactions"].sum(), trials["committed"].sum()
                 rows.append(
-                    [
-                        f"{contestant.name}, block {row['block'] + 1}",
-                        f"{row['metric_transactions']:,}",
-                        f"{row['committed']:,}",
-                        f"{refused:,}",
-                    ]
+                    [contestant.name, f"{trials.height}", f"{by_metrics:,}", f"{committed:,}", f"{refused:,}"]
                 )
         return values_table(
-            ("trial", "by the metrics", f"committed {operations}", f"refused {operations}"), rows
+            ("contestant", "trials", "by the metrics", f"committed {operations}", f"refused {operations}"),
+            rows,
         )
 
     def batch_table(self, contestant: Named, treatment: float) -> Html:

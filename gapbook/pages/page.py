@@ -27,6 +27,7 @@ __all__ = [
     "claim_line",
     "download_buttons",
     "estimate",
+    "fold",
     "link_buttons",
     "provenance_line",
     "published_claim",
@@ -326,7 +327,9 @@ def refused_table(rows: Sequence[tuple[str, str, str]]) -> Html:
     if not rows:
         return Html('<p class="gb-muted">No trial was refused.</p>')
     table = values_table(("contestant", "trial", "why it is not counted"), rows, caption="Refused trials")
-    count = f"{len(rows)} trial{'s' if len(rows) > 1 else ''} refused"
-    return Html('<details class="gb-fold"><summary>{}: each with its reason</summary>{}</details>').format(
-        count, table
-    )
+    return fold(f"{len(rows)} trial{'s' if len(rows) > 1 else ''} refused: each with its reason", table)
+
+
+def fold(summary: str, content: Html) -> Html:
+    """What is long and read by few: folded away under a line that says what it is."""
+    return Html('<details class="gb-fold"><summary>{}</summary>{}</details>').format(summary, content)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from gapbook.markup import Html, SupportsHtml, link
+from gapbook.pages.copies import copies_table
 from gapbook.pages.cuts import cuts_table, faults_table
 from gapbook.pages.every_trial import every_trial, trials_of
 from gapbook.pages.failures import any_failure, failures_table
@@ -174,6 +175,21 @@ def _catch_up(asked: _Asked) -> Iterator[Section]:
         yield Section("Did servers keep up?", (lead, asked.found.catch_up_table()))
 
 
+def _metrics(asked: _Asked) -> Iterator[Section]:
+    if not asked.found.run.trials["metric_transactions"].drop_nulls().is_empty():
+        lead = Html(
+            "<p>A server's public metrics may count as committed what is no committed {}, such as one that was refused, "
+            "or what read its state. No rate of this book comes from them.</p>"
+        ).format(asked.operation)
+        yield Section("What do the servers' own metrics count?", (lead, asked.found.metrics_table()))
+
+
+def _copied(asked: _Asked) -> Iterator[Section]:
+    table = copies_table(asked.found, [(asked.called(one), one) for one in asked.measured])
+    if asked.found.tells("rows lost"):
+        yield Section("What came back of the copies?", (table,))
+
+
 def _failed(asked: _Asked) -> Iterator[Section]:
     found, parts = asked.found, list[SupportsHtml]()
     if found.run.trials.filter(pl.col("valid"))["retried"].sum():
@@ -223,6 +239,8 @@ _SECTIONS: tuple[Callable[[_Asked], Iterator[Section]], ...] = (
     _processors,
     _warmth,
     _catch_up,
+    _metrics,
+    _copied,
     _failed,
     _killed,
     _cut,

@@ -322,7 +322,7 @@ def _render(folder: Path, chapter: str) -> list[str]:
                 shown.kill_table(),
                 shown.sessions_table([("pair", over, under)]),
                 shown.flaws_table(alpha),
-                shown.metrics_table(alpha),
+                shown.metrics_table(),
                 shown.unwritten_table(everyone, alpha),
                 shown.audited(),
                 shown.edge_loss(),

@@ -90,7 +90,7 @@ RESULTS: dict[str, Callable[[Results], Any]] = {
         )
         for alpha in e.treatments
     ],
-    "metrics_table": lambda e: e.metrics_table(0.0),
+    "metrics_table": lambda e: e.metrics_table(),
     "omission_table": lambda e: e.omission_table([DRIZZLE, PROCEDURE]),
     "provenance_line": lambda e: e.provenance_line(),
     "provenance_parts": lambda e: " · ".join(e.provenance_parts()),
@@ -382,6 +382,6 @@ def test_metrics_stand_beside_what_was_committed(tmp_path: Path) -> None:
     (planned,) = [p for p in runs.planned_trials(1) if (p.contestant, p.treatment) == ("spacetimedb", 0.0)]
     row = runs.valid(planned, 1000.0, metric_transactions=2507, failed={"insufficient": 7})
     found = Results(runs.store(tmp_path / runs.CHAPTER, [row]), runs.CHAPTER)
-    line = cells(found.metrics_table(0.0).html, "spacetimedb, block 1")
+    line = cells(found.metrics_table().html, "spacetimedb")
     for text in ("2,507", "2,500", ">7<"):
         assert text in line
