@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gapbook.model.plan import PlannedTrial
-from gapbook.pages.copies import _share, copies_table
+from gapbook.pages.copies import _share, copies_of_all_table, copies_table
 from gapbook.pages.replication import (
     PublishedLine,
     memory_answer,
@@ -97,6 +97,14 @@ def test_who_lost_most_comes_first_and_who_told_nothing_is_not_there(found: Resu
     assert table[2][4:] == ["0", "0", "100 %"]
 
 
+def test_one_row_of_a_replicator_adds_up_its_conditions(found: Results) -> None:
+    groups = [("lossy", [_LOSSY]), ("whole", [_KEEPS, _EACH]), ("alone", [_ALONE])]
+    table = _cells(copies_of_all_table(found, groups).html)
+    assert table == [["lossy", "6", "2,400", "240", "0", "0 %"], ["whole", *table[1][1:3], "0", "0", "100 %"]]
+    each = [row for row in _cells(copies_table(found, [("keeps", _KEEPS), ("each", _EACH)]).html)]
+    assert int(table[1][1]) == sum(int(row[2]) for row in each)
+
+
 def test_the_answer_gives_each_count_and_says_what_the_copies_were_worth(found: Results) -> None:
     answer = memory_answer(found, _LOSSY, _EACH, [_KEEPS], [_LOSSY, _KEEPS], published_at=[1, 20])
     text = re.sub(r"<[^>]+>", "", answer.html)
@@ -162,6 +170,7 @@ def test_a_run_that_answers_nothing_says_so(tmp_path: Path) -> None:
     found = _shown(tmp_path, lambda planned: planned.contestant == "alone")
     rows = [("lossy", _LOSSY), ("each", _EACH)]
     assert "No trial of this run has been restored" in copies_table(found, rows).html
+    assert "No trial of this run has been restored" in copies_of_all_table(found, [("lossy", [_LOSSY])]).html
     assert (
         "no valid trial" in memory_answer(found, _LOSSY, _EACH, [_KEEPS], [_LOSSY], published_at=[1, 20]).html
     )
