@@ -189,7 +189,7 @@ def verdict_line(key: str, word: str, numbers: str, *, anchor: str) -> Html:
 
 def answer_word(word: str) -> Html:
     """The answer to a question of our own in a word or a few; nothing where a run has none."""
-    return Html('<p class="gb-verdict"><strong>{}</strong></p>').format(word) if word else Html("")
+    return Html('<p class="gb-verdict gb-word"><strong>{}</strong></p>').format(word) if word else Html("")
 
 
 def verdict_icon(verdict: str) -> Html:

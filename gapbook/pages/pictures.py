@@ -130,9 +130,10 @@ class PictureResults(AnswerResults):
         )
 
     def waterfall(
-        self, factors: Sequence[Factor], treatment: float, metric: str = GOODPUT.name
+        self, factors: Sequence[Factor], treatment: float, metric: str = GOODPUT.name, title: str = ""
     ) -> charts.Figure:
-        """The gap of a metric in steps that multiply to it, from all ``before`` to all ``after``."""
+        """The gap of a metric in steps that multiply to it, from all ``before`` to all ``after``; ``title`` says what was
+        found, in the author's words."""
         parts = self.decompose(factors, treatment, metric=metric)
         start, end = self.end(factors, "before"), self.end(factors, "after")
         if parts is None or start is None or end is None:
@@ -160,7 +161,7 @@ class PictureResults(AnswerResults):
             steps,
             self._endpoint(end, treatment, parts.end, metric),
             provenance=self.provenance,
-            title=self._waterfall_title(parts, treatment, start, end),
+            title=title or self._waterfall_title(parts, treatment, start, end),
             subtitle=f"{parts.gap.as_factor()}, durability "
             f"{' → '.join(dict.fromkeys((start.durability, end.durability)))}. "
             f"Mean over the {parts.orderings} of {parts.orderings_possible} orders "
