@@ -14,6 +14,7 @@ from gapbook.pages.first_screen import FirstScreenResults
 from gapbook.pages.flaws import FlawResults
 from gapbook.pages.glued import glue_facts
 from gapbook.pages.pictures import PictureResults
+from gapbook.pages.sentence import Said
 from gapbook.pages.sessions import SessionResults
 from gapbook.pages.tables import TableResults
 from gapbook.pages.transfer import TransferResults
@@ -22,6 +23,9 @@ from gapbook.record.run import Run
 from gapbook.record.scenario import RecordedContestant
 
 __all__ = ["Results"]
+
+_NOT_MEASURED = "(not measured)"
+"""Stands in prose where a number of the run would, when the run has it not."""
 
 
 class Results(
@@ -55,8 +59,8 @@ class Results(
         lost = 1 - valid["goodput_per_s"] * self.scenario.window_s / valid["completed_in_window"]
         return f"{float(lost.max() or 0):.1%}"  # type: ignore[arg-type]
 
-    def glue(self, **more: str | Claim) -> None:
-        """Make the facts of the run available to the prose."""
+    def glue(self, **more: str | Claim | Said) -> None:
+        """Make the facts of the run available to the prose; a number that the run lacks says that it is not measured."""
         facts: dict[str, str] = {
             **self.glue_values(),
             "audited": self.audited(),
@@ -65,7 +69,10 @@ class Results(
             **self._noise_values(),
         }
         for key, value in more.items():
-            facts[key] = f"{value.value:,.0f}" if isinstance(value, Claim) else value
+            if isinstance(value, Claim):
+                facts[key] = f"{value.value:,.0f}"
+            else:
+                facts[key] = value if isinstance(value, str) else value.printed or _NOT_MEASURED
         # A key that is glued twice on one page is an error of the renderer.
         glue_facts({key: text for key, text in facts.items() if key not in self._glued})
         self._glued |= facts.keys()

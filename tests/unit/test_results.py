@@ -14,7 +14,7 @@ from gapbook.charts import Figure
 from gapbook.method.factors import Factor
 from gapbook.pages.proof import proof
 from gapbook.pages.results import Results
-from gapbook.pages.sentence import sentence, times
+from gapbook.pages.sentence import Said, sentence, times
 from gapbook.record.run import Run
 from gapbook.trial.contestant import Contestant
 from tests.unit import stored_runs as runs
@@ -332,6 +332,16 @@ def test_what_is_glued_is_shown_as_it_is(
     monkeypatch.setattr("myst_nb.glue", lambda key, value, display: glued.setdefault(key, value))
     shown(stored, "whole").glue(number=text)
     assert format_plain_text(repr(glued["number"]), "s") == text
+
+
+def test_a_number_that_the_run_lacks_is_glued_as_not_measured(
+    stored: dict[str, Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    glued: dict[str, str] = {}
+    monkeypatch.setattr(Results, "trial_noise", lambda self: None)
+    monkeypatch.setattr("myst_nb.glue", lambda key, value, display: glued.setdefault(key, value))
+    shown(stored, "whole").glue(here=Said("8.24"), missing=Said(why="No valid trial."))
+    assert (glued["here"], glued["missing"]) == ("8.24", "(not measured)")
 
 
 # --- flaws ------------------------------------------------------------------------------------
