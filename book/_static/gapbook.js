@@ -145,7 +145,7 @@
   }
 
   // A table that is wider than its page is scrolled by keyboard too, and has the name of its caption or section.
-  function makeScrollable(table) {
+  function makeScrollable(table, number) {
     const scrolls = table.scrollWidth > table.clientWidth;
     if (!scrolls) {
       for (const name of ["tabindex", "role", "aria-label"]) table.removeAttribute(name);
@@ -154,12 +154,25 @@
     const name = table.querySelector("caption") ?? table.closest("section")?.querySelector("h1, h2, h3");
     table.tabIndex = 0;
     table.setAttribute("role", "region");
-    table.setAttribute("aria-label", `Table: ${(name?.firstChild ?? table).textContent.trim().slice(0, 80)}`);
+    table.setAttribute("aria-label", `Table ${number}: ${(name?.firstChild ?? table).textContent.trim().slice(0, 80)}`);
   }
 
   function makeTablesScrollable() {
-    const observer = new ResizeObserver((seen) => seen.forEach((one) => makeScrollable(one.target)));
-    for (const table of document.querySelectorAll(".gb-table, .pst-scrollable-table-container")) observer.observe(table);
+    const tables = [...document.querySelectorAll(".gb-table, .pst-scrollable-table-container")];
+    const observer = new ResizeObserver((seen) =>
+      seen.forEach(({ target }) => makeScrollable(target, tables.indexOf(target) + 1)),
+    );
+    for (const table of tables) observer.observe(table);
+  }
+
+  // The theme leaves its sidebar out of the landmarks, and buttons in it without a name.
+  function nameSidebar() {
+    const sidebar = document.querySelector("#pst-primary-sidebar");
+    sidebar?.setAttribute("role", "region");
+    sidebar?.setAttribute("aria-label", "Book");
+    for (const toggle of document.querySelectorAll(".bd-links summary")) {
+      toggle.setAttribute("aria-label", `Pages below ${toggle.closest("li").querySelector("a").textContent.trim()}`);
+    }
   }
 
   // The theme's own buttons let go of the focus; who goes by keyboard would begin at the top again.
@@ -206,6 +219,7 @@
     for (const link of document.querySelectorAll(".dropdown-download-buttons a")) link.download = "";
     for (const showing of document.querySelectorAll(".gb-showing")) showing.setAttribute("role", "status");
     makeTablesScrollable();
+    nameSidebar();
     window.addEventListener("beforeprint", printWhole);
     document.addEventListener("click", keepFocus, true);
     document.querySelectorAll(".gb-register").forEach(startRegister);

@@ -65,6 +65,12 @@ def dark_rules(style_sheets: Iterable[str]) -> str:
     return "@media (prefers-color-scheme: dark) {\n" + "\n".join(found) + "\n}\n"
 
 
+def _with_roles_in_use(_app: Any, _page: str, _template: str, context: dict[str, Any], _tree: Any) -> None:
+    """A reference of the bibliography is an item of its list: the role that the renderer gives it is deprecated."""
+    if "body" in context:
+        context["body"] = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
+
+
 def _finish(app: Any, failure: Exception | None) -> None:
     if failure is not None:
         return
@@ -79,5 +85,6 @@ def _finish(app: Any, failure: Exception | None) -> None:
 def setup(app: Any) -> dict[str, bool]:
     """Called by Sphinx."""
     app.add_builder(Builder, override=True)
+    app.connect("html-page-context", _with_roles_in_use)
     app.connect("build-finished", _finish)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

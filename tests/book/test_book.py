@@ -19,6 +19,7 @@ from pathlib import Path
 import papermill
 import pytest
 import yaml
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator
 
 from gapbook.book import build
@@ -182,6 +183,28 @@ def test_injected_parameters_are_folded_away_but_not_on_paper(site: Site, visit:
     for event, visible in (("beforeprint", True), ("afterprint", False)):
         page.evaluate("(name) => window.dispatchEvent(new Event(name))", event)
         assert code.is_visible() == visible
+
+
+_AUDITED = (
+    "notebooks/front.html",
+    "notebooks/copies-after-a-kill.html",
+    "notebooks/copies-after-a-kill-trials.html",
+    "book/method.html",
+    "book/words.html",
+    "search.html",
+)
+"""A page of each kind, the shorter ones."""
+_COLOURS = {"runOnly": ["color-contrast"]}
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+@pytest.mark.parametrize("path", _AUDITED)
+def test_axe_finds_nothing_in_either_theme(published_site: Site, visit: Open, path: str, width: int) -> None:
+    page = visit(published_site, path, width=width).page
+    for scheme, options in (("light", None), ("dark", _COLOURS)):
+        page.emulate_media(color_scheme=scheme)
+        found = Axe().run(page, options=options)
+        assert found.violations_count == 0, found.generate_report()
 
 
 # --- the answer -----------------------------------------------------------------------------------
