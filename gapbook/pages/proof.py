@@ -134,6 +134,18 @@ def _every(asked: _Asked) -> Iterator[Section]:
     yield Section("Every trial", every_trial(asked.found, asked.measured, asked.called))
 
 
+def _noise(asked: _Asked) -> Iterator[Section]:
+    noise = asked.found.trial_noise()
+    if noise is not None:
+        shared = "None" if noise.shared_frac is None else f"{max(0.0, noise.shared_frac):.0%}"
+        lead = Html(
+            "<p>The rates of one setup have a standard deviation of {}. Of that variance, {} goes with the processor time "
+            "that a {} took, as it must where all processors are busy. {} is shared with trials of other contestants that "
+            "started within a minute. This widens every interval; random order keeps it from favouring anybody.</p>"
+        ).format(f"{noise.spread:.0%}", f"{noise.explained_frac:.0%}", asked.operation, shared)
+        yield Section("How much do equal trials differ?", (lead,))
+
+
 def _who(asked: _Asked) -> Iterator[Section]:
     table = who_table(asked.found, [(asked.called(one), one) for one in asked.measured])
     yield Section("Who is who?", (table,))
@@ -233,6 +245,7 @@ _SECTIONS: tuple[Callable[[_Asked], Iterator[Section]], ...] = (
     _counted,
     _let_in,
     _sessions,
+    _noise,
     _every,
     _who,
     _rates,

@@ -55,6 +55,11 @@ def test_a_section_stands_only_where_the_record_has_something_to_show(tmp_path: 
     assert BROKEN in more[of_kills]
     assert "session 3" in more[of_sessions]
     assert _texts(proof(killed)).keys() == more.keys() - {of_sessions}
+    of_noise, none = "How much do equal trials differ?", runs.store(tmp_path / "none", runs.nothing_valid())
+    assert of_noise not in _texts(proof(Results(none, runs.CHAPTER)))
+    noise = plain.trial_noise()
+    assert noise is not None
+    assert f"standard deviation of {noise.spread:.0%}" in shown[of_noise]
 
 
 def test_only_trials_that_one_gate_with_a_limit_refused_are_let_in(tmp_path: Path) -> None:
