@@ -30,7 +30,7 @@ _KEPT_ELEMENTS = frozenset(
         *("a", "button", "code", "label", "option", "pre", "script", "select", "style"),
     }
 )
-_KEPT_CLASS = re.compile(r'class="[^"]*\b(?:gb-panel|gb-buttons|gb-verdict)\b')
+_KEPT_CLASS = re.compile(r'class="[^"]*\b(?:gb-panel|gb-buttons|gb-verdict|gb-word)\b')
 _KEPT_NODES = (
     nodes.FixedTextElement,
     nodes.caption,
@@ -94,7 +94,7 @@ class WordLinks:
     def _linked_text(self, text: str) -> str:
         pieces, end = list[str](), 0
         for start, stop, address, word in self.found(text):
-            pieces += [text[end:start], link(address, text[start:stop], kind="gb-word", title=word.meaning)]
+            pieces += [text[end:start], link(address, text[start:stop], kind="gb-term", title=word.meaning)]
             end = stop
         return "".join([*pieces, text[end:]])
 
@@ -108,7 +108,7 @@ class WordLinks:
                 refuri=address,
                 reftitle=word.meaning,
                 internal=True,
-                classes=["gb-word"],
+                classes=["gb-term"],
             )
             pieces += [nodes.Text(text[end:start]), linked]
             end = stop

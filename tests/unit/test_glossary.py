@@ -27,7 +27,7 @@ def _links() -> WordLinks:
 
 
 def _to(anchor: str, text: str) -> str:
-    return f'<a class="gb-word" href="../book/words.html#term-{anchor}" title="{_WORDS[text.lower()].meaning}">{text}</a>'
+    return f'<a class="gb-term" href="../book/words.html#term-{anchor}" title="{_WORDS[text.lower()].meaning}">{text}</a>'
 
 
 def test_word_is_linked_where_it_first_stands_and_once_whatever_its_form(links: WordLinks) -> None:
