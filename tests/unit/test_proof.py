@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -62,21 +63,33 @@ def test_a_section_stands_only_where_the_record_has_something_to_show(tmp_path: 
     assert f"standard deviation of {noise.spread:.0%}" in shown[of_noise]
 
 
-def test_only_trials_that_one_gate_with_a_limit_refused_are_let_in(tmp_path: Path) -> None:
-    def refused(planned: Any, limit: float) -> dict[str, Any]:
-        row = runs.valid(planned)
-        gate = {"name": f"limit {limit:g}", "passed": False, "value": 9.0, "limit": limit, "text": ""}
-        return row | {"valid": False, "refused_because": gate["name"], "gates": [gate]}
+def test_a_contestant_that_the_run_left_out_is_in_no_table_and_stops_none(tmp_path: Path) -> None:
+    scenario = replace(runs.SCENARIO, contestants=(runs.SPACETIMEDB, runs.DRIZZLE))
+    rows = [row | {"session": row["block"]} for row in map(runs.valid, runs.planned_trials(2, scenario))]
+    stored = runs.store(tmp_path, rows, scenario=scenario)
+    found = Results(stored, runs.CHAPTER, stated=runs.SCENARIO.recorded().contestants)
+    shown = _texts(proof(found, [*_PAIR, ("ORM", runs.SPACETIMEDB, runs.DRIZZLE)]))
+    assert runs.PROCEDURE.name not in "".join(shown.values())
+    assert "not run" in shown["How much do the sessions differ?"]
 
+
+def test_only_trials_that_one_gate_with_a_limit_refused_are_let_in(tmp_path: Path) -> None:
+    def refused(planned: Any, **limits: float) -> dict[str, Any]:
+        gates = [
+            {"name": name, "passed": False, "value": 9.0, "limit": limit, "text": ""}
+            for name, limit in limits.items()
+        ]
+        return runs.valid(planned) | {"valid": False, "refused_because": ", ".join(limits), "gates": gates}
+
+    refusals = [{"alone": 0.2}, {"exact": 0.0}, {"first": 0.2, "second": 0.2}]
     rows = [
-        refused(planned, limit)
-        if planned.contestant == runs.SPACETIMEDB.name and planned.block == block
+        refused(planned, **refusals[planned.block])
+        if planned.contestant == runs.SPACETIMEDB.name and planned.treatment == 0
         else runs.valid(planned)
         for planned in runs.planned_trials(3)
-        for block, limit in [(1, 0.2) if planned.treatment else (2, 0.0)]
     ]
     shown = _texts(proof(Results(runs.store(tmp_path, rows), runs.CHAPTER), _PAIR))
-    assert re.findall("refused for (.*?) alone", shown["Does a gate move a ratio?"]) == ["limit 0.2"]
+    assert re.findall("refused for (.*?) alone", shown["Does a gate move a ratio?"]) == ["alone"]
 
 
 def _notebook() -> dict[str, Any]:
