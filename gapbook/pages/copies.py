@@ -41,6 +41,16 @@ _CAPTION = (
     "cannot be used loses every row, those from before the load too. The last column is the mean over trials of the "
     "share of their copies."
 )
+_COLUMNS_OF_ALL = (
+    "replicator",
+    "copies restored whole",
+    "trials with every copy whole",
+    "copies that cannot be used",
+)
+_CAPTION_OF_ALL = (
+    "A copy is whole when its integrity check passes and it has every row of its database, and no other. The first "
+    "number is the mean over trials of the share of their copies."
+)
 
 
 @dataclass
@@ -118,15 +128,23 @@ def copies_table(found: FindingsWithProvenance, rows: Rows) -> Html:
 
 
 def copies_of_all_table(found: FindingsWithProvenance, groups: Sequence[tuple[str, Sequence[Named]]]) -> Html:
-    """The same over all conditions of a replicator, one row for each."""
+    """The copies over all conditions of a replicator, one row for each. How many rows are gone follows the rate of the
+    writer, and rates differ between conditions; how many copies are whole does not."""
     told = [
         (label, sum((_copies(found, one.name, at) for one in ones for at in places(found, one)), _Copies()))
         for label, ones in groups
     ]
-    body: list[list[str | Html]] = [[label, *_cells(copies)] for label, copies in told if copies.valid]
+    body: list[list[str | Html]] = [
+        [label, *_of_copies(copies), f"{copies.unusable:,.0f}"] for label, copies in told if copies.valid
+    ]
     if not body:
         return page.banner("note", NOTHING_RESTORED)
-    return values_table(("replicator", *_COLUMNS), body, caption=_CAPTION)
+    return values_table(_COLUMNS_OF_ALL, body, caption=_CAPTION_OF_ALL)
+
+
+def _of_copies(copies: _Copies) -> list[str]:
+    whole = sum(share == 1.0 for share in copies.shares)
+    return [_share(sum(copies.shares) / copies.valid), f"{whole} of {copies.valid}"]
 
 
 def _cells(copies: _Copies) -> list[str]:
