@@ -8,6 +8,7 @@ from gapbook.claims.closed_loop import Row
 from gapbook.markup import Html, values_table
 from gapbook.method.cells import Named
 from gapbook.method.findings import Findings
+from gapbook.pages import page
 from gapbook.pages.words import rate_cell
 
 __all__ = ["published_beside_table", "why_unmeasured"]
@@ -35,8 +36,12 @@ def published_beside_table(
 ) -> Html:
     """Each published row of a system, by users, and beside it the rate of each contestant here, by its label.
 
-    ``otherwise`` is why a run has none of them, where it does not say so itself.
+    ``otherwise`` is why a run has none of them, where it does not say so itself. A run that measured none of them says
+    that once, without the table.
     """
+    reasons = [why_unmeasured(found, contestant, otherwise) for contestant in contestants.values()]
+    if None not in reasons:
+        return page.banner("note", f"{system} is {' and '.join(dict.fromkeys(filter(None, reasons)))}.")
     columns = ("users", f"{system}, published", *(f"{label}, here" for label in contestants))
     body: list[list[str | Html]] = [
         [

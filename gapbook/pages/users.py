@@ -24,17 +24,20 @@ def users_chart(
     *,
     published: Mapping[str, Sequence[Row]] | None = None,
     latency: str = _MEAN,
+    labels: Mapping[str, str] | None = None,
+    title: str = "",
 ) -> charts.Figure:
     """Verified goodput and a latency of each contestant at every value of the treatment.
 
     ``published`` are rows of somebody else by the name of their system: their rates, and their latencies where
-    ``latency`` is the mean, which is what they are.
+    ``latency`` is the mean, which is what they are. ``labels`` are what lines are called by the names of their
+    contestants; one without has its name. ``title`` says what was found, in the author's words.
     """
     shown = found.contestants(contestants)
     rows = published or {}
     metrics = (GOODPUT, found.metric(latency))
-    measured = {metric.name: _lines(found, shown, metric) for metric in metrics}
-    title = _title(found, shown)
+    measured = {metric.name: _lines(found, shown, metric, labels or {}) for metric in metrics}
+    title = title or _title(found, shown)
     if not all(measured.values()):
         return charts.missing(title, "No contestant has a valid trial.", provenance=found.provenance)
     series = {metric.name: [*measured[metric.name], *_published(rows, metric)] for metric in metrics}
@@ -53,7 +56,10 @@ def users_chart(
 
 
 def _lines(
-    found: FindingsWithProvenance, contestants: Sequence[RecordedContestant], metric: Metric
+    found: FindingsWithProvenance,
+    contestants: Sequence[RecordedContestant],
+    metric: Metric,
+    labels: Mapping[str, str],
 ) -> list[charts.Line]:
     """A line for each contestant of which a value is known."""
     lines = []
@@ -64,7 +70,7 @@ def _lines(
             if (value := found.estimate(one.name, treatment, metric.name)) is not None
         ]
         if points:
-            lines.append(charts.Line(one.colour, one.name, tuple(points)))
+            lines.append(charts.Line(one.colour, labels.get(one.name, one.name), tuple(points)))
     return lines
 
 

@@ -92,3 +92,11 @@ def test_published_rows_stand_beside_what_was_measured_or_the_reason_why_nothing
     assert "123/s" in table
     assert "not with so many users" in table
     assert "not measured here: no image" in table
+
+
+def test_a_system_that_nobody_measured_says_so_once() -> None:
+    nobody = {"a": SimpleNamespace(name="nobody"), "b": SimpleNamespace(name="no one")}
+    rows = [Row(20, 123.0, 1.0), Row(50, 124.0, 1.0)]
+    said = published_beside_table(_FOUND, rows, nobody, system="Convex", otherwise="no image").html
+    assert said.count("Convex is not measured here: no image.") == 1
+    assert "<table" not in said

@@ -106,6 +106,14 @@ def test_the_chart_tells_rate_and_mean_latency_of_each_and_the_published_rows(
     assert figure.title == "At 50 users, as-published does 20,000/s and elsewhere does 11,100/s"
 
 
+def test_lines_and_title_are_called_what_the_author_calls_them(stored: dict[str, Results]) -> None:
+    figure = users_chart(
+        stored["whole"], [PUBLISHED_WAY, ELSEWHERE], labels={ELSEWHERE.name: "another way"}, title="Flat"
+    )
+    assert {row[0] for row in figure.table.rows} == {PUBLISHED_WAY.name, "another way"}
+    assert figure.title == "Flat"
+
+
 def test_a_published_mean_is_not_drawn_as_a_percentile(stored: dict[str, Results]) -> None:
     figure = users_chart(stored["whole"], [ELSEWHERE], published=PUBLISHED, latency="p50")
     assert {row[2] for row in figure.table.rows if row[4] == "published"} == {"goodput"}
