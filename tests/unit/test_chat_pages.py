@@ -14,7 +14,7 @@ from gapbook.pages.footprint import footprint_table
 from gapbook.pages.gloss import gloss_of
 from gapbook.pages.published_times import absent_table, published_times_table
 from gapbook.pages.results import Results
-from gapbook.pages.watched import moments_of, watched_chart, watched_table
+from gapbook.pages.watched import moments_of, watched_table
 from gapbook.pages.who import Rows, who_table
 from gapbook.record.scenario import RecordedTreatment
 from tests.unit import stored_runs as runs
@@ -129,13 +129,12 @@ def test_what_was_not_watched_or_cannot_be_read_tells_nothing(text: str | None) 
     assert moments_of({"watched": text}) == []
 
 
-def test_a_watched_contestant_is_drawn_and_another_is_said_not_to_be(
+def test_a_watched_contestant_is_in_the_table_and_another_is_said_not_to_be(
     tmp_path_factory: pytest.TempPathFactory, shown: Results
 ) -> None:
     every = _labelled(shown)
-    (label, first), *_ = every
+    (_, first), *_ = every
     assert "not watched" in str(watched_table(shown, every))
-    assert "was watched in this run" in watched_chart(shown, every, shown.treatments[0]).html
     told = [{"elapsed_s": float(at), "cpu_s": 1.5 * at, "memory_bytes": 64 * _MIB} for at in range(1, 9)]
     rows = [
         runs.valid(planned, watched=told if planned.contestant == first.name else [])
@@ -145,6 +144,3 @@ def test_a_watched_contestant_is_drawn_and_another_is_said_not_to_be(
     table = str(watched_table(found, every))
     assert "1.50" in table
     assert "64 MiB" in table
-    drawn = watched_chart(found, every, found.treatments[0]).html
-    assert "cores of the server in use" in drawn
-    assert label in drawn
