@@ -62,13 +62,13 @@ def _folded(found: Findings, one: RecordedContestant, called: str, own: Mapping[
     columns = [
         "trial",
         found.scenario.treatment.label,
+        f"{operations_of(found.scenario.workload)} per second",
+        "counts?",
+        "median, ms",
+        "p99, ms",
         "block",
         "session",
         "started",
-        f"{operations_of(found.scenario.workload)} per second",
-        "median, ms",
-        "p99, ms",
-        "counts?",
     ]
     cells = [_cells(row) for row in rows]
     if any(own.get(row["trial"]) for row in rows):
@@ -81,14 +81,16 @@ def _folded(found: Findings, one: RecordedContestant, called: str, own: Mapping[
 def _cells(row: Mapping[str, Any]) -> list[str]:
     started = datetime.datetime.fromtimestamp(row["started_unix_s"], datetime.UTC)
     labels = json.loads(row["labels"] or "[]")
+    rate, *waits = ("–" if row[name] is None else format_count(row[name]) for name in (GOODPUT.name, *_SHOWN))
     return [
         f"{row['trial'] + 1}",
         f"{row['treatment']:g}",
+        rate,
+        ", ".join(["yes", *labels]) if row["valid"] else f"no: {row['refused_because']}",
+        *waits,
         f"{row['block'] + 1}",
         f"{row['session'] + 1}",
         f"{started:%Y-%m-%d %H:%M:%S}",
-        *("–" if row[name] is None else format_count(row[name]) for name in (GOODPUT.name, *_SHOWN)),
-        ", ".join(["yes", *labels]) if row["valid"] else f"no: {row['refused_because']}",
     ]
 
 
