@@ -23,6 +23,7 @@ import msgspec
 
 from gapbook.book.whole_run import LAST_WHOLE_RUN, WholeRun
 from gapbook.paths import CHECKOUT
+from gapbook.streams import speak_in_what_streams_know
 from gapbook.trial.facts import code_version
 from tests.asked import ROWS_VARIABLE, failing, read_rows, rows_text
 
@@ -66,6 +67,7 @@ _SUITES = (
 
 def main() -> int:
     """Run the suites; 1 where one failed or a system was not asked."""
+    speak_in_what_streams_know()
     parser = argparse.ArgumentParser(prog="python -m tests.whole", description=__doc__)
     parser.add_argument(
         "--all", action="store_true", help="every case, none left to another day; is written down"

@@ -138,8 +138,8 @@ def test_the_state_is_that_of_the_operations_that_the_client_reports(
 ) -> None:
     _require(client, way)
     stack = stack_for(way)
-    parameters = {"accounts": _ACCOUNTS, "alpha": 1.5, "initial_balance": balance}
-    workload = find_workload(way.workload, parameters if way.workload == "transfer" else {})
+    skewed = {"alpha": 1.5, "initial_balance": balance} if way.workload == "transfer" else {}
+    workload = find_workload(way.workload, {**_SMALL.get(way.workload, {}), **skewed})
     stack.seed(workload)
     before = stack.committed_operations()
     report = _run(way, client, stack, workload, tmp_path)
