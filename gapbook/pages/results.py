@@ -72,7 +72,7 @@ class Results(
             if isinstance(value, Claim):
                 facts[key] = f"{value.value:,.0f}"
             else:
-                facts[key] = value if isinstance(value, str) else value.printed or _NOT_MEASURED
+                facts[key] = value.printed or _NOT_MEASURED if isinstance(value, Said) else value
         # A key that is glued twice on one page is an error of the renderer.
         glue_facts({key: text for key, text in facts.items() if key not in self._glued})
         self._glued |= facts.keys()
