@@ -160,7 +160,7 @@ def sentence(text: str, **parts: Said | str) -> Sentence:
         else part
         for name, part in parts.items()
     }
-    done = Sentence(Html(text).format(**shown), said)
+    done = Sentence(Html.escape(text).format(**shown), said)
     _refuse_long(done.plain, MOST_WORDS, "sentence")
     return done
 
