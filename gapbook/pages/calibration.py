@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from gapbook import charts
 from gapbook.markup import Html, values_table
 from gapbook.method.cells import Named
-from gapbook.method.coverage import Coverage
+from gapbook.method.coverage import Coverage, QuantityCoverage
 from gapbook.method.factors import Decomposition, Factor, decompose
 from gapbook.method.interval import Interval, format_count, format_factor
 from gapbook.model.plant import Knobs, counted_bounds_per_s, true_goodput_per_s
@@ -268,11 +268,12 @@ def _knobs(contestant: RecordedContestant) -> Knobs:
     return Knobs.parse(contestant.planted or "").farther(contestant.settings.round_trip_ms or 0.0)
 
 
-def coverage_table(found: Sequence[tuple[str, Coverage]]) -> Html:
-    """How often intervals held the truth of virtual plants, by design and quantity."""
+def coverage_table(found: Sequence[tuple[str, Coverage]], *, only: str = "") -> Html:
+    """How often intervals held the truth of virtual plants, by design and quantity; ``only`` one quantity, such as the
+    ``total gap``."""
     rows: list[list[str | Html]] = []
     for name, coverage in found:
-        for quantity in coverage.quantities:
+        for quantity in _shown(coverage, only):
             low, high = quantity.wilson
             rows.append(
                 [
@@ -284,15 +285,23 @@ def coverage_table(found: Sequence[tuple[str, Coverage]]) -> Html:
                 ]
             )
     return values_table(
-        ("design: quantity", "blocks", "plants", "t interval holds truth", "bootstrap holds truth"), rows
+        (
+            "design: quantity",
+            "blocks",
+            "benchmarks simulated",
+            "t interval holds truth",
+            "bootstrap holds truth",
+        ),
+        rows,
     )
 
 
-def session_coverage_table(found: Sequence[tuple[str, Coverage]]) -> Html:
-    """How often intervals over blocks and over sessions held the truth where sessions differ, and how wide they are."""
+def session_coverage_table(found: Sequence[tuple[str, Coverage]], *, only: str = "") -> Html:
+    """How often intervals over blocks and over sessions held the truth where sessions differ, and how wide they are;
+    ``only`` as in :func:`coverage_table`."""
     rows: list[list[str | Html]] = []
     for name, coverage in found:
-        for quantity in coverage.quantities:
+        for quantity in _shown(coverage, only):
             over_sessions = half_width = "–"
             if quantity.session_wilson:
                 low, high = quantity.session_wilson
@@ -315,12 +324,16 @@ def session_coverage_table(found: Sequence[tuple[str, Coverage]]) -> Html:
         "design: quantity",
         "sessions",
         "blocks",
-        "plants",
+        "benchmarks simulated",
         "over blocks",
         "over sessions",
         "typical half-width over sessions",
     )
     return values_table(columns, rows)
+
+
+def _shown(coverage: Coverage, only: str) -> list[QuantityCoverage]:
+    return [quantity for quantity in coverage.quantities if only in {"", quantity.name}]
 
 
 def _holds(ours: Interval | None, truth: float) -> str:

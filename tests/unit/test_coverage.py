@@ -1,10 +1,13 @@
 """Intervals hold the truth as often as they say, and the ways known to break that do break it."""
 
 import math
+from collections.abc import Callable
 
 import pytest
 
+from gapbook.markup import Html
 from gapbook.method.coverage import AA_FACTOR, TOTAL_GAP, Coverage, Plant, QuantityCoverage, measure_coverage
+from gapbook.pages.calibration import coverage_table, session_coverage_table
 
 
 def by_name(coverage: Coverage) -> dict[str, QuantityCoverage]:
@@ -64,3 +67,11 @@ def test_more_trials_of_the_ends_narrow_the_whole_gap_and_its_interval_still_hol
 def test_one_block_has_no_coverage_to_measure() -> None:
     with pytest.raises(ValueError, match="at least 2 blocks"):
         measure_coverage(Plant(), blocks=1, seeds=1)
+
+
+@pytest.mark.parametrize("table", [coverage_table, session_coverage_table])
+def test_a_table_of_one_quantity_has_a_row_for_each_design(table: Callable[..., Html]) -> None:
+    designs = [(name, measure_coverage(Plant(), blocks=3, seeds=2)) for name in ("one", "other")]
+    rows = table(designs, only=TOTAL_GAP).html.partition("<tbody>")[2]
+    assert rows.count("<tr>") == len(designs) < table(designs).html.partition("<tbody>")[2].count("<tr>")
+    assert all(f"{name}: {TOTAL_GAP}" in rows for name, _ in designs)
