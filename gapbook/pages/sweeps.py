@@ -85,8 +85,11 @@ class SweepResults(AnswerResults):
         value = self.estimate(contestant, treatment, metric)
         return None if value is None else charts.LinePoint(x, value, tuple(values.values()))
 
-    def depth_chart(self, *named: Sequence[Named], metric: str = GOODPUT.name) -> charts.Figure:
-        """A metric over the requests in flight: each group is one system at several depths."""
+    def depth_chart(
+        self, *named: Sequence[Named], metric: str = GOODPUT.name, title: str = ""
+    ) -> charts.Figure:
+        """A metric over the requests in flight: each group is one system at several depths; ``title`` says what was found,
+        in the author's words."""
         treatment, groups = self.treatments[0], [self.contestants(group) for group in named]
         measured = [self._best(group, treatment, metric) for group in groups]
         told = [[one for one in group if self._tells(one, treatment, metric)] for group in groups]
@@ -95,7 +98,7 @@ class SweepResults(AnswerResults):
         return self.lines_chart(
             {group[0].system_label: [(c.in_flight, c.name) for c in group] for group in groups},
             x_label="requests in flight on each connection",
-            title=f"{_best_of(self.metric(metric))}: {', '.join(parts)}"
+            title=title or f"{_best_of(self.metric(metric))}: {', '.join(parts)}"
             if parts
             else f"No number in flight has {'an interval narrow enough to say something' if any(measured) else 'a valid trial in this run'}",
             treatment=treatment,

@@ -315,6 +315,7 @@ def test_the_depth_chart_is_called_by_the_best_depth_of_each(stored: dict[str, R
     assert RESULTS["depth_chart"](shown(stored, "whole")).title == (
         "Highest goodput: Postgres with 1 in flight, SpacetimeDB with 1 in flight"
     )
+    assert shown(stored, "whole").depth_chart([PROCEDURE], [SPACETIMEDB], title="Flat").title == "Flat"
     assert (
         "No number in flight has a valid trial" in RESULTS["depth_chart"](shown(stored, "all broken")).title
     )
