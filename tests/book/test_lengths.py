@@ -36,7 +36,6 @@ class _Length:
 
 _MOST = _Length(1500, 4, 3, 12, 8)
 _LONGER = {
-    "both-optimized": _Length(1720, 7, 7, 12, 15.6),
     "calibration": _Length(1500, 4, 8, 30, 9.6),
     "convex-vs-spacetimedb": _Length(1780, 3, 8, 12, 10.6),
     "price-of-speed": _Length(2690, 1, 3, 15, 10.4),
