@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -32,9 +32,15 @@ _PRINTED_AT: Mapping[float, str] = {0.0: "alpha0", 1.5: "alpha15"}
 _NEVER = "–"
 
 
-def todays_table(found: Findings, rows: Mapping[str, tuple[str, StandsFor]], *, first: str) -> Html:
-    """Each row at each contention that was printed: its rate there and here, and how many times that of it the
-    rate of ``first`` is.
+def todays_table(
+    found: Findings,
+    rows: Mapping[str, tuple[str, StandsFor]],
+    *,
+    first: str,
+    at: Collection[float] = tuple(_PRINTED_AT),
+) -> Html:
+    """Each row at each contention that was printed, or at those named: its rate there and here, and how many times that
+    of it the rate of ``first`` is.
 
     ``rows`` has, by the name in the claims (``today-tps-NAME-alpha0``), the row's label and what stands for it.
     """
@@ -48,13 +54,19 @@ def todays_table(found: Findings, rows: Mapping[str, tuple[str, StandsFor]], *, 
         f"{head} ÷ this row, measured here",
     )
     body: list[list[str | Html]] = []
-    for at, suffix in _PRINTED_AT.items():
+    for exponent, suffix in _PRINTED_AT.items():
+        if exponent not in at:
+            continue
         top = claim(f"today-tps-{first}-{suffix}").value
         for name, (label, stands) in rows.items():
             printed = claim(f"today-tps-{name}-{suffix}")
             quotient = _NEVER if name == first else f"×{format_factor(top / printed.value)}"
-            here = _here(found, stands, rows[first][1], at) if name != first else _alone(found, stands, at)
-            body.append([label, f"{at:g}", printed.published, quotient, *here])
+            here = (
+                _here(found, stands, rows[first][1], exponent)
+                if name != first
+                else _alone(found, stands, exponent)
+            )
+            body.append([label, f"{exponent:g}", printed.published, quotient, *here])
     return values_table(columns, body)
 
 

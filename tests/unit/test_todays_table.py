@@ -49,6 +49,11 @@ def test_every_row_is_printed_and_ours_stands_beside_it_where_it_was_run() -> No
     assert "not in this run" in _row(table, "Bun", "1.5")
     assert "cannot be run: it needs a container" in _row(table, "Convex", "1.5")
     assert claim("today-tps-convex-alpha0").published in _row(table, "Convex", "0")
+    contended_alone = todays_table(
+        _FOUND, {"spacetimedb": ("SpacetimeDB", over)}, first="spacetimedb", at=[1.5]
+    ).html
+    assert contended_alone.count("<tr>") == 2
+    assert claim("today-tps-spacetimedb-alpha15").published in contended_alone
 
 
 def test_who_cannot_run_everywhere_has_its_rate_or_the_reason_why_it_has_none() -> None:
