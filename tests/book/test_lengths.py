@@ -36,12 +36,9 @@ class _Length:
 
 _MOST = _Length(1500, 4, 3, 12, 8)
 _LONGER = {
-    "calibration": _Length(1500, 4, 8, 30, 9.6),
     "convex-vs-spacetimedb": _Length(1780, 3, 8, 12, 10.6),
-    "price-of-speed": _Length(2690, 1, 3, 15, 10.4),
     "trailbase-family": _Length(2450, 6, 7, 9, 13.1),
     "walsync-vs-litestream": _Length(2270, 2, 4, 10, 9.8),
-    "where-the-gap-comes-from": _Length(2140, 4, 8, 17, 11.4),
 }
 """What is longer than it should be may not grow further."""
 
