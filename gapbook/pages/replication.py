@@ -151,9 +151,12 @@ def memory_chart(
     *,
     metric: str = _WRITTEN,
     published: Mapping[str, PublishedLine] | None = None,
+    title: str = "",
 ) -> charts.Figure:
-    """Memory by the number of databases, a line each; ``published`` are lines of the document by their labels."""
-    title, counted = _COUNTED.get(metric, (metric, ""))
+    """Memory by the number of databases, a line each; ``published`` are lines of the document by their labels,
+    ``title`` says what was found, in the author's words."""
+    of_metric, counted = _COUNTED.get(metric, (metric, ""))
+    title = title or of_metric
     lines = []
     for label, one in rows:
         known = [(at, value) for at in places(found, one) if (value := _value(found, one.name, at, metric))]

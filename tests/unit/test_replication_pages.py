@@ -156,7 +156,10 @@ def test_all_and_none_are_said_only_of_all_and_none(share: float, told: str) -> 
 
 def test_the_chart_has_a_line_for_each_and_the_published_ones(found: Results) -> None:
     printed = PublishedLine("litestream", {20: "walsync-memory-litestream-20db"})
-    chart = memory_chart(found, [("lossy", _LOSSY), ("each", _EACH)], published={"published": printed})
+    chart = memory_chart(
+        found, [("lossy", _LOSSY), ("each", _EACH)], published={"published": printed}, title="One takes less"
+    )
+    assert chart.title == "One takes less"
     assert {row[0] for row in chart.table.rows} >= {"lossy", "each", "published"}
 
 
