@@ -45,18 +45,18 @@ def todays_table(
     ``rows`` has, by the name in the claims (``today-tps-NAME-alpha0``), the row's label and what stands for it.
     """
     head = rows[first][0]
+    shown = [exponent for exponent in _PRINTED_AT if exponent in at]
     columns = (
         "row",
-        "α",
+        *(("α",) if len(shown) > 1 else ()),
         "as printed",
         f"{head} ÷ this row, as printed",
         "measured here",
         f"{head} ÷ this row, measured here",
     )
     body: list[list[str | Html]] = []
-    for exponent, suffix in _PRINTED_AT.items():
-        if exponent not in at:
-            continue
+    for exponent in shown:
+        suffix, load = _PRINTED_AT[exponent], [f"{exponent:g}"] if len(shown) > 1 else []
         top = claim(f"today-tps-{first}-{suffix}").value
         for name, (label, stands) in rows.items():
             printed = claim(f"today-tps-{name}-{suffix}")
@@ -66,8 +66,9 @@ def todays_table(
                 if name != first
                 else _alone(found, stands, exponent)
             )
-            body.append([label, f"{exponent:g}", printed.published, quotient, *here])
-    return values_table(columns, body)
+            body.append([label, *load, printed.published, quotient, *here])
+    caption = found.at(shown[0]) if len(shown) == 1 else ""
+    return values_table(columns, body, caption=caption)
 
 
 def _here(found: Findings, stands: StandsFor, top: StandsFor, at: float) -> tuple[str, str]:

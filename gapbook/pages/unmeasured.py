@@ -17,10 +17,11 @@ __all__ = ["published_beside_table", "why_unmeasured"]
 def why_unmeasured(found: Findings, contestant: Named, otherwise: str) -> str | None:
     """``not measured here`` and the reason, which the run gives, else ``otherwise``; None where it was measured.
 
-    What a reader can do about it stands in the table of servers, which has the whole reason.
+    Where it was looked for, and what a reader can do about it, stands in the table of servers, which has the whole reason.
     """
     if contestant.name in found.absent:
-        return f"not measured here: {found.absent[contestant.name].partition('; ')[0]}"
+        reason = found.absent[contestant.name].partition("; ")[0].partition(" at /")[0]
+        return f"not measured here: {reason}"
     if found.scenario.find(contestant.name) is None:
         return f"not measured here: {otherwise}"
     return None

@@ -53,6 +53,7 @@ def test_every_row_is_printed_and_ours_stands_beside_it_where_it_was_run() -> No
         _FOUND, {"spacetimedb": ("SpacetimeDB", over)}, first="spacetimedb", at=[1.5]
     ).html
     assert contended_alone.count("<tr>") == 2
+    assert "<caption>α = 1.5</caption>" in contended_alone
     assert claim("today-tps-spacetimedb-alpha15").published in contended_alone
 
 
@@ -77,7 +78,9 @@ def test_who_cannot_run_everywhere_has_its_rate_or_the_reason_why_it_has_none() 
 
 
 def test_a_cell_tells_why_and_not_what_to_do_about_it() -> None:
-    absent = {"convex": "docker: no engine answers; install one and start it"}
+    absent = {
+        "convex": "docker: no engine answers at /run/engine (No such file or directory); install one and start it"
+    }
     run = replace(_FOUND.run, manifest=msgspec.structs.replace(_FOUND.run.manifest, absent=absent))
     found = Findings(run, run.manifest.chapter)
     reason = why_unmeasured(found, SimpleNamespace(name="convex"), "no image")
