@@ -36,7 +36,7 @@ Levels: TypeAlias = Sequence[tuple[str, Named]]
 """What a level is called on the page, and the contestant that runs at it."""
 _Rows: TypeAlias = Sequence[CutCheck]
 _NO_CUTS = "This run cut no power: what its durability classes are worth is not measured here."
-_CLASSES = ("level", "declared class", "cuts", "acknowledged", "gone", "worst loss", "what cuts showed")
+_CLASSES = ("level", "worst loss", "what cuts showed", "declared class", "gone", "acknowledged", "cuts")
 _TOLD = "Each cell: in how many cuts acknowledged work was gone, and the most that one cut took. "
 _PRICES = (
     "level",
@@ -102,12 +102,12 @@ def _class_cells(level: _Level) -> list[str]:
     counted = [row for row in known if row.lost is not None]
     return [
         level.label,
-        level.contestant.durability,
-        str(observed.cuts),
-        total(row.acknowledged for row in counted),
-        total(row.lost for row in counted),
         _seconds(observed.worst_loss_s),
         _showed(level),
+        level.contestant.durability,
+        total(row.lost for row in counted),
+        total(row.acknowledged for row in counted),
+        str(observed.cuts),
     ]
 
 

@@ -244,9 +244,14 @@ class PictureResults(AnswerResults):
             ]
             if trials:
                 middles = [dict(zip(one.percentiles, one.latency_ms, strict=True)) for one in trials]
-                name = f"{contestant.system_label}, {contestant.detail_label}"
                 if len(trials) >= FEWEST_TOLD or not self.run.published:
-                    medians.append((statistics.median(middle[50.0] for middle in middles), name))
+                    medians.append(
+                        (
+                            statistics.median(middle[50.0] for middle in middles),
+                            contestant.system_label,
+                            contestant.detail_label,
+                        )
+                    )
                 series.append(
                     charts.LatencySeries(
                         contestant.colour, contestant.system_label, contestant.detail_label, tuple(trials)
@@ -259,7 +264,9 @@ class PictureResults(AnswerResults):
                 provenance=self.provenance,
             )
         if len(medians) > 1:
-            (least, quick), (most, slow) = min(medians), max(medians)
+            (least, quick, quick_detail), (most, slow, slow_detail) = min(medians), max(medians)
+            if quick == slow:  # one system, called in two ways
+                quick, slow = f"{quick}, {quick_detail}", f"{slow}, {slow_detail}"
             title += f": median {least:,.1f} ms ({quick}) to {most:,.1f} ms ({slow})"
         return charts.latency(
             series,
