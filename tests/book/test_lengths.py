@@ -35,12 +35,6 @@ class _Length:
 
 
 _MOST = _Length(1500, 4, 3, 12, 8)
-_LONGER = {
-    "convex-vs-spacetimedb": _Length(1780, 3, 8, 12, 10.6),
-    "trailbase-family": _Length(2450, 6, 7, 9, 13.1),
-    "walsync-vs-litestream": _Length(2270, 2, 4, 10, 9.8),
-}
-"""What is longer than it should be may not grow further."""
 
 
 def test_chapters_are_as_short_as_they_promise(published_site: Site, visit: Open) -> None:
@@ -49,11 +43,10 @@ def test_chapters_are_as_short_as_they_promise(published_site: Site, visit: Open
         page = visit(published_site, f"notebooks/{name}.html", width=1440, from_file=True).page
         words, charts, tables, rows, height_px = page.evaluate(_MEASURE)
         found = _Length(words, charts, tables, rows, round(height_px / _SCREEN_PX, 1))
-        most = _LONGER.get(name, _MOST)
         too_long += [
             f"{name}.html: {value} {field}, at most {allowed}"
             for field, value, allowed in zip(
-                _Length.__dataclass_fields__, astuple(found), astuple(most), strict=True
+                _Length.__dataclass_fields__, astuple(found), astuple(_MOST), strict=True
             )
             if value > allowed
         ]
