@@ -30,6 +30,7 @@ from gapbook.book.kept_pages import (
 from gapbook.book.kernel import temporary_folder
 from gapbook.book.offered import offered
 from gapbook.book.proof_pages import trials_of, trials_page, with_trials_pages, without_proof
+from gapbook.book.shown_code import one_fold_each
 from gapbook.book.side_by_side import execute_chapters
 from gapbook.book.timings import Timings
 from gapbook.deploy.deployment import Deployment
@@ -233,7 +234,7 @@ def _place(chapter: str, executed: Path, staged: Path, pages: Mapping[str, Path]
     A chapter is executed in the order of its logic and read in the order of its answer: cells tagged
     ``first-screen`` are shown right after the title. A cell tagged ``shows-first-screen-of-CHAPTER`` shows
     what that chapter of ``pages`` has there, so that an answer is stated in one place; nothing, where the
-    chapter is not in this book.
+    chapter is not in this book. Code cells in a row that show nothing else are one fold.
     """
     notebook = json.loads(executed.read_text(encoding="utf-8"))
     cells = notebook["cells"]
@@ -249,7 +250,7 @@ def _place(chapter: str, executed: Path, staged: Path, pages: Mapping[str, Path]
     if trials is not None:
         path = staged / "notebooks" / f"{trials_of(chapter)}.ipynb"
         path.write_text(json.dumps(trials), encoding="utf-8")
-    notebook["cells"] = without_proof([rest[0], *first, *rest[1:]])
+    notebook["cells"] = one_fold_each(without_proof([rest[0], *first, *rest[1:]]))
     (staged / "notebooks" / executed.name).write_text(json.dumps(notebook), encoding="utf-8")
     return trials is not None
 
