@@ -41,7 +41,7 @@ def gap_ruler(
     """The published gap, and the same gap as measured under each setup that has a number."""
     about = claim(claim_id)
     printed = Interval(about.value, math.nan, math.nan, 1)
-    gaps = [charts.Gap("Published by the vendor", printed, "ink", published=True)]
+    gaps = [charts.Gap("By the vendor's published figures", printed, "ink", published=True)]
     for label, over, under in rows:
         ratio = found.ratio(over.name, under.name, at)
         if ratio is not None and not times(found, over, under, at=at).why:

@@ -14,6 +14,8 @@ from gapbook.markup import Html, values_table
 from gapbook.method.cells import Named
 from gapbook.method.interval import Interval, format_factor, format_percent
 from gapbook.method.sessions import session_means
+from gapbook.model.work import EXPONENT
+from gapbook.pages.gloss import busiest_share
 from gapbook.pages.provenance import FindingsWithProvenance
 from gapbook.pages.words import JAMS, NO_VALID_TRIAL, listed, operations_of
 from gapbook.record.gates import LIMITS
@@ -67,8 +69,7 @@ class SessionResults(FindingsWithProvenance):
                 self.contestant(over).colour,
                 tuple(
                     self._condition((over, under), treatment, metric, printed.get((name, treatment)))
-                    for treatment in self.wanted_of(at, over.name, under.name)
-                    or self.treatments_of(over.name, under.name)
+                    for treatment in self._shown_at(at, (over, under))
                 ),
             )
             for name, over, under in pairs
@@ -81,7 +82,10 @@ class SessionResults(FindingsWithProvenance):
             rows,
             provenance=self.provenance,
             title=title or self._comparisons_title(pairs, rows),
-            **self._divided(self.metric(metric)),
+            **self._divided(
+                self.metric(metric),
+                sorted({value for _, *pair in pairs for value in self._shown_at(at, pair)}),
+            ),
         )
 
     def _told_ratio(
@@ -155,7 +159,12 @@ class SessionResults(FindingsWithProvenance):
         }
         return [word for word, does in words.items() if does]
 
-    def _divided(self, metric: Metric) -> dict[str, str]:
+    def _shown_at(self, at: Collection[float], pair: Sequence[Named]) -> Sequence[float]:
+        """The values of the treatment that are shown of a pair: those of ``at`` that both ran at, or all."""
+        names = [one.name for one in pair]
+        return self.wanted_of(at, *names) or self.treatments_of(*names)
+
+    def _divided(self, metric: Metric, at: Sequence[float]) -> dict[str, str]:
         """What was divided by what, under the axis and over the picture."""
         if metric is not GOODPUT:
             of = metric.words[0].upper() + metric.words[1:]
@@ -167,8 +176,16 @@ class SessionResults(FindingsWithProvenance):
         return {
             "axis": f"how many times as many {operations} per second (log scale)",
             "subtitle": f"{operations.capitalize()} per second of the first divided by those of the second. "
-            "Right of ×1 the first is faster.",
+            f"Right of ×1 the first is faster. {self._who_wants_one(at)}".strip(),
         }
+
+    def _who_wants_one(self, at: Sequence[float]) -> str:
+        """What the exponents of a bank mean: ``α = 0.5: 3.4 % of transfers want one account; 1.5: 57 %.``"""
+        if not self.scenario.workload.accounts or self.scenario.treatment.name != EXPONENT:
+            return ""
+        shares = [f"{value:g}: {format_percent(busiest_share(self.scenario, value))} %" for value in at]
+        first, *others = shares
+        return f"{self.scenario.treatment.label} = {'; '.join([f'{first} of transfers want one account', *others])}."
 
     def sessions_table(self, pairs: Sequence[Pair]) -> Html:
         """Each pair's ratio in each session, how far the highest is above the lowest, and the ratio with its

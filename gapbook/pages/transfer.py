@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from gapbook import charts
 from gapbook.markup import Html, values_table
@@ -31,16 +31,20 @@ class TransferResults(SweepResults):
         ceiling_of: Named | None = None,
         *,
         kept: tuple[float, float] | None = None,
+        names: Mapping[str, str] | None = None,
         title: str = "",
     ) -> charts.Figure:
         """Goodput over the Zipf exponent. ``ceiling_of`` adds the bound of a lock on the hottest account,
         held for as long as the contestant's goodput at the highest exponent allows at most. With ``kept``, two exponents,
-        each name says which part of its rate a contestant keeps from the first to the second."""
+        each name says which part of its rate a contestant keeps from the first to the second. ``names`` are shorter ones, by
+        contestant."""
         shown = self.contestants(contestants)
         title = title or self._contention_title(shown)
         series = [
             charts.Line(
-                contestant.colour, f"{contestant.full_label}{self._kept(contestant, kept)}", tuple(points)
+                contestant.colour,
+                (names or {}).get(contestant.name, contestant.full_label) + self._kept(contestant, kept),
+                tuple(points),
             )
             for contestant in shown
             if (
