@@ -74,8 +74,8 @@ class Figure:
     def html(self) -> str:
         return self.markup.html
 
-    def __html__(self) -> str:
-        return self.html
+    def __html__(self) -> Html:
+        return self.markup
 
     def svg(self, width: int = WIDE_WIDTH, theme: FileTheme = "light") -> str:
         """A stand-alone SVG, 688 or 328 pixels wide, ``light`` or ``dark``."""

@@ -91,8 +91,8 @@ class Answer:
     def html(self) -> str:
         return self.text.html
 
-    def __html__(self) -> str:
-        return self.text.html
+    def __html__(self) -> Html:
+        return self.text
 
     def _repr_html_(self) -> str:
         return self.text.html

@@ -72,8 +72,8 @@ class Sentence:
     def printed(self) -> tuple[str, ...]:
         return tuple(one.printed for one in self.said)
 
-    def __html__(self) -> str:
-        return Html('<p class="gb-sentence">{}</p>').format(self.text).html
+    def __html__(self) -> Html:
+        return Html('<p class="gb-sentence">{}</p>').format(self.text)
 
 
 def times(

@@ -492,6 +492,7 @@ def test_chapter_and_page_of_its_trials_lead_to_each_other(site: Site, visit: Op
 
 def test_page_names_the_run_that_it_shows(site: Site, visit: Open) -> None:
     page = visit(site).page
+    page.locator("details.gb-full summary").click()
     assert site.run.run_id in page.locator(".gb-provenance").inner_text()
     assert page.locator(".gb-banner-own-run").count() == (0 if site.run.published else 1)
 

@@ -36,6 +36,11 @@ def test_text_is_escaped_and_html_is_kept() -> None:
     assert all("<script" not in part.html for part in parts)
 
 
+def test_an_answer_within_html_stays_html() -> None:
+    answer = page.answer(page.estimate("×14.1"), notes="So.")
+    assert Html("<div>{}</div>").format(answer) == f"<div>{answer.html}</div>"
+
+
 def test_citation_shows_one_form_and_offers_three() -> None:
     panel = page.cite_panel(plain="P", markdown="M", bibtex="B").html
     assert re.findall(r"<pre[^>]*>(\w)</pre>", panel) == ["P", "M", "B"]
