@@ -51,7 +51,6 @@ __all__ = [
 ]
 
 _FIRST_SCREEN = "first-screen"
-_SHOWS_FIRST_SCREEN_OF = "shows-first-screen-of-"
 # What buttons of a page link to: the files of a run, beneath the static files of the book.
 _RUN_LINK = re.compile(r"_static/runs/([0-9a-f]+)/([\w.-]+)")
 
@@ -220,7 +219,7 @@ def _stage(folder: Path, executed: Mapping[str, Path], absent: Collection[str], 
         _place_word_of_absence(chapter, staged)
     proved = []
     for chapter, notebook in executed.items():
-        if _place(chapter, notebook, staged, executed):
+        if _place(chapter, notebook, staged):
             proved.append(chapter)
         _place_runs(chapter, notebook, staged)
     contents = _contents([*executed, *absent], proved, also)
@@ -228,13 +227,11 @@ def _stage(folder: Path, executed: Mapping[str, Path], absent: Collection[str], 
     return staged
 
 
-def _place(chapter: str, executed: Path, staged: Path, pages: Mapping[str, Path]) -> bool:
+def _place(chapter: str, executed: Path, staged: Path) -> bool:
     """Put an executed notebook into the book, its first screen first; return whether it has a page of its trials too.
 
     A chapter is executed in the order of its logic and read in the order of its answer: cells tagged
-    ``first-screen`` are shown right after the title. A cell tagged ``shows-first-screen-of-CHAPTER`` shows
-    what that chapter of ``pages`` has there, so that an answer is stated in one place; nothing, where the
-    chapter is not in this book. Code cells in a row that show nothing else are one fold.
+    ``first-screen`` are shown right after the title. Code cells in a row that show nothing else are one fold.
     """
     notebook = json.loads(executed.read_text(encoding="utf-8"))
     cells = notebook["cells"]
@@ -242,8 +239,6 @@ def _place(chapter: str, executed: Path, staged: Path, pages: Mapping[str, Path]
         tags = cell["metadata"].setdefault("tags", [])
         if INJECTED in tags:
             tags.append("hide-input")
-        if shown := next((tag for tag in tags if tag.startswith(_SHOWS_FIRST_SCREEN_OF)), None):
-            cell["outputs"] = _first_screen_of(pages.get(shown.removeprefix(_SHOWS_FIRST_SCREEN_OF)))
     first = [cell for cell in cells if _FIRST_SCREEN in cell["metadata"]["tags"]]
     rest = [cell for cell in cells if cell not in first]
     trials = trials_page(chapter, notebook)
@@ -265,15 +260,6 @@ def _place_word_of_absence(chapter: str, staged: Path) -> None:
         f"{heading}\n\nThis page was not made on this machine yet. Make the whole book: `gapbook book`.\n",
         encoding="utf-8",
     )
-
-
-def _first_screen_of(executed: Path | None) -> list[Any]:
-    """What the cells of an executed chapter show that are tagged as its first screen."""
-    if executed is None:
-        return []
-    cells = json.loads(executed.read_text(encoding="utf-8"))["cells"]
-    first = [cell for cell in cells if _FIRST_SCREEN in cell["metadata"].get("tags", [])]
-    return [output for cell in first for output in cell["outputs"]]
 
 
 def _offer(executed: Path, site: Path) -> None:
