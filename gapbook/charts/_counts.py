@@ -13,6 +13,7 @@ from gapbook.charts._frame import (
     draw_axis,
     draw_footer,
     draw_header,
+    scale_of,
     sizes_of,
     value_ticks,
 )
@@ -72,10 +73,7 @@ def counts(
 
 
 def _draw_row(canvas: Canvas, row: Counted, left: float) -> None:
-    sizes = sizes_of(canvas)
-    scale = canvas.x_scale
-    if scale is None:
-        raise ValueError("a row is drawn after the canvas has its scale")
+    sizes, scale = sizes_of(canvas), scale_of(canvas)
     lines = wrap(row.name, sizes.label, canvas.width if canvas.is_phone else left - 12)
     top = canvas.y
     for index, line in enumerate(lines):

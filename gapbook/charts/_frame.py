@@ -18,6 +18,7 @@ __all__ = [
     "draw_footer",
     "draw_header",
     "draw_ratio_axis",
+    "scale_of",
     "sizes_of",
     "value_ticks",
 ]
@@ -102,19 +103,19 @@ def value_ticks(canvas: Canvas) -> list[tuple[float, str]]:
 
 def draw_ratio_axis(canvas: Canvas, top: float, title: str) -> None:
     """The axis of ratios, as ``×2``, with a line at ×1 from ``top`` to the cursor."""
-    one = _scale(canvas.x_scale)(1.0)
+    one = scale_of(canvas)(1.0)
     canvas.line((one, top), (one, canvas.y), token="rule", plane=Plane.GRID, width=1.4)
     draw_axis(canvas, top, [(tick, f"×{tick:g}") for tick in _round_values(canvas)], title)
 
 
 def _round_values(canvas: Canvas) -> list[float]:
-    scale = _scale(canvas.x_scale)
+    scale = scale_of(canvas)
     return log_ticks(scale.low, scale.high, most=4 if canvas.is_phone else 7)
 
 
 def draw_axis(canvas: Canvas, top: float, ticks: Sequence[tuple[float, str]], title: str) -> None:
     """Grid of the logarithmic x axis from ``top`` to the cursor, tick labels and title beneath."""
-    scale = _scale(canvas.x_scale)
+    scale = scale_of(canvas)
     size = sizes_of(canvas).tick
     bottom = canvas.y
     for tick, label in _uncrowded(scale, ticks, size):
@@ -127,10 +128,11 @@ def draw_axis(canvas: Canvas, top: float, ticks: Sequence[tuple[float, str]], ti
     canvas.y = bottom + 36
 
 
-def _scale(scale: LogScale | None) -> LogScale:
-    if scale is None:
+def scale_of(canvas: Canvas) -> LogScale:
+    """The x scale of a canvas; raises ValueError before it has one."""
+    if canvas.x_scale is None:
         raise ValueError("an axis is drawn after the canvas has its scale")
-    return scale
+    return canvas.x_scale
 
 
 def _uncrowded(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gapbook.charts._canvas import Canvas, Plane
 from gapbook.charts._figure import Figure, Table, build
-from gapbook.charts._frame import Provenance, draw_footer, draw_header, draw_ratio_axis, sizes_of
+from gapbook.charts._frame import Provenance, draw_footer, draw_header, draw_ratio_axis, scale_of, sizes_of
 from gapbook.charts._marks import draw_interval, key_interval
 from gapbook.charts._scale import LogScale, log_domain
 from gapbook.charts._text import wrap
@@ -55,9 +55,7 @@ def ruler(gaps: Sequence[Gap], *, axis: str, provenance: Provenance, title: str,
 
 
 def _draw_gap(canvas: Canvas, gap: Gap, left: float) -> None:
-    sizes, scale = sizes_of(canvas), canvas.x_scale
-    if scale is None:
-        raise ValueError("a bar is drawn after the canvas has its scale")
+    sizes, scale = sizes_of(canvas), scale_of(canvas)
     lines = wrap(gap.name, sizes.label, canvas.width if canvas.is_phone else left - 14)
     top = canvas.y
     for index, line in enumerate(lines):
