@@ -91,7 +91,7 @@ class AnswerResults(CitationResults):
         of them for both, the first and the last that both were measured at. What the run does not answer is
         said last, each once.
         """
-        told = [self._compared(*one, at=at) for one in compared]
+        told = [self.compared(*one, at=at) for one in compared]
         answered = [pair[1:3] for one, pair in zip(told, compared, strict=True) if one.cited]
         cited = [number for one in told for number in one.cited]
         sentences = dict.fromkeys(one.sentence for one in sorted(told, key=lambda one: not one.cited))
@@ -121,7 +121,7 @@ class AnswerResults(CitationResults):
         ]
         return page.answer(text, cited, " ".join(filter(None, after)))
 
-    def _compared(
+    def compared(
         self,
         sentence: str,
         above: Named,
@@ -130,6 +130,7 @@ class AnswerResults(CitationResults):
         *,
         at: Collection[float],
     ) -> page.Answer:
+        """One sentence of :meth:`answer`, without what it must be read with."""
         parts, untold, cited, vague, even = [], [], [], [], []
         over, under = self.contestants((above, beneath))
         counted = f"{self._operations} per second" if metric == GOODPUT.name else self.metric(metric).words

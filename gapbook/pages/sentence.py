@@ -84,8 +84,7 @@ def times(
     ``at`` is the value of the treatment; the last that both ran at, without it or where the run has not this one.
     """
     treatment = _at(found, at, over, under)
-    answer = found.answer(("{ratios}", over, under, metric), at=[treatment])
-    return answered(answer, 0)
+    return answered(found.compared("{ratios}", over, under, metric, at=[treatment]), 0)
 
 
 def rate(found: AnswerResults, one: Named, *, at: float | None = None, metric: str = GOODPUT.name) -> Said:
