@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import polars as pl
-
 from gapbook.claims.claim import Claim
 from gapbook.pages.calibration import CalibrationResults
 from gapbook.pages.factors import FactorResults
@@ -51,23 +49,9 @@ class Results(
         super().__init__(run, chapter, given, stated)
         self._glued: set[str] = set()
 
-    def edge_loss(self) -> str:
-        """The most that the goodput rule leaves out: requests that straddle the window's edges."""
-        valid = self.run.trials.filter(pl.col("valid"))
-        if valid.is_empty():
-            return "unknown, for no trial is valid"
-        lost = 1 - valid["goodput_per_s"] * self.scenario.window_s / valid["completed_in_window"]
-        return f"{float(lost.max() or 0):.1%}"  # type: ignore[arg-type]
-
     def glue(self, **more: str | Claim | Said) -> None:
         """Make the facts of the run available to the prose; a number that the run lacks says that it is not measured."""
-        facts: dict[str, str] = {
-            **self.glue_values(),
-            "audited": self.audited(),
-            "uncounted": self.uncounted(),
-            "edge_loss": self.edge_loss(),
-            **self._noise_values(),
-        }
+        facts = self.glue_values()
         for key, value in more.items():
             if isinstance(value, Claim):
                 facts[key] = f"{value.value:,.0f}"
@@ -76,14 +60,3 @@ class Results(
         # A key that is glued twice on one page is an error of the renderer.
         glue_facts({key: text for key, text in facts.items() if key not in self._glued})
         self._glued |= facts.keys()
-
-    def _noise_values(self) -> dict[str, str]:
-        noise = self.trial_noise()
-        if noise is None:
-            return dict.fromkeys(("trial_spread", "spread_explained", "spread_shared"), "unknown")
-        shared = "none" if noise.shared_frac is None else f"{max(0.0, noise.shared_frac):.0%}"
-        return {
-            "trial_spread": f"{noise.spread:.0%}",
-            "spread_explained": f"{noise.explained_frac:.0%}",
-            "spread_shared": shared,
-        }

@@ -325,7 +325,6 @@ def _render(folder: Path, chapter: str) -> list[str]:
                 shown.metrics_table(),
                 shown.unwritten_table(everyone, alpha),
                 shown.audited(),
-                shown.edge_loss(),
             )
         ),
         *(shown.batch_table(contestant, alpha).html for contestant in everyone if contestant.settings.flaws),

@@ -64,7 +64,6 @@ RESULTS: dict[str, Callable[[Results], Any]] = {
         [("answers", SPACETIMEDB, "answered"), ("flaw", REPLAYED, "with")], title="T"
     ),
     "contestants_chart": lambda e: e.contestants_chart({("drizzle", 1.5): CLAIM}),
-    "edge_loss": lambda e: e.edge_loss(),
     "effects_table": lambda e: e.effects_table(FACTORS),
     "factors_table": lambda e: e.factors_table(FACTORS),
     "flaws_table": lambda e: e.flaws_table(0.0),
@@ -126,6 +125,7 @@ ELSEWHERE = {
     "answer_calibration",
     "calibration_facts",
     "between_sessions",
+    "compared",
     "citation",
     "cited",
     "reach_note",
