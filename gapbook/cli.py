@@ -186,6 +186,28 @@ def _parser() -> argparse.ArgumentParser:
     book.add_argument("--timings", action="store_true", help="say what each part of it took")
     book.set_defaults(command=lambda chosen: _build_book(tell=chosen.timings))
 
+    compare = commands.add_parser(
+        "compare", help="lay a run beside the published one of its chapter, or another"
+    )
+    compare.add_argument(
+        "yours",
+        metavar="RUN",
+        help="a folder, the id of a stored run, a chapter, or a file that --export wrote",
+    )
+    compare.add_argument(
+        "ours",
+        metavar="RUN",
+        nargs="?",
+        help="what to lay it beside: the published run of its chapter, else this",
+    )
+    compare.add_argument("--json", action="store_true", help="all of it as JSON")
+    compare.add_argument(
+        "--export",
+        action="store_true",
+        help="write the run in small, for the book's page Compare or somebody else",
+    )
+    compare.set_defaults(command=_compare)
+
     commands.add_parser("check", help="read all declarations, and say what is wrong in them").set_defaults(
         command=lambda chosen: _check()
     )
@@ -276,6 +298,21 @@ def _build_book(*, tell: bool) -> None:
     if tell:
         print(timings.table())
     _say_page(page)
+
+
+def _compare(chosen: argparse.Namespace) -> None:
+    from gapbook.method.named import named_summary, published_counterpart
+    from gapbook.method.spread import compared_as_usual
+    from gapbook.method.summary import written
+    from gapbook.pages.comparison import comparison_json, comparison_lines
+
+    yours = named_summary(chosen.yours)
+    if chosen.export:
+        print(written(yours))
+        return
+    ours = published_counterpart(yours) if chosen.ours is None else named_summary(chosen.ours)
+    found = compared_as_usual(yours, ours)
+    print(comparison_json(found) if chosen.json else "\n".join(comparison_lines(found)))
 
 
 def _check() -> int:

@@ -27,25 +27,23 @@ import pytest
 
 from gapbook.charts import Figure
 from gapbook.errors import RecordError
+from gapbook.method.compared import compared
+from gapbook.method.summary import summary_of
+from gapbook.pages.comparison import comparison_json, comparison_lines
 from gapbook.pages.proof import proof
 from gapbook.pages.results import Results
 from gapbook.paths import CHECKOUT
 from gapbook.record.run import canonical, latest_published, load_run, run_id_of
 from tests.drawn import drawn
+from tests.hostile_values import MARKUP, Harm, holder, hostile_contents, putting
 from tests.memory import peak_bytes, resident_bytes
 
 _SEED = 20_261_122
 _MANIFESTS, _TABLES = 240, 132
 _DRAWN = 60
 _MOST_BYTES = 300_000_000
-_MARKUP = "<script>alert(1)</script>\"'{x}&"
-_VALUES: tuple[Any, ...] = (
-    None, True, -1, 0, 10**30, 1.5, "", "text", _MARKUP, "x" * 5_000, "a\nb\u2028c", [], [None], {}, {"a": 1},
-)  # fmt: skip
 _TABLE_FILES = ("trials.parquet", "histograms.parquet")
 _BASES = ("both-optimized", "what-the-benchmark-counted")
-
-Harm = Callable[[Path, dict[str, Any]], None]
 
 
 def _seal(folder: Path, manifest: dict[str, Any]) -> Path:
@@ -59,45 +57,6 @@ def _seal(folder: Path, manifest: dict[str, Any]) -> Path:
 def _hash_again(folder: Path, manifest: dict[str, Any]) -> None:
     for name in _TABLE_FILES:
         manifest["files"][name] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
-
-
-# --- manifests --------------------------------------------------------------------------------
-def _places(holder: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Every place of a manifest; of lists, the first two."""
-    keys = list(holder) if isinstance(holder, dict) else list(range(min(2, len(holder))))
-    for key in keys:
-        yield (*path, key)
-        if isinstance(holder[key], dict | list):
-            yield from _places(holder[key], (*path, key))
-
-
-def _holder(manifest: Any, path: tuple[Any, ...]) -> Any:
-    for key in path[:-1]:
-        manifest = manifest[key]
-    return manifest
-
-
-def _putting(path: tuple[Any, ...], value: Any) -> Harm:
-    return lambda _folder, manifest: _holder(manifest, path).__setitem__(path[-1], value)
-
-
-def _taking(path: tuple[Any, ...]) -> Harm:
-    return lambda _folder, manifest: _holder(manifest, path).__delitem__(path[-1])
-
-
-def _hostile_manifests(manifest: dict[str, Any], count: int) -> list[tuple[str, Harm]]:
-    order = random.Random(_SEED)
-    places = [path for path in _places(manifest) if path != ("run_id",)]
-    made: list[tuple[str, Harm]] = []
-    while len(made) < count:
-        path = order.choice(places)
-        named = ".".join(map(str, path))
-        if order.random() < 0.2:
-            made.append((f"{named} taken away", _taking(path)))
-        else:
-            value = order.choice(_VALUES)
-            made.append((f"{named} = {value!r:.20}", _putting(path, value)))
-    return made
 
 
 # --- tables -----------------------------------------------------------------------------------
@@ -154,7 +113,7 @@ def _hostile_tables(table: pl.DataFrame, count: int) -> list[tuple[str, Harm]]:
             made += [(f"{name} = {value}", _rewrite(_first(name, value))) for value in wrong]
             made.append((f"{name} as text", _rewrite(_as_text(name))))
         if kind == pl.String():
-            texts = (_MARKUP, "", "null", "[]", "{}", "[" * 5_000, '{"a": -1}', "[NaN]", "x" * 5_000)
+            texts = (MARKUP, "", "null", "[]", "{}", "[" * 5_000, '{"a": -1}', "[NaN]", "x" * 5_000)
             made += [(f"{name} = {text!r:.20}", _rewrite(_first(name, text))) for text in texts]
     return order.sample(made, count)
 
@@ -217,7 +176,7 @@ _FILES: list[tuple[str, Harm]] = [
     *((f"{name} cut to {frac}", _cut(name, frac)) for name in _TABLE_FILES for frac in (0.0, 0.01, 0.5, 0.99)),
     *((f"{name} scrambled {seed}", _scramble(name, seed)) for name in _TABLE_FILES for seed in range(10)),
     *((f"names {name!r}", _named(name)) for name in _OUTSIDE),
-    *((f"format {value!r}", _putting(("format",), value)) for value in (True, 1.0, 0, 3, 4, "2", None)),
+    *((f"format {value!r}", putting(("format",), value)) for value in (True, 1.0, 0, 3, 4, "2", None)),
     ("two histograms of one trial", _rewrite(lambda t: pl.concat([t, t.head(1)]), "histograms.parquet")),
     ("two rows of one trial", _rewrite(lambda t: pl.concat([t, t.head(1)]))),
     ("no row", _rewrite(lambda t: t.clear())),
@@ -245,7 +204,7 @@ def _many(*path: Any, count: int) -> Harm:
     """A list with its first entry so many times."""
 
     def harm(_folder: Path, manifest: dict[str, Any]) -> None:
-        place = _holder(manifest, path)
+        place = holder(manifest, path)
         place[path[-1]] = place[path[-1]][:1] * count
 
     return harm
@@ -274,20 +233,20 @@ def _long(table: pl.DataFrame) -> pl.DataFrame:
 
 _SIZES: list[tuple[str, Harm]] = [
     *((f"{name} of 8 GB that are not there", _sparse(name)) for name in _TABLE_FILES),
-    ("a processor of 10 MB", _putting(("machine", "processor"), "x" * 10_000_000)),
-    ("a processor of 1 MB", _putting(("machine", "processor"), "x" * 1_000_000)),
-    ("a NUL in a processor", _putting(("machine", "processor"), "x\0y")),
-    ("a bell in a name", _putting(("scenario", "contestants", 0, "system_label"), "x\ay")),
-    ("a text turned round", _putting(("scenario", "contestants", 0, "system_label"), "x\u202ey")),
-    ("nested 600 deep", _putting(("parameters",), _nested(600))),
-    ("nested 13 deep", _putting(("parameters",), _nested(13))),
-    ("a name of 1 MB", _putting(("parameters",), {"x" * 1_000_000: 1})),
-    ("50,000 parameters", _putting(("parameters",), {str(n): 1 for n in range(50_000)})),
+    ("a processor of 10 MB", putting(("machine", "processor"), "x" * 10_000_000)),
+    ("a processor of 1 MB", putting(("machine", "processor"), "x" * 1_000_000)),
+    ("a NUL in a processor", putting(("machine", "processor"), "x\0y")),
+    ("a bell in a name", putting(("scenario", "contestants", 0, "system_label"), "x\ay")),
+    ("a text turned round", putting(("scenario", "contestants", 0, "system_label"), "x\u202ey")),
+    ("nested 600 deep", putting(("parameters",), _nested(600))),
+    ("nested 13 deep", putting(("parameters",), _nested(13))),
+    ("a name of 1 MB", putting(("parameters",), {"x" * 1_000_000: 1})),
+    ("50,000 parameters", putting(("parameters",), {str(n): 1 for n in range(50_000)})),
     ("a doubled trial", _doubled),
     ("30,000 contestants", _many("scenario", "contestants", count=30_000)),
     ("2,000 contestants", _many("scenario", "contestants", count=2_000)),
     ("30,000 planned trials", _many("trials", count=30_000)),
-    ("a number of 5,000 digits", _putting(("blocks",), 10**4_000)),
+    ("a number of 5,000 digits", putting(("blocks",), 10**4_000)),
     ("60,000 rows", _rewrite(_rows(60_000))),
     ("a column that says other sizes", _footer_says(b"\x15\x04", b"\x15\x7e")),
     ("texts of 120 MB", _rewrite(_long)),
@@ -301,10 +260,13 @@ _SIZES: list[tuple[str, Harm]] = [
 def _render(folder: Path, chapter: str) -> list[str]:
     """What a chapter's page shows of any run: the same calls, for whichever contestants there are."""
     shown = Results(load_run(folder), chapter)
+    beside = compared(summary_of(shown.run), summary_of(latest_published(chapter)))
     everyone = shown.scenario.contestants
     over, under, alpha = everyone[-1], everyone[0], shown.treatments[0]
     return [
         str(shown.glue_values()),
+        comparison_json(beside),
+        "".join(map(_as_a_terminal_shows, comparison_lines(beside))),
         *(
             str(one)
             for one in (
@@ -331,13 +293,18 @@ def _render(folder: Path, chapter: str) -> list[str]:
     ]
 
 
+def _as_a_terminal_shows(line: str) -> str:
+    """Nothing of a line that is one, whatever its texts hold."""
+    return "" if line.isprintable() else MARKUP
+
+
 def _cases() -> Iterator[tuple[str, str, Harm]]:
     for chapter, share in zip(_BASES, (2 / 3, 1 / 3), strict=True):
         run = latest_published(chapter)
         manifest = json.loads((run.folder / "manifest.json").read_text(encoding="utf-8"))
         table = pl.read_parquet(run.folder / "trials.parquet")
         made = chain(
-            _hostile_manifests(manifest, int(_MANIFESTS * share)),
+            hostile_contents(manifest, int(_MANIFESTS * share)),
             _hostile_tables(table, int(_TABLES * share)),
             _FILES,
             _SIZES,
@@ -361,7 +328,7 @@ def test_a_hostile_run_ends_in_one_line_or_in_an_escaped_page(
         assert "\n" not in line
         assert len(line) < 500
     else:
-        assert not [text for text in texts if _MARKUP[:8] in text and not text.startswith("{")]
+        assert not [text for text in texts if MARKUP[:8] in text and not text.startswith("{")]
     assert peak_bytes() - before < _MOST_BYTES
 
 
@@ -401,13 +368,13 @@ def test_a_name_that_is_markup_is_text_on_page_and_chart(tmp_path: Path) -> None
     text = (folder / "manifest.json").read_text(encoding="utf-8")
     manifest = json.loads(text)
     name = manifest["scenario"]["contestants"][0]["name"]
-    manifest = json.loads(text.replace(json.dumps(name), json.dumps(_MARKUP)))
-    _rewrite(lambda table: table.with_columns(pl.col("contestant").replace(name, _MARKUP)))(folder, manifest)
+    manifest = json.loads(text.replace(json.dumps(name), json.dumps(MARKUP)))
+    _rewrite(lambda table: table.with_columns(pl.col("contestant").replace(name, MARKUP)))(folder, manifest)
     sealed = _seal(folder, manifest)
     shown = Results(load_run(sealed), _BASES[0])
     charts = [shown.contestants_chart({}), shown.gates_chart()]
     texts = [*_render(sealed, _BASES[0])[1:], *(chart.html for chart in charts)]
-    assert not [text for text in texts if _MARKUP[:8] in text]
+    assert not [text for text in texts if MARKUP[:8] in text]
     assert [text for text in texts if "&lt;script&gt;" in text]
 
 

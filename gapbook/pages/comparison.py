@@ -1,0 +1,174 @@
+"""Two runs side by side, in words: for a terminal, for a program, and to be pasted into a discussion."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from gapbook.method.compared import Comparison, Reading, Row
+from gapbook.method.interval import Interval, format_factor
+from gapbook.method.summary import Summary
+from gapbook.pages.corrections import hour
+from gapbook.record.schema import one_line
+from gapbook.text_table import text_table
+
+__all__ = ["MOST_WORDS", "READINGS", "comparison_json", "comparison_lines", "text_to_paste"]
+
+MOST_WORDS = 40
+"""Of a text to paste."""
+READINGS: dict[Reading, str] = {
+    "beyond": "differs",
+    "usual": "as machines differ",
+    "equal": "the same within noise",
+    "same run": "the same run",
+    "no interval": "too few blocks",
+}
+"""What is said of a row."""
+_VERSION = 1
+_PROCESSOR_WORDS = 4
+
+
+def comparison_lines(found: Comparison) -> list[str]:
+    """What the command prints: both runs, ratios, rates, what only one of them has, what was set otherwise, and a text to
+    paste."""
+    return [
+        f"yours: {_run_words(found.yours)}",
+        f"ours:  {_run_words(found.ours)}",
+        "",
+        *_usual(found),
+        *_table("ratio", found.ratios, Interval.as_factor),
+        *_table("goodput, per second", found.rates, Interval.as_count),
+        *_alone("only in yours", found.yours_alone),
+        *_alone("only in ours", found.ours_alone),
+        *_differences(found),
+        "to paste:",
+        text_to_paste(found),
+    ]
+
+
+def text_to_paste(found: Comparison) -> str:
+    """The whole in at most 40 words: how many quantities lie as far apart as machines do, and the one that lies farthest."""
+    texts = [text.split() for text in _texts(found)]
+    longest = next((words for words in texts if len(words) <= MOST_WORDS), texts[0])
+    # Names of a foreign run are of any length, and on any number of lines.
+    return " ".join(longest[:MOST_WORDS])
+
+
+def _texts(found: Comparison) -> Iterator[str]:
+    """The longest that there is to say first."""
+    yours, ours = found.yours, found.ours
+    processor = " ".join(yours.processor.split()[:_PROCESSOR_WORDS])
+    where = f"Run {yours.run_id} ({processor}) beside The Gap Book's {ours.run_id}, {ours.chapter}:"
+    what, total = ("ratios" if found.ratios else "rates"), len(found.rows)
+    told = total - found.count("no interval")
+    if found.same_run:
+        yield f"{where} the same run, ×1.00 in all {total} {what}."
+    elif not told:
+        yield f"{where} {total} {what}, too few blocks to tell them apart."
+    else:
+        agree = f"{found.count('equal', 'usual')} of {told} {what} agree within noise and machines"
+        if beyond := [row for row in found.rows if row.reading == "beyond"]:
+            worst = max(beyond, key=lambda row: row.distance)
+            yield f"{where} {agree}; farthest {worst.quantity}: {worst.ratio.as_factor()} of ours."
+        yield f"{where} {agree}."
+
+
+def comparison_json(found: Comparison) -> str:
+    """All of it, for a program."""
+    content = {
+        "comparison": _VERSION,
+        "yours": _run_of(found.yours),
+        "ours": _run_of(found.ours),
+        "same_run": found.same_run,
+        "usual_sd_log": {"ratios": found.spread.ratios, "rates": found.spread.rates},
+        "ratios": list(map(_row_of, found.ratios)),
+        "rates": list(map(_row_of, found.rates)),
+        "only_yours": list(found.yours_alone),
+        "only_ours": list(found.ours_alone),
+        "differences": [
+            {"what": one.what, "yours": one.yours, "ours": one.ours} for one in found.differences
+        ],
+        "text": text_to_paste(found),
+    }
+    return json.dumps(content, ensure_ascii=False, indent=1)
+
+
+def _run_words(one: Summary) -> str:
+    return (
+        f"run {one.run_id} of {one_line(one.chapter)}, {hour(one.began_unix_s)}, {one_line(one.processor)}, {one.valid_trials} of {one.trials} "
+        "trials count"
+    )
+
+
+def _usual(found: Comparison) -> list[str]:
+    if found.same_run:
+        return ["Both are the same run: nothing differs.", ""]
+    kind = (
+        "one kind of processor" if found.yours.processor == found.ours.processor else "two kinds of processor"
+    )
+    beyond, told = found.count("beyond"), len(found.rows) - found.count("no interval")
+    what = "ratios" if found.ratios else "rates"
+    return [
+        f"Two runs of the book on {kind} lie apart by ×{format_factor(math.exp(found.spread.ratios))} in a ratio and "
+        f"×{format_factor(math.exp(found.spread.rates))} in a rate (one standard deviation, noise taken off).",
+        f"{beyond} of {told} {what} with an interval differ by more than that and noise make in 95 of 100.",
+        "",
+    ]
+
+
+def _table(head: str, rows: Sequence[Row], printed: Callable[[Interval], str]) -> list[str]:
+    body = [
+        [
+            row.quantity,
+            row.ratio.as_factor(),
+            READINGS[row.reading] + (f" ({'; '.join(row.versions)})" if row.versions else ""),
+            printed(row.yours),
+            printed(row.ours),
+        ]
+        for row in rows
+    ]
+    table = text_table((head, "yours ÷ ours", "which is", "yours", "ours"), body)
+    return [*table, ""] if table else []
+
+
+def _alone(head: str, cells: Sequence[str]) -> list[str]:
+    return [f"{head}, {len(cells)}: {'; '.join(map(one_line, cells))}", ""] if cells else []
+
+
+def _differences(found: Comparison) -> list[str]:
+    table = text_table(
+        ("made otherwise", "yours", "ours"), [[one.what, one.yours, one.ours] for one in found.differences]
+    )
+    return [*table, ""] if table else []
+
+
+def _run_of(one: Summary) -> dict[str, Any]:
+    return {
+        "run_id": one.run_id,
+        "manifest_sha256": one.manifest_sha256,
+        "chapter": one.chapter,
+        "began_unix_s": one.began_unix_s,
+        "machine": one.machine,
+        "versions": one.versions,
+        "settings": one.settings,
+        "trials": one.trials,
+        "valid_trials": one.valid_trials,
+    }
+
+
+def _row_of(row: Row) -> dict[str, Any]:
+    return {
+        "quantity": row.quantity,
+        "yours": _interval_of(row.yours),
+        "ours": _interval_of(row.ours),
+        "yours_by_ours": _interval_of(row.ratio),
+        "reading": row.reading,
+        "versions": list(row.versions),
+    }
+
+
+def _interval_of(one: Interval) -> dict[str, float | int | None]:
+    low, high = (end if one.bounded else None for end in (one.low, one.high))
+    return {"estimate": one.estimate, "low": low, "high": high, "n": one.n}
