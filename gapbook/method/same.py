@@ -12,9 +12,9 @@ from typing import NamedTuple, TypeAlias
 
 from gapbook.record.durability import Durability
 from gapbook.record.run import Run
-from gapbook.record.scenario import CONNECTIONS, RecordedContestant
+from gapbook.record.scenario import CONNECTIONS, RecordedContestant, RecordedScenario
 
-__all__ = ["Cell", "Setup", "cells_of", "setup_of", "version_of"]
+__all__ = ["Cell", "Setup", "cells_of", "load_of", "setup_of", "version_of"]
 
 Setup: TypeAlias = frozenset[tuple[str, str]]
 _RESOLVED_LEVELS = {"system", "durability", "workload", "backend"}
@@ -50,20 +50,26 @@ def setup_of(run: Run, contestant: RecordedContestant) -> Setup:
 
 def cells_of(run: Run) -> Mapping[Setup, Cell]:
     """Every cell that the run's scenario can have, by what it is: its contestant and its load."""
-    scenario = run.scenario
     found: dict[Setup, Cell] = {}
-    for contestant in scenario.contestants:
+    for contestant in run.scenario.contestants:
         setup = setup_of(run, contestant)
-        for treatment in scenario.treatment.values:
-            load = {
-                "workload": scenario.workload.name,
-                CONNECTIONS: scenario.connections,
-                **scenario.workload.parameters,
-                **contestant.settings.parameters,
-                scenario.treatment.name: treatment,
-            }
-            found.setdefault(setup | _words(load), Cell(contestant.name, treatment))
+        for treatment in run.scenario.treatment.values:
+            load = load_of(run.scenario, contestant, treatment)
+            found.setdefault(setup | load, Cell(contestant.name, treatment))
     return found
+
+
+def load_of(scenario: RecordedScenario, contestant: RecordedContestant, treatment: float) -> Setup:
+    """What a contestant was asked to do at one value of the treatment: the workload, its parameters and the connections."""
+    return _words(
+        {
+            "workload": scenario.workload.name,
+            CONNECTIONS: scenario.connections,
+            **scenario.workload.parameters,
+            **contestant.settings.parameters,
+            scenario.treatment.name: treatment,
+        }
+    )
 
 
 def version_of(run: Run, contestant: RecordedContestant) -> str:

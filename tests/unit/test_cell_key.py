@@ -1,0 +1,103 @@
+"""The key of a cell: one for what is set alike, whatever it is called and wherever it was measured, and another for all else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import pytest
+
+from gapbook.method.cell_key import cell_key, cells_by_key
+from gapbook.method.same import Setup, cells_of
+from gapbook.record.published import published_runs
+from gapbook.record.run import Run, latest_published
+from gapbook.record.scenario import RecordedContestant
+from tests.unit import stored_runs as runs
+
+_changed = msgspec.structs.replace
+_Change = Callable[[RecordedContestant], RecordedContestant]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return runs.store(tmp_path_factory.mktemp("cells"), runs.whole(1))
+
+
+def _with_scenario(run: Run, **changes: Any) -> Run:
+    return replace(run, manifest=_changed(run.manifest, scenario=_changed(run.scenario, **changes)))
+
+
+def _settings(**changes: Any) -> _Change:
+    return lambda one: _changed(one, settings=_changed(one.settings, **changes))
+
+
+def _level(name: str) -> _Change:
+    return lambda one: _changed(one, levels={**one.levels, name: "another"})
+
+
+_LEVELS = (
+    "access", "client", "counting", "in flight", "isolation", "loop", "round trip", "server", "server cores", "tier",
+)  # fmt: skip
+_CHANGES: dict[str, _Change] = {
+    **{f"level {name}": _level(name) for name in _LEVELS},
+    "version": lambda one: _changed(one, version="another"),
+    "system": lambda one: _changed(one, system="another", settings=_changed(one.settings, system="another")),
+    "kind of promise": lambda one: _changed(one, durability="fsync-per-commit"),
+    "bound of a promise": lambda one: _changed(one, durability="delayed(600 ms)"),
+    "window": lambda one: _changed(one, window_s=3.0),
+    "access key": _settings(access="another"),
+    "parameters": _settings(parameters={"amount_max": 5}),
+    "place": _settings(backend="docker"),
+    "retries": _settings(max_retries=9),
+    "variables": _level("environment"),
+}
+_CHANGES_OF_LOAD: dict[str, dict[str, Any]] = {
+    "warm-up": {"warmup_s": 4.0},
+    "connections": {"connections": 9},
+}
+
+
+@pytest.mark.parametrize("change", _CHANGES.values(), ids=_CHANGES)
+def test_another_key_for_another_contestant(run: Run, change: _Change) -> None:
+    one = run.scenario.contestants[0]
+    assert cell_key(run, change(one), 0.5) != cell_key(run, one, 0.5)
+
+
+@pytest.mark.parametrize("changes", _CHANGES_OF_LOAD.values(), ids=_CHANGES_OF_LOAD)
+def test_another_key_for_another_load(run: Run, changes: dict[str, Any]) -> None:
+    one = run.scenario.contestants[0]
+    assert cell_key(_with_scenario(run, **changes), one, 0.5) != cell_key(run, one, 0.5)
+    fewer = _changed(run.scenario.workload, parameters={**run.scenario.workload.parameters, "accounts": 99})
+    assert cell_key(_with_scenario(run, workload=fewer), one, 0.5) != cell_key(run, one, 0.5)
+    assert cell_key(run, one, 1.5) != cell_key(run, one, 0.5)
+
+
+def test_a_name_a_label_and_a_word_for_what_is_resolved_change_nothing(run: Run) -> None:
+    one = run.scenario.contestants[0]
+    other = _changed(
+        one,
+        name="x",
+        system_label="Other",
+        detail_label="other · 1 in flight",
+        levels={**one.levels, "window": "2 s", "durability": one.durability, "system": "other words"},
+        settings=_changed(one.settings, name="x"),
+    )
+    elsewhere = _with_scenario(run, chapter="other", seed=8, window_s=9.0)
+    assert cell_key(elsewhere, other, 0.5) == cell_key(run, one, 0.5)
+
+
+def test_chapters_hold_the_same_cells_by_one_key_and_no_key_stands_for_two_cells() -> None:
+    """``drizzle-rpc`` of one chapter is ``drizzle-rpc-typescript`` of another."""
+    one, other = (
+        cells_by_key(latest_published(name)) for name in ("both-optimized", "where-the-gap-comes-from")
+    )
+    shared = {one[key].contestant: other[key].contestant for key in one.keys() & other.keys()}
+    assert shared["drizzle-rpc"] == "drizzle-rpc-typescript"
+    setups: dict[str, Setup] = {}
+    for run in published_runs():
+        by_cell = {cell: setup for setup, cell in cells_of(run).items()}
+        for key, cell in cells_by_key(run).items():
+            setup = frozenset(fact for fact in by_cell.get(cell, ()) if fact[0] != "window")
+            assert not setup or setups.setdefault(key, setup) == setup
