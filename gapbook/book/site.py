@@ -13,7 +13,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.builders.html import StandaloneHTMLBuilder
 
-__all__ = ["Builder", "dark_rules", "searchable", "setup"]
+__all__ = ["Builder", "add_files_of_its_own", "dark_rules", "searchable", "setup"]
 
 _UNUSED = (
     "locales",
@@ -71,6 +71,16 @@ def _with_roles_in_use(_app: Any, _page: str, _template: str, context: dict[str,
         context["body"] = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
 
 
+def add_files_of_its_own(app: Any, page: str, _template: str, _context: dict[str, Any], _tree: Any) -> None:
+    """A page loads the script and the style sheet that have its name, where there are such; no other page does."""
+    name = Path(page).name
+    static = Path(app.srcdir) / "book" / "_static"
+    if (static / f"{name}.css").is_file():
+        app.add_css_file(f"{name}.css")
+    if (static / f"{name}.js").is_file():
+        app.add_js_file(f"{name}.js", loading_method="defer")
+
+
 def _finish(app: Any, failure: Exception | None) -> None:
     if failure is not None:
         return
@@ -86,5 +96,6 @@ def setup(app: Any) -> dict[str, bool]:
     """Called by Sphinx."""
     app.add_builder(Builder, override=True)
     app.connect("html-page-context", _with_roles_in_use)
+    app.connect("html-page-context", add_files_of_its_own)
     app.connect("build-finished", _finish)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

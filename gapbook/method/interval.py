@@ -6,10 +6,18 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["FEWEST_TOLD", "Interval", "Lies", "format_count", "format_factor", "format_percent"]
+__all__ = [
+    "FEWEST_TOLD",
+    "WIDEST_TOLD",
+    "Interval",
+    "Lies",
+    "format_count",
+    "format_factor",
+    "format_percent",
+]
 
 Lies = Literal["inside", "outside", "straddles"]
-_WIDEST_TOLD = 4.0
+WIDEST_TOLD = 4.0
 """An interval whose upper end is more than so many times its lower one, wider than times or divided by 2, tells next to
 nothing."""
 FEWEST_TOLD = 3
@@ -61,7 +69,7 @@ class Interval:
     @property
     def vague(self) -> bool:
         """Whether it has bounds, so far apart that it tells next to nothing."""
-        return self.bounded and self.high > _WIDEST_TOLD * self.low
+        return self.bounded and self.high > WIDEST_TOLD * self.low
 
     @property
     def tells(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gapbook.model.work import EXPONENT, REDRAW_BOTH, AliasTable, hot_share
 from gapbook.record.scenario import RecordedScenario
 
-__all__ = ["busiest_share", "gloss_of"]
+__all__ = ["busiest_share", "gloss_of", "share_words"]
 
 _FEW_FRAC = 0.1
 _READ_SHARE = "read_share"
@@ -22,7 +22,7 @@ def gloss_of(scenario: RecordedScenario) -> str:
     values, label = scenario.treatment.values, scenario.treatment.label
     ends = dict.fromkeys((values[0], values[-1]))
     shares = [busiest_share(scenario, end) for end in ends]
-    parts = [f"at {end:g}, {_share_words(share)}" for end, share in zip(ends, shares, strict=True)]
+    parts = [f"at {end:g}, {share_words(share)}" for end, share in zip(ends, shares, strict=True)]
     few = [share < _FEW_FRAC for share in shares]
     parts[0] += f" {'touches' if few[0] else 'touch'} the busiest of {scenario.workload.accounts:,} accounts"
     parts[1:] = [f"{part} {'does' if one else 'do'}" for part, one in zip(parts[1:], few[1:], strict=True)]
@@ -47,7 +47,7 @@ def _read_words(share: float) -> str:
     return f"means that {100 * share:.0f} % of the operations read a message and the others store one"
 
 
-def _share_words(share: float) -> str:
+def share_words(share: float) -> str:
     """``1 in 12 transfers`` for the few, ``58 % of transfers`` for the many."""
     if share < _FEW_FRAC:
         return f"1 in {1 / share:,.0f} transfers"

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from gapbook.book.site import dark_rules, searchable
+from types import SimpleNamespace
+
+import pytest
+
+from gapbook.book.site import add_files_of_its_own, dark_rules, searchable
+from gapbook.paths import CHECKOUT
 
 
 def test_search_reads_cells_apart_and_neither_charts_nor_forms() -> None:
@@ -24,3 +29,17 @@ def test_dark_rules_hold_for_a_page_without_theme_where_the_system_is_dark_and_n
         "html:not([data-theme]) .a, html:not([data-theme]) .b{color:white}\n"
         "}\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("page", "loaded"), [("notebooks/explorer", ["explorer.css", "explorer.js"]), ("notebooks/fair", [])]
+)
+def test_a_page_loads_the_files_that_have_its_name_and_no_other_page_does(
+    page: str, loaded: list[str]
+) -> None:
+    found: list[str] = []
+    app = SimpleNamespace(
+        srcdir=CHECKOUT, add_css_file=found.append, add_js_file=lambda name, **_: found.append(name)
+    )
+    add_files_of_its_own(app, page, "", {}, None)
+    assert found == loaded

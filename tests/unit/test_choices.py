@@ -1,0 +1,63 @@
+"""What a reader chooses of a contestant: in words, by a name that lasts, and told apart within a run."""
+
+from __future__ import annotations
+
+import pytest
+
+from gapbook.errors import RecordError
+from gapbook.pages.choices import DIMENSIONS
+from gapbook.pages.explorer import Explorer, HeldCell
+
+
+@pytest.fixture(scope="module")
+def explorer() -> Explorer:
+    return Explorer()
+
+
+def _cell(explorer: Explorer, chapter: str, name: str) -> HeldCell:
+    return next(
+        one
+        for one in explorer.cells
+        if (one.found.scenario.chapter, one.contestant.name, one.exponent) == (chapter, name, 0)
+    )
+
+
+def test_choices_say_what_was_set(explorer: Explorer) -> None:
+    cell = _cell(explorer, "todays-headline", "postgres-drizzle-server-gives-up")
+    told = dict(zip(DIMENSIONS, cell.side, strict=True))
+    assert [one.words for one in cell.side] == [
+        f"Postgres {cell.found.run.manifest.systems['postgres'].version}",
+        "TypeScript client",
+        "HTTP server in Node.js, waits before it tries again",
+        "Drizzle (ORM)",
+        "1",
+        "waits for the disk",
+        "serializable, gives up after 9 retries",
+    ]
+    assert (told["between"].name, told["written"].name, told["disk"].name) == (
+        "server",
+        "drizzle",
+        "fsync-per-commit",
+    )
+    assert (cell.load.name, cell.exponent) == ("64-1-destination", 0)
+
+
+def test_no_two_contestants_of_a_run_have_the_same_choices(explorer: Explorer) -> None:
+    for found in explorer.found:
+        sides = {cell.contestant.name: cell.side for cell in explorer.cells if cell.found is found}
+        assert len(set(sides.values())) == len(sides), found.scenario.chapter
+
+
+def test_a_name_stands_for_one_choice_and_fits_an_address(explorer: Explorer) -> None:
+    for place, dimension in enumerate(DIMENSIONS):
+        choices = {cell.side[place] for cell in explorer.cells}
+        assert len({one.name for one in choices}) == len(choices), dimension
+        assert not any({*one.name} & {*"_&=# "} for one in choices)
+
+
+def test_what_is_chosen_is_a_real_server_of_a_run_that_is_not_replaced(explorer: Explorer) -> None:
+    assert not any(cell.contestant.simulated for cell in explorer.cells)
+    chapters = [found.scenario.chapter for found in explorer.found]
+    assert len(set(chapters)) == len(chapters) > 1
+    with pytest.raises(RecordError, match="has no cell of nobody"):
+        explorer.page("fair", "nobody", "nobody", 0.5)
