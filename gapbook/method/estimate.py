@@ -29,6 +29,7 @@ __all__ = [
     "bootstrap_intervals",
     "cell_values",
     "chance_within",
+    "difference",
     "geometric_interval",
     "geometric_mean",
     "mean_interval",
@@ -198,6 +199,11 @@ class Contrast:
             if block in self.told_by
         }
 
+    def without(self, block: int) -> float:
+        """Its log where one of its blocks is left out; of a block that it does not have, its log."""
+        n = len(self.by_block)
+        return (n * self.log - self.by_block[block]) / (n - 1) if block in self.by_block else self.log
+
     @property
     def p_value(self) -> float:
         """Two-sided, for a true value of 1; NaN without an interval."""
@@ -205,6 +211,32 @@ class Contrast:
             return 1.0 if self.log == 0 else 0.0
         statistic = abs(self.log) / self.standard_error_log
         return float(2 * scipy.special.stdtr(self.degrees_of_freedom, -statistic))
+
+
+def difference(over: Contrast, under: Contrast) -> Contrast:
+    """What two contrasts over the same blocks differ by, each with a fit of its own: a ratio of ratios.
+
+    The standard error comes from leaving out each block of both at once, so that what moves a whole block cancels.
+    The degrees of freedom are those of the contrast that has fewer.
+    """
+    log = over.log - under.log
+    blocks = sorted(over.by_block.keys() | under.by_block.keys())
+    told_by = over.told_by & under.told_by or over.told_by | under.told_by
+    n = len(blocks)
+    if n == 1 and over.by_block.keys() == under.by_block.keys():
+        return Contrast(log, math.nan, math.nan, {blocks[0]: log}, told_by)
+    if not (over.interval.bounded and under.interval.bounded):
+        return Contrast(log, math.nan, math.nan, {}, told_by)
+    left_out = np.array([over.without(block) - under.without(block) for block in blocks])
+    variance = (n - 1) / n * float(((left_out - left_out.mean()) ** 2).sum())
+    pseudo = n * log - (n - 1) * left_out
+    return Contrast(
+        log,
+        math.sqrt(variance),
+        min(over.degrees_of_freedom, under.degrees_of_freedom),
+        dict(zip(blocks, map(float, pseudo), strict=True)),
+        told_by,
+    )
 
 
 class BlockFit:

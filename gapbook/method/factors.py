@@ -14,17 +14,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gapbook.method.estimate import BlockFit, Contrast, Floats, bootstrap_intervals
+from gapbook.method.estimate import BlockFit, Contrast, Floats, bootstrap_intervals, difference
 from gapbook.method.interval import Interval
 
-__all__ = ["Cell", "Decomposition", "Factor", "Share", "decompose", "exact_logs"]
+__all__ = ["Cell", "Decomposition", "Factor", "Further", "Share", "decompose", "exact_logs", "further"]
 
 Cell = tuple[str, ...]
 Family = Literal["stack", "wire", "promise", "workload", "residual"]
@@ -37,7 +37,8 @@ class Factor:
     """What differs between start and end: ``before`` → ``after`` in one dimension of the cells.
 
     ``dimension`` is a key of :attr:`gapbook.record.scenario.RecordedContestant.levels`; ``family`` groups factors by
-    colour: ``stack``, ``wire``, ``promise``, ``workload`` or ``residual``.
+    colour: ``stack``, ``wire``, ``promise``, ``workload`` or ``residual``. ``along`` are dimensions that nobody could
+    change apart from it, each with its level before and after.
     """
 
     name: str
@@ -45,6 +46,12 @@ class Factor:
     before: str
     after: str
     family: Family
+    along: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+
+    @property
+    def changes(self) -> Mapping[str, tuple[str, str]]:
+        """All dimensions that it changes, its own first, each with its level before and after."""
+        return {self.dimension: (self.before, self.after), **self.along}
 
 
 @dataclass(frozen=True)
@@ -98,6 +105,28 @@ class Decomposition:
         return abs(sum(math.log(s.multiplier.estimate) for s in self.shares) - math.log(self.gap.estimate))
 
 
+@dataclass(frozen=True)
+class Further:
+    """From the gap at one value of the treatment to the gap at another: what follows when a gap is taken apart.
+
+    ``step`` is the ratio of the two gaps, with which the shares of the first multiply to the other's ``whole``.
+    ``start`` and ``end`` are the metric at the two ends there.
+    """
+
+    step: Contrast
+    whole: Contrast
+    start: Interval
+    end: Interval
+
+
+def further(here: Decomposition, there: Decomposition) -> Further:
+    """The step from one whole gap to the other, of the same two ends in the same blocks.
+
+    Each gap stays as it was estimated from the trials of its own treatment, and so closes with its own shares.
+    """
+    return Further(difference(there.whole, here.whole), there.whole, there.start, there.end)
+
+
 def decompose(factors: Sequence[Factor], cells: Mapping[Cell, Mapping[int, float]]) -> Decomposition | None:
     """Shapley shares of ``factors`` for the gap from the cell of all ``before`` to that of all ``after``.
 
@@ -108,7 +137,8 @@ def decompose(factors: Sequence[Factor], cells: Mapping[Cell, Mapping[int, float
     """
     if len(factors) > _MAX_FACTORS:
         raise ValueError(f"{len(factors)} factors span too many cells; at most {_MAX_FACTORS}")
-    if same := [factor.name for factor in factors if factor.before == factor.after]:
+    same = [one.name for one in factors if any(before == after for before, after in one.changes.values())]
+    if same:
         raise ValueError(f"{', '.join(same)}: a factor must have two levels that differ")
     values = {
         place: by_block

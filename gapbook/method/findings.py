@@ -10,7 +10,7 @@ from typing import Literal
 import polars as pl
 
 from gapbook.method.cells import Cells, Named
-from gapbook.method.factors import Decomposition, Factor, decompose
+from gapbook.method.factors import Decomposition, Factor, Further, decompose, further
 from gapbook.method.interval import Interval
 from gapbook.method.labels import LabelReading, label_reading
 from gapbook.method.noise import TrialNoise, trial_noise
@@ -118,8 +118,9 @@ class Findings(Cells):
     ) -> Decomposition | None:
         """The gap of a metric from all ``before`` to all ``after``; None when a needed cell has no valid trial.
 
-        Several factors of one dimension are a chain: each starts where the one before ended, and a cell
-        that is past one of them is past all before it. Every cell that was measured counts, whatever
+        Several factors that change one dimension are a chain there: each starts where the one before ended, and a
+        cell that is past one of them is past all before it. A factor that changes several dimensions is passed in
+        all of them at once; a cell where it is passed in some is on no order. Every cell that was measured counts, whatever
         label it carries, save the contestants named in ``without``.
         """
         self.require_ratios(metric)
@@ -134,16 +135,33 @@ class Findings(Cells):
         for cell, values in self.cells(list(chains), treatment, start, metric).items():
             if cell in left_out:
                 continue
-            places = {
-                dimension: chain.index(level)
-                for (dimension, chain), level in zip(chains.items(), cell, strict=True)
-                if level in chain
-            }
-            if values and len(places) == len(chains):
-                passed = [places[f.dimension] > chains[f.dimension].index(f.before) for f in factors]
+            passed = _passed(factors, chains, dict(zip(chains, cell, strict=True)))
+            if values and passed is not None:
                 state = tuple(f.after if p else f.before for f, p in zip(factors, passed, strict=True))
                 within[state] = values
         return decompose(factors, within)
+
+    def further(
+        self, factors: Sequence[Factor], treatment: float, to: float, *, metric: str = GOODPUT.name
+    ) -> Further | None:
+        """The step from the whole gap at one value of the treatment to that at another, after all ``factors``.
+
+        The gap there is that of its own decomposition, as tables give it; where none closes, of its two ends alone.
+        None where either gap has a cell without a valid trial.
+        """
+        here = self.decompose(factors, treatment, metric=metric)
+        there = self.decompose(factors, to, metric=metric) or self._gap_alone(factors, to, metric)
+        return further(here, there) if here and there else None
+
+    def _gap_alone(self, factors: Sequence[Factor], treatment: float, metric: str) -> Decomposition | None:
+        """The gap of the two ends, whatever lies between them."""
+        start, end = self.ends_of(factors)
+        if start is None or end is None:
+            return None
+        gap = Factor("whole gap", "end", start.name, end.name, "residual")
+        return decompose(
+            [gap], {(one.name,): self.values(one.name, treatment, metric) for one in (start, end)}
+        )
 
     def client_bound_between(self, factors: Sequence[Factor], treatment: float) -> list[str]:
         """Contestants between the ends, beyond a residual, that their client limits at this treatment.
@@ -153,7 +171,7 @@ class Findings(Cells):
         """
         chains = _chains(factors)
         residuals = {(factor.dimension, factor.after) for factor in factors if factor.family == "residual"}
-        start, end = self.end(factors, "before"), self.end(factors, "after")
+        start, end = self.ends_of(factors)
         if start is None:
             return []
         fixed = {key: level for key, level in start.levels.items() if key not in chains}
@@ -210,6 +228,19 @@ class Findings(Cells):
         like = [contestant for contestant, others in ends if starts and others == starts[0][1]]
         return like[0] if like else None
 
+    def ends_of(
+        self, factors: Sequence[Factor]
+    ) -> tuple[RecordedContestant | None, RecordedContestant | None]:
+        """The contestants at both ends of a gap (:meth:`end`)."""
+        return self.end(factors, "before"), self.end(factors, "after")
+
+    @staticmethod
+    def levels_of_ends(factors: Sequence[Factor]) -> tuple[dict[str, str], dict[str, str]]:
+        """The levels at all ``before`` and at all ``after``, of the dimensions that the factors change."""
+        chains = _chains(factors)
+        first = {dimension: chain[0] for dimension, chain in chains.items()}
+        return first, {dimension: chain[-1] for dimension, chain in chains.items()}
+
     # --- noise --------------------------------------------------------------------------------
 
     def trial_noise(self) -> TrialNoise | None:
@@ -221,11 +252,37 @@ def _chains(factors: Sequence[Factor]) -> dict[str, list[str]]:
     """The levels of each dimension in the order of its factors; raises ValueError for a broken chain."""
     chains: dict[str, list[str]] = {}
     for factor in factors:
-        chain = chains.setdefault(factor.dimension, [factor.before])
-        if chain[-1] != factor.before:
-            raise ValueError(f"factor {factor.name}: starts at {factor.before}, but {chain[-1]} was reached")
-        chain.append(factor.after)
+        for dimension, (before, after) in factor.changes.items():
+            chain = chains.setdefault(dimension, [before])
+            if chain[-1] != before:
+                raise ValueError(f"factor {factor.name}: starts at {before}, but {chain[-1]} was reached")
+            if after in chain[:-1]:
+                raise ValueError(f"factor {factor.name}: comes back to {after}")
+            chain.append(after)
     return chains
+
+
+def _passed(
+    factors: Sequence[Factor], chains: Mapping[str, Sequence[str]], levels: Mapping[str, str]
+) -> list[bool] | None:
+    """Which factors are behind a cell of these levels; None where a level is on no chain, or a factor half behind."""
+    places = {
+        dimension: chain.index(levels[dimension])
+        for dimension, chain in chains.items()
+        if levels[dimension] in chain
+    }
+    if len(places) < len(chains):
+        return None
+    passed = []
+    for factor in factors:
+        behind = {
+            places[dimension] > chains[dimension].index(before)
+            for dimension, (before, _) in factor.changes.items()
+        }
+        if len(behind) > 1:
+            return None
+        passed.append(behind.pop())
+    return passed
 
 
 def named_versions(systems: Mapping[str, System]) -> list[str]:

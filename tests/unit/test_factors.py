@@ -4,9 +4,11 @@ import math
 import random
 from itertools import product
 
+import numpy as np
 import pytest
 
-from gapbook.method.factors import Cell, Factor, decompose
+from gapbook.method.estimate import geometric_interval
+from gapbook.method.factors import Cell, Decomposition, Factor, decompose, further
 
 Cells = dict[Cell, dict[int, float]]
 
@@ -219,3 +221,86 @@ def test_no_path_or_no_common_block_gives_nothing() -> None:
     assert decompose([CLIENT, DEPTH], {("node", "1"): {0: 1.0}, ("rust", "64"): {0: 2.0}}) is None
     disjoint: Cells = {("node", "1"): {0: 1.0}, ("rust", "1"): {1: 2.0}, ("rust", "64"): {0: 2.0}}
     assert decompose([CLIENT, DEPTH], disjoint) is None
+
+
+# --- a step further ---------------------------------------------------------------------------
+def closed(cells: Cells) -> Decomposition:
+    parts = decompose([CLIENT, DEPTH], cells)
+    assert parts is not None
+    return parts
+
+
+def chain(*goodputs: float, n: int = 4, luck: float = 2.0) -> Cells:
+    """The one way through both factors; each block is ``luck`` times as fast as the one before."""
+    corners = [("node", "1"), ("rust", "1"), ("rust", "64")]
+    return {
+        corner: {b: goodput * luck**b for b in range(n)}
+        for corner, goodput in zip(corners, goodputs, strict=True)
+    }
+
+
+def test_a_step_further_is_the_ratio_of_both_gaps_and_closes_with_the_shares_of_the_first() -> None:
+    here, there = closed(chain(1, 2, 8)), closed(chain(1, 3, 24, luck=0.5))
+    found = further(here, there)
+    assert found.step.interval.estimate == pytest.approx(3)
+    assert found.whole == there.whole
+    assert found.end.estimate / found.start.estimate == pytest.approx(24)
+    assert math.prod([*(s.multiplier.estimate for s in here.shares), found.step.interval.estimate]) == (
+        pytest.approx(24)
+    )
+    # What moves whole blocks moves no ratio, so nothing is left to be uncertain of.
+    assert found.step.standard_error_log == pytest.approx(0)
+    assert found.step.factor_by_block == pytest.approx(dict.fromkeys(range(4), 3.0))
+
+
+def test_a_step_further_of_blocks_that_both_gaps_hold_is_their_paired_t_interval() -> None:
+    draw = random.Random(5)
+    goodput: list[Cells] = [
+        {corner: {b: math.exp(draw.gauss(0, 0.3)) for b in range(6)} for corner in chain(1, 1, 1)}
+        for _ in range(2)
+    ]
+    start, end = ("node", "1"), ("rust", "64")
+    by_block = [
+        goodput[1][end][b] / goodput[1][start][b] / (goodput[0][end][b] / goodput[0][start][b])
+        for b in range(6)
+    ]
+    found = further(*map(closed, goodput)).step.interval
+    by_hand = geometric_interval(by_block)
+    assert (found.estimate, found.low, found.high) == pytest.approx(
+        (by_hand.estimate, by_hand.low, by_hand.high)
+    )
+
+
+def test_a_step_further_without_an_interval_of_either_gap_has_none_and_closes() -> None:
+    here, alone = closed(chain(1, 2, 8)), closed(chain(1, 2, 12, n=1))
+    for step in (further(here, alone).step, further(alone, alone).step):
+        assert not step.interval.bounded
+    assert further(here, alone).step.interval.estimate == pytest.approx(12 / 8)
+    assert further(alone, alone).step.by_block == {0: 0.0}
+
+
+def test_intervals_of_a_step_further_hold_the_truth_where_blocks_are_missing() -> None:
+    """As published runs are: the ends in all blocks, what lies between in some, and a trial refused here and there."""
+    blocks = {("node", "1"): (0, 2, 4, 6, 8), ("rust", "1"): (0, 3, 6), ("rust", "64"): tuple(range(10))}
+    random_ = np.random.default_rng(0)
+    held, plants = 0, 400
+    for plant in range(plants):
+        luck, gaps = random_.normal(0, 0.2, 10), []
+        for treatment in range(2):
+            # One of each end refused: two patterns, so that each design is computed once.
+            lost = {(("node", "1"), 2 * (treatment + plant % 2)), (("rust", "64"), 5 + treatment)}
+            gaps.append(
+                closed(
+                    {
+                        corner: {
+                            b: math.exp(depth * (1 + treatment) + luck[b] + random_.normal(0, 0.05))
+                            for b in inside
+                            if (corner, b) not in lost
+                        }
+                        for depth, (corner, inside) in enumerate(blocks.items())
+                    }
+                )
+            )
+        found = further(*gaps).step.interval
+        held += found.low <= math.exp(2) <= found.high
+    assert 0.93 <= held / plants <= 0.99

@@ -107,6 +107,69 @@ def test_without_the_middle_of_a_chain_nothing_closes(tmp_path: Path) -> None:
     assert without.decompose((ORM, ROUND_TRIPS), 0.0) is None
 
 
+# --- factors that change several dimensions -----------------------------------------------------
+APART = Factor(
+    "Engine, ORM and client",
+    "system",
+    "postgres",
+    "spacetimedb",
+    "residual",
+    along={"access": ("Drizzle", "one call"), "client": ("typescript", "rust")},
+)
+DEPTH = Factor("Pipelining", "in flight", "1", "64", "wire")
+
+
+def test_a_factor_takes_other_dimensions_along_and_is_passed_in_all_at_once(tmp_path: Path) -> None:
+    deep = replace(SPACETIMEDB_RUST, name="deep", in_flight=64)
+    run = found(tmp_path, [*runs.CONTESTANTS, deep])
+    parts = run.decompose((APART, DEPTH), 0.0)
+    assert parts is not None
+    # Of the contestants between, each has another system, access level or client: none is a cell of its own.
+    assert (parts.orderings, parts.cells_measured) == (1, 3)
+    by_name = {share.factor.name: share.multiplier.estimate for share in parts.shares}
+    assert by_name["Engine, ORM and client"] == pytest.approx(48.0)
+    assert by_name["Pipelining"] == pytest.approx(5e3 / 48e3)
+    assert run.ends_of((APART, DEPTH)) == (run.scenario.find(DRIZZLE.name), run.scenario.find("deep"))
+
+
+def test_a_factor_that_goes_along_is_a_link_of_each_of_its_chains(lattice: Findings) -> None:
+    rest = Factor(
+        "Rest", "system", "postgres", "spacetimedb", "residual", along={"client": ("typescript", "rust")}
+    )
+    parts = lattice.decompose((ORM, ROUND_TRIPS, rest), 0.0)
+    assert parts is not None
+    assert parts.gap.estimate == pytest.approx(48.0)
+    assert [share.multiplier.estimate for share in parts.shares] == pytest.approx([2.0, 4.0, 6.0])
+    with pytest.raises(ValueError, match="factor Rest: starts at typescript, but rust was reached"):
+        lattice.decompose((CLIENT, rest), 0.0)
+    with pytest.raises(ValueError, match="factor Back: comes back to typescript"):
+        lattice.decompose((CLIENT, Factor("Back", "client", "rust", "typescript", "stack")), 0.0)
+    with pytest.raises(ValueError, match="two levels that differ"):
+        lattice.decompose((replace(rest, along={"client": ("rust", "rust")}),), 0.0)
+
+
+# --- a step further ---------------------------------------------------------------------------
+def test_a_step_further_is_the_ratio_of_ratios_even_where_nothing_between_was_measured_there(
+    tmp_path: Path,
+) -> None:
+    rows = [
+        runs.valid(
+            planned, runs.GOODPUT_PER_S[planned.contestant] * (3 if planned.contestant == last else 1) ** late
+        )
+        for last in (SPACETIMEDB_RUST.name,)
+        for planned in runs.planned_trials(2)
+        for late in [planned.treatment == 1.5]
+        if not late or planned.contestant in {DRIZZLE.name, last}
+    ]
+    run = Findings(runs.store(tmp_path / runs.CHAPTER, rows), runs.CHAPTER)
+    assert run.decompose(ALL, 1.5) is None
+    step = run.further(ALL, 0.0, 1.5)
+    assert step is not None
+    assert step.step.interval.estimate == pytest.approx(3.0)
+    assert step.whole.interval.estimate == pytest.approx(48.0 * 3)
+    assert run.further((CLIENT, ENGINE), 0.0, 1.5) is None
+
+
 # --- cells ------------------------------------------------------------------------------------
 def test_cells_differ_in_the_named_dimensions_only(lattice: Findings) -> None:
     assert lattice.cells(["access"], 0.0, DRIZZLE).keys() == {
