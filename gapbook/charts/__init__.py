@@ -20,7 +20,7 @@ from gapbook.charts._losses import Allowed, Cut, Level, losses
 from gapbook.charts._missing import missing
 from gapbook.charts._outcomes import Outcome, Outcomes, outcomes
 from gapbook.charts._ruler import Gap, ruler
-from gapbook.charts._steps import Endpoint, Step
+from gapbook.charts._steps import Endpoint, Step, Then
 from gapbook.charts._tokens import TOKENS
 from gapbook.charts._waterfall import waterfall
 
@@ -52,6 +52,7 @@ __all__ = [
     "Panel",
     "Provenance",
     "Step",
+    "Then",
     "Trial",
     "close",
     "comparisons",

@@ -18,6 +18,7 @@ __all__ = [
     "draw_footer",
     "draw_header",
     "draw_ratio_axis",
+    "ratio_ticks",
     "scale_of",
     "sizes_of",
     "value_ticks",
@@ -101,16 +102,27 @@ def value_ticks(canvas: Canvas) -> list[tuple[float, str]]:
     return [(tick, short_count(tick)) for tick in _round_values(canvas)]
 
 
+def ratio_ticks(canvas: Canvas, one: float) -> list[tuple[float, str]]:
+    """Values of the canvas's x scale that are round multiples of ``one``, with their labels: ``×10``."""
+    scale = scale_of(canvas)
+    ticks = log_ticks(scale.low / one, scale.high / one, most=_most_ticks(canvas))
+    return [(tick * one, f"×{tick:g}") for tick in ticks]
+
+
 def draw_ratio_axis(canvas: Canvas, top: float, title: str) -> None:
     """The axis of ratios, as ``×2``, with a line at ×1 from ``top`` to the cursor."""
     one = scale_of(canvas)(1.0)
     canvas.line((one, top), (one, canvas.y), token="rule", plane=Plane.GRID, width=1.4)
-    draw_axis(canvas, top, [(tick, f"×{tick:g}") for tick in _round_values(canvas)], title)
+    draw_axis(canvas, top, ratio_ticks(canvas, 1.0), title)
 
 
 def _round_values(canvas: Canvas) -> list[float]:
     scale = scale_of(canvas)
-    return log_ticks(scale.low, scale.high, most=4 if canvas.is_phone else 7)
+    return log_ticks(scale.low, scale.high, most=_most_ticks(canvas))
+
+
+def _most_ticks(canvas: Canvas) -> int:
+    return 4 if canvas.is_phone else 7
 
 
 def draw_axis(canvas: Canvas, top: float, ticks: Sequence[tuple[float, str]], title: str) -> None:

@@ -8,7 +8,7 @@ from typing import Literal
 from gapbook.charts._tokens import FAMILIES
 from gapbook.method.interval import Interval
 
-__all__ = ["Bar", "Endpoint", "Family", "Step"]
+__all__ = ["Bar", "End", "Endpoint", "Family", "Step", "Then"]
 
 Family = Literal["stack", "wire", "promise", "workload", "residual"]
 
@@ -40,6 +40,29 @@ class Step:
             raise ValueError(
                 f"step {self.name}: family {self.family!r} is unknown: use {', '.join(FAMILIES)}"
             )
+
+
+@dataclass(frozen=True)
+class Then:
+    """What follows a gap: one step more, with which its steps multiply to the ``total`` gap of the same two ends
+    elsewhere. ``place`` and ``there`` say where both gaps were measured: ``α = 0.5``; ``start`` and ``end`` are the
+    metric at the two ends there.
+    """
+
+    step: Step
+    place: str
+    there: str
+    start: Interval
+    end: Interval
+    total: Interval
+
+
+@dataclass(frozen=True)
+class End:
+    """A row of an end of the gap, with its value as it is printed there."""
+
+    endpoint: Endpoint
+    printed: str
 
 
 @dataclass(frozen=True)

@@ -6,19 +6,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gapbook.charts._canvas import Canvas, Plane
-from gapbook.charts._closing import Closing
 from gapbook.charts._frame import sizes_of
 from gapbook.charts._marks import draw_dots, draw_estimate, draw_interval
-from gapbook.charts._steps import Bar, Endpoint
+from gapbook.charts._steps import Bar, End
 from gapbook.charts._text import measure, wrap
 from gapbook.charts._tokens import system_token
 
 __all__ = ["draw_rows", "plot_edges"]
 
 
-def draw_rows(canvas: Canvas, start: Endpoint, bars: Sequence[Bar], end: Endpoint, closing: Closing) -> None:
-    """All rows from the cursor down."""
-    (_draw_phone_rows if canvas.is_phone else _draw_wide_rows)(canvas, start, bars, end, closing)
+def draw_rows(canvas: Canvas, rows: Sequence[Bar | End]) -> None:
+    """All rows from the cursor down, each hanging from the one above."""
+    columns = _columns(canvas, rows)
+    draw_bar, draw_end = (
+        (_draw_phone_bar, _draw_phone_end) if canvas.is_phone else (_draw_wide_bar, _draw_wide_end)
+    )
+    link: float | None = None
+    for row in rows:
+        link = (
+            draw_end(canvas, row, columns, link)
+            if isinstance(row, End)
+            else draw_bar(canvas, row, columns, link)
+        )
 
 
 @dataclass(frozen=True)
@@ -31,73 +40,63 @@ class _Columns:
     right: float
 
 
-def _columns(
-    canvas: Canvas, start: Endpoint, bars: Sequence[Bar], end: Endpoint, closing: Closing
-) -> _Columns:
+def _columns(canvas: Canvas, rows: Sequence[Bar | End]) -> _Columns:
     sizes = sizes_of(canvas)
     right = canvas.width - 8.0
+    bars = [row for row in rows if isinstance(row, Bar)]
     factors = max((measure(f"×{bar.printed}", sizes.label, bold=True) for bar in bars), default=0.0)
     bounds = max((measure(bar.bounds, sizes.tick) for bar in bars), default=0.0)
-    ends = max(
-        measure(f"{text}{closing.unit}", sizes.label, bold=True) for text in (closing.start, closing.end)
-    )
-    details = [start.detail, end.detail, *(bar.step.detail for bar in bars)]
+    ends = max(measure(row.printed, sizes.label, bold=True) for row in rows if isinstance(row, End))
+    details = [row.endpoint.detail if isinstance(row, End) else row.step.detail for row in rows]
     label_width = min(max([140.0, *(measure(detail, sizes.footer) for detail in details)]), 190.0)
     share = right - max(factors + 12 + bounds, ends)
     return _Columns(label_width, share, share + factors + 12, right)
 
 
-def plot_edges(
-    canvas: Canvas, start: Endpoint, bars: Sequence[Bar], end: Endpoint, closing: Closing
-) -> tuple[float, float]:
+def plot_edges(canvas: Canvas, rows: Sequence[Bar | End]) -> tuple[float, float]:
     """Pixels between which values lie."""
     if canvas.is_phone:
         return 14.0, canvas.width - 14.0
-    columns = _columns(canvas, start, bars, end, closing)
+    columns = _columns(canvas, rows)
     return columns.label_width + 24, columns.share - 20
 
 
-def _draw_wide_rows(
-    canvas: Canvas, start: Endpoint, bars: Sequence[Bar], end: Endpoint, closing: Closing
-) -> None:
+def _draw_wide_bar(canvas: Canvas, bar: Bar, columns: _Columns, link: float | None) -> float:
     sizes = sizes_of(canvas)
-    columns = _columns(canvas, start, bars, end, closing)
-    link = _draw_wide_end(canvas, start, f"{closing.start}{closing.unit}", columns, None)
-    for bar in bars:
-        top = canvas.y
-        for index, line in enumerate(wrap(bar.step.name, sizes.label, columns.label_width, bold=True)):
-            canvas.text(8, top + 16 + index * 13, line, size=sizes.label, bold=True)
-            canvas.y = top + 16 + index * 13
-        for line in wrap(bar.step.detail, sizes.footer, columns.label_width):
-            canvas.y += 13
-            canvas.text(8, canvas.y, line, size=sizes.footer, token="muted")
-        canvas.text(columns.share, top + 19, f"×{bar.printed}", size=sizes.label, bold=True)
-        canvas.text(columns.bounds, top + 19, bar.bounds, size=sizes.tick, token="muted")
-        _draw_bar(canvas, bar, top + 15, link)
-        link = top + 15
-        canvas.y = max(canvas.y, top + 31) + 4
-    _draw_wide_end(canvas, end, f"{closing.end}{closing.unit}", columns, link)
+    top = canvas.y
+    for index, line in enumerate(wrap(bar.step.name, sizes.label, columns.label_width, bold=True)):
+        canvas.text(8, top + 16 + index * 13, line, size=sizes.label, bold=True)
+        canvas.y = top + 16 + index * 13
+    for line in wrap(bar.step.detail, sizes.footer, columns.label_width):
+        canvas.y += 13
+        canvas.text(8, canvas.y, line, size=sizes.footer, token="muted")
+    canvas.text(columns.share, top + 19, f"×{bar.printed}", size=sizes.label, bold=True)
+    canvas.text(columns.bounds, top + 19, bar.bounds, size=sizes.tick, token="muted")
+    _draw_bar(canvas, bar, top + 15, link)
+    canvas.y = max(canvas.y, top + 31) + 4
+    return top + 15
 
 
-def _draw_wide_end(
-    canvas: Canvas, endpoint: Endpoint, printed: str, columns: _Columns, link: float | None
-) -> float:
-    sizes = sizes_of(canvas)
+def _draw_wide_end(canvas: Canvas, row: End, columns: _Columns, link: float | None) -> float:
+    sizes, endpoint = sizes_of(canvas), row.endpoint
     token = system_token(endpoint.system)
     top = canvas.y
-    canvas.text(8, top + 14, endpoint.label, size=sizes.label, token=token, bold=True)
-    canvas.y = top + 14
+    canvas.y = top + 1
+    for line in wrap(endpoint.label, sizes.label, columns.label_width, bold=True):
+        canvas.y += 13
+        canvas.text(8, canvas.y, line, size=sizes.label, token=token, bold=True)
     for line in wrap(endpoint.detail, sizes.footer, columns.label_width):
         canvas.y += 13
         canvas.text(8, canvas.y, line, size=sizes.footer, token="muted")
-    canvas.text(columns.share, top + 21, printed, size=sizes.label, token=token, bold=True)
+    canvas.text(columns.share, top + 21, row.printed, size=sizes.label, token=token, bold=True)
     canvas.y = max(canvas.y, top + 27) + 6
-    _draw_end_marks(canvas, endpoint, top, top + 12, link)
+    _draw_end_marks(canvas, row, top, top + 12, link)
     return top + 12
 
 
-def _draw_end_marks(canvas: Canvas, endpoint: Endpoint, top: float, y: float, link: float | None) -> None:
+def _draw_end_marks(canvas: Canvas, row: End, top: float, y: float, link: float | None) -> None:
     """The row's panel down to the cursor, the disc and its trials."""
+    endpoint = row.endpoint
     token = system_token(endpoint.system)
     value = endpoint.value.estimate
     canvas.rect((0, top, canvas.width, canvas.y), token="panel", plane=Plane.PANEL)
@@ -107,37 +106,30 @@ def _draw_end_marks(canvas: Canvas, endpoint: Endpoint, top: float, y: float, li
     draw_dots(canvas, endpoint.blocks, y + 11, token)
 
 
-def _draw_phone_rows(
-    canvas: Canvas, start: Endpoint, bars: Sequence[Bar], end: Endpoint, closing: Closing
-) -> None:
+def _draw_phone_bar(canvas: Canvas, bar: Bar, columns: _Columns, link: float | None) -> float:
     sizes = sizes_of(canvas)
-    columns = _columns(canvas, start, bars, end, closing)
-    link = _draw_phone_end(canvas, start, f"{closing.start}{closing.unit}", columns, None)
-    for bar in bars:
-        canvas.y += 2
-        top = canvas.y
-        for line in wrap(bar.step.name, sizes.label, columns.share - 16, bold=True):
-            canvas.y += 13
-            canvas.text(6, canvas.y, line, size=sizes.label, bold=True, halo="bg")
-        canvas.text(columns.share, top + 13, f"×{bar.printed}", size=sizes.label, bold=True, halo="bg")
-        canvas.text(columns.bounds, top + 13, bar.bounds, size=sizes.tick, token="muted", halo="bg")
-        y = canvas.y + 15
-        _draw_bar(canvas, bar, y, link)
-        link = y
-        canvas.y = y + 16
-    _draw_phone_end(canvas, end, f"{closing.end}{closing.unit}", columns, link)
+    canvas.y += 2
+    top = canvas.y
+    for line in wrap(bar.step.name, sizes.label, columns.share - 16, bold=True):
+        canvas.y += 13
+        canvas.text(6, canvas.y, line, size=sizes.label, bold=True, halo="bg")
+    canvas.text(columns.share, top + 13, f"×{bar.printed}", size=sizes.label, bold=True, halo="bg")
+    canvas.text(columns.bounds, top + 13, bar.bounds, size=sizes.tick, token="muted", halo="bg")
+    y = canvas.y + 15
+    _draw_bar(canvas, bar, y, link)
+    canvas.y = y + 16
+    return y
 
 
-def _draw_phone_end(
-    canvas: Canvas, endpoint: Endpoint, printed: str, columns: _Columns, link: float | None
-) -> float:
+def _draw_phone_end(canvas: Canvas, row: End, columns: _Columns, link: float | None) -> float:
+    endpoint = row.endpoint
     sizes = sizes_of(canvas)
     token = system_token(endpoint.system)
     top = canvas.y
     canvas.text(
         columns.right,
         top + 14,
-        printed,
+        row.printed,
         size=sizes.label,
         token=token,
         bold=True,
@@ -150,14 +142,15 @@ def _draw_phone_end(
         canvas.text(6, canvas.y, line, size=sizes.label, token=token, bold=True, halo="panel")
     y = canvas.y + 11
     canvas.y = y + 18
-    _draw_end_marks(canvas, endpoint, top, y, link)
+    _draw_end_marks(canvas, row, top, y, link)
     return y
 
 
-def _draw_bar(canvas: Canvas, bar: Bar, y: float, link: float) -> None:
+def _draw_bar(canvas: Canvas, bar: Bar, y: float, link: float | None) -> None:
     """Order range, bar, interval at its end, blocks beneath, and the hairline from the row above."""
     step = bar.step
-    canvas.line((bar.before, link), (bar.before, y), token="rule", plane=Plane.LINK, space="x")
+    if link is not None:
+        canvas.line((bar.before, link), (bar.before, y), token="rule", plane=Plane.LINK, space="x")
     if step.order_range:
         low, high = (bar.before * factor for factor in step.order_range)
         opacity = 0.12 if step.family == "residual" else 0.24

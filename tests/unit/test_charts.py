@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import random
 import re
+from typing import Any
 
 import pytest
 
 from gapbook import charts
 from gapbook.charts import Cell, Contestant, Figure, Gate, LatencySeries, LatencyTrial, Step, Trial
+from gapbook.method.interval import format_factor
 from tests.unit import chart_inputs as inputs
 
 
@@ -51,6 +53,50 @@ def test_printed_factors_multiply_to_the_printed_total(seed: int) -> None:
     assert abs(product(closing) - float(closing.total)) <= half_a_digit
     quotient = float(closing.end.replace(",", "")) / float(closing.start.replace(",", ""))
     assert abs(quotient - float(closing.total)) <= half_a_digit
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_one_factor_more_closes_on_the_next_printed_total(seed: int) -> None:
+    draw = random.Random(seed)
+    factors = [math.exp(draw.gauss(0.3, 0.8)) for _ in range(draw.randint(1, 9))]
+    more, start_there = math.exp(draw.gauss(0, 1)), 10 ** draw.uniform(1, 5)
+    end_there = start_there * math.prod(factors) * more
+    closing = charts.close(100, factors, 100 * math.prod(factors), then=(more, start_there, end_there))
+    assert closing.then is not None
+    quotient = float(closing.then.end.replace(",", "")) / float(closing.then.start.replace(",", ""))
+    assert format_factor(product(closing)) == closing.total
+    for found in (product(closing) * float(closing.then.factor), quotient):
+        assert format_factor(found) == closing.then.total
+    assert closing.line.endswith(closing.then.line)
+
+
+def then(factor: float, whole: float) -> charts.Then:
+    step = Step("Contention", "α = 0.5 → α = 1.5", "workload", inputs.interval(factor))
+    return charts.Then(
+        step,
+        "α = 0.5",
+        "α = 1.5",
+        inputs.interval(500.0),
+        inputs.interval(500.0 * whole),
+        inputs.interval(whole),
+    )
+
+
+def test_a_step_further_is_the_last_row_and_must_close_too() -> None:
+    start, steps, end = inputs.ladder([("Client", "", "stack", 4.0)], start=1_000.0)
+    about: dict[str, Any] = {"provenance": inputs.PROVENANCE, "title": "T", "subtitle": ""}
+    figure = charts.waterfall(start, steps, end, then=then(1.5, 6.0), **about)
+    assert (figure.wide.problems(), figure.phone.problems()) == ([], [])
+    assert [row[0] for row in figure.table.rows[-5:]] == [
+        "whole gap",
+        "Contention",
+        "Postgres stack, α = 1.5",
+        "SpacetimeDB stack, α = 1.5",
+        "whole gap",
+    ]
+    assert {"×1", "×4.00", "×6.00", "Whole gap, α = 1.5"} <= set(texts(figure))
+    with pytest.raises(ValueError, match=r"×4 and ×6 after ×1.4 more: a waterfall must close"):
+        charts.waterfall(start, steps, end, then=then(1.4, 6.0), **about)
 
 
 def test_digits_are_added_where_three_do_not_close() -> None:
