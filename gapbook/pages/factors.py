@@ -34,7 +34,7 @@ class FactorResults(AnswerResults):
         """
         whole, residual, cited = [], [], []
         place = Html("{} at {}")
-        start, end = self.end(factors, "before"), self.end(factors, "after")
+        start, end = self.ends_of(factors)
         for treatment in self.ends:
             parts = self.decompose(factors, treatment)
             if parts is None or start is None or end is None:
@@ -43,7 +43,7 @@ class FactorResults(AnswerResults):
                 )
             names = f"{end.full_label} ÷ {start.full_label}"
             whole.append(place.format(page.estimate(parts.gap.as_times()), self.at(treatment)))
-            cited.append(self._cited_contrast(f"{names}, whole gap", treatment, parts.whole))
+            cited.append(self.cited_contrast(f"{names}, whole gap", treatment, parts.whole))
             for share in parts.shares:
                 if share.factor.family == "residual":
                     ordered = order_range_words(share)
@@ -53,7 +53,7 @@ class FactorResults(AnswerResults):
                         )
                     )
                     quantity = f"{names}, engine residual ({ordered})"
-                    cited.append(self._cited_contrast(quantity, treatment, share.contrast))
+                    cited.append(self.cited_contrast(quantity, treatment, share.contrast))
         text = Html.escape(sentence)
         for name, values in (("whole", whole), ("residual", residual)):
             text = text.replace(f"{{{name}}}", Html(" and ").join(values))
@@ -63,7 +63,8 @@ class FactorResults(AnswerResults):
         ends = [one for one in (end, start) if one is not None]
         return self.read_with(text, [ends], cited)
 
-    def _cited_contrast(self, quantity: str, treatment: float, contrast: Contrast) -> page.Cited:
+    def cited_contrast(self, quantity: str, treatment: float, contrast: Contrast) -> page.Cited:
+        """A contrast of a decomposition as it is cited, over sessions too."""
         over_sessions = self.over_sessions(contrast.factor_by_block, contrast.degrees_of_freedom)
         return self.cited(quantity, treatment, contrast.interval, over_sessions)
 

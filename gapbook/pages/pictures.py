@@ -130,25 +130,31 @@ class PictureResults(AnswerResults):
         )
 
     def waterfall(
-        self, factors: Sequence[Factor], treatment: float, metric: str = GOODPUT.name, title: str = ""
+        self,
+        factors: Sequence[Factor],
+        treatment: float,
+        metric: str = GOODPUT.name,
+        title: str = "",
+        then: tuple[str, float] | None = None,
     ) -> charts.Figure:
         """The gap of a metric in steps that multiply to it, from all ``before`` to all ``after``; ``title`` says what was
-        found, in the author's words."""
+        found, in the author's words.
+
+        ``then`` is the name of a last step, and the value of the treatment to whose gap it leads.
+        """
         parts = self.decompose(factors, treatment, metric=metric)
-        start, end = self.end(factors, "before"), self.end(factors, "after")
+        start, end = self.ends_of(factors)
         if parts is None or start is None or end is None:
             return charts.missing(
                 f"The gap at {self.at(treatment)} cannot be taken apart by this run",
-                "A cell on every path between the two ends has no valid trial in this run, "
-                "so that no factor can be given.",
+                self._why_not_apart(factors, treatment, metric),
                 provenance=self.provenance,
             )
+        leads_on, note = self._then(factors, treatment, then, metric)
         steps = [
             charts.Step(
                 name=share.factor.name,
-                detail=" → ".join(
-                    self._level_of(share.factor, level) for level in (share.factor.before, share.factor.after)
-                ),
+                detail=self._detail_of(share.factor),
                 family=share.factor.family,
                 factor=share.multiplier,
                 order_range=(share.order_low, share.order_high),
@@ -167,9 +173,52 @@ class PictureResults(AnswerResults):
             f"Mean over the {parts.orderings} of {parts.orderings_possible} orders "
             f"whose every step was measured, {parts.cells_measured} of {parts.cells_possible} combinations. "
             + self._two_fits(parts, start, end, treatment, metric)
-            + self._without_client_bound(factors, treatment, metric),
+            + self._without_client_bound(factors, treatment, metric)
+            + note,
             total=parts.gap,
             metric=self.metric(metric),
+            then=leads_on,
+        )
+
+    def _then(
+        self, factors: Sequence[Factor], treatment: float, then: tuple[str, float] | None, metric: str
+    ) -> tuple[charts.Then | None, str]:
+        """The step that leads on to another value of the treatment, and what the reader must know of it."""
+        if then is None or then[1] == treatment:
+            return None, ""
+        name, to = then
+        found = self.further(factors, treatment, to, metric=metric)
+        if found is None:
+            return None, f" {name} is missing: an end of the gap has no valid trial at {self.at(to)}."
+        place, there = self.at(treatment), self.at(to)
+        step = charts.Step(
+            name=name,
+            detail=f"{place} → {there}",
+            family="workload",
+            factor=found.step.interval,
+            blocks=tuple(found.step.told_factor_by_block.values()),
+        )
+        leads_on = charts.Then(step, place, there, found.start, found.end, found.whole.interval)
+        return leads_on, f" {name}: the whole gap at {there}, divided by the one at {place}."
+
+    def _why_not_apart(self, factors: Sequence[Factor], treatment: float, metric: str) -> str:
+        """What is missing of a gap that does not close, in one sentence."""
+        for end, levels in zip(self.ends_of(factors), self.levels_of_ends(factors), strict=True):
+            if end is None:
+                wanted = ", ".join(f"{dimension} {level}" for dimension, level in levels.items())
+                return f"This run has no contestant with {wanted}."
+            if not self.values(end.name, treatment, metric):
+                return f"{end.full_label} has no valid trial at {self.at(treatment)}."
+        return (
+            "Both ends of the gap have valid trials, but on every order of the steps between them a combination "
+            "has none."
+        )
+
+    def _detail_of(self, factor: Factor) -> str:
+        """``rpc → direct``; all that it changes, its own first."""
+        return " · ".join(
+            " → ".join(self._level_of(dimension, level) for level in levels)
+            for dimension, levels in factor.changes.items()
         )
 
     def _waterfall_title(self, parts: Decomposition, treatment: float, *ends: Named) -> str:
@@ -185,15 +234,15 @@ class PictureResults(AnswerResults):
             f"{name} ×{format_factor(share.multiplier.estimate)}{_order_range(share)}"
             for name, share in [
                 *((share.factor.name, share) for share in largest),
-                *((share.factor.name.lower(), share) for share in residual),
+                *((share.factor.name[0].lower() + share.factor.name[1:], share) for share in residual),
             ]
         ]
         whole = f"×{format_factor(parts.gap.estimate)} at {self.at(treatment)}"
         return f"{whole}: {', '.join(words)}" if words else whole
 
-    def _level_of(self, factor: Factor, level: str) -> str:
+    def _level_of(self, dimension: str, level: str) -> str:
         """A level in words: where a contestant has the promise of the scenario, what that is."""
-        usual = factor.dimension == "durability" and level == USUAL_DURABILITY
+        usual = dimension == "durability" and level == USUAL_DURABILITY
         return str(self.scenario.durability) if usual else level
 
     def _without_client_bound(self, factors: Sequence[Factor], treatment: float, metric: str) -> str:

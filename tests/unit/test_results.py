@@ -113,7 +113,10 @@ RESULTS: dict[str, Callable[[Results], Any]] = {
     "unwritten_table": lambda e: e.unwritten_table([DRIZZLE, PROCEDURE], 1.5),
     "warmth_caveat": lambda e: e.warmth_caveat(DRIZZLE, SPACETIMEDB),
     "warmth_table": lambda e: e.warmth_table(),
-    "waterfall": lambda e: [e.waterfall(FACTORS, alpha) for alpha in e.treatments],
+    "waterfall": lambda e: [
+        *(e.waterfall(FACTORS, alpha) for alpha in e.treatments),
+        e.waterfall(FACTORS, e.treatments[0], then=("Contention", e.treatments[-1])),
+    ],
 }
 
 
@@ -128,6 +131,7 @@ ELSEWHERE = {
     "compared",
     "citation",
     "cited",
+    "cited_contrast",
     "reach_note",
     "read_with",
     "version_of",

@@ -1,0 +1,44 @@
+"""What the parts of a gap are worth, for an author's prose: numbers of a decomposition as they are printed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gapbook.method.estimate import Contrast
+from gapbook.method.factors import Factor
+from gapbook.method.interval import format_factor
+from gapbook.pages.factors import FactorResults
+from gapbook.pages.sentence import Said
+
+__all__ = ["further_worth", "whole_gap", "worth"]
+
+_NOT_CLOSED = "Not answered by this run: the gap is not closed."
+_TOO_WIDE = "Not answered by this run: the interval is too wide."
+
+
+def worth(found: FactorResults, factors: Sequence[Factor], name: str, *, at: float) -> Said:
+    """How many times the factor of that name is worth in the gap at a value of the treatment."""
+    parts = found.decompose(factors, at)
+    shares = {share.factor.name: share.contrast for share in parts.shares} if parts else {}
+    return _said(found, f"{name}, of the gap", at, shares.get(name))
+
+
+def whole_gap(found: FactorResults, factors: Sequence[Factor], *, at: float) -> Said:
+    """How many times the whole gap is, as its factors multiply to it."""
+    parts = found.decompose(factors, at)
+    return _said(found, "whole gap", at, parts.whole if parts else None)
+
+
+def further_worth(found: FactorResults, factors: Sequence[Factor], *, at: float, to: float) -> Said:
+    """How many times the whole gap at one value of the treatment is that at another."""
+    further = found.further(factors, at, to)
+    return _said(found, f"whole gap, of that at {found.at(at)}", to, further.step if further else None)
+
+
+def _said(found: FactorResults, quantity: str, at: float, contrast: Contrast | None) -> Said:
+    if contrast is None:
+        return Said(why=_NOT_CLOSED)
+    if found.run.published and not contrast.interval.tells:
+        return Said(why=_TOO_WIDE)
+    cited = found.cited_contrast(quantity, at, contrast)
+    return Said(format_factor(contrast.interval.estimate), cited)

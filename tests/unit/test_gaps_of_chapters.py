@@ -1,0 +1,211 @@
+"""Each scenario's gap, taken apart again from its stored trials alone: none of the book's statistics is used here.
+
+A factor is the mean, over all orders of the steps whose every combination was measured, of the log step that it makes in
+that order; logs of combinations are fitted as combination + block by ordinary least squares.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise, permutations
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from gapbook.charts import Figure
+from gapbook.notebook_text import code_cells
+from gapbook.pages.page import answer
+from gapbook.pages.results import Results
+from gapbook.record.run import latest_published
+
+_LOW, _HIGH = 0.5, 1.5
+_Passed = frozenset[str]
+
+
+@dataclass(frozen=True)
+class _Gap:
+    """``measured`` are the contestants of a chapter, by the first letters of the steps that lie behind them;
+    ``orders`` is how many orders of all steps they allow."""
+
+    chapter: str
+    measured: Mapping[str, str]
+    steps: Mapping[str, str]
+    orders: int
+
+    @property
+    def cells(self) -> dict[_Passed, str]:
+        return {frozenset(letters): name for letters, name in self.measured.items()}
+
+
+_WORDS = {
+    "C": "Load client",
+    "O": "ORM and its round trips",
+    "H": "HTTP server",
+    "P": "Pipelining",
+    "D": "Durability",
+    "I": "Isolation",
+    "E": "Engine residual",
+    "M": "Engine residual, with ORM and client",
+    "A": "Contention",
+}
+_GAPS = {
+    "original, SQLite": _Gap(
+        "original",
+        {
+            "": "sqlite-drizzle",
+            "H": "sqlite-drizzle-in-process",
+            "HM": "spacetimedb-2-rust",
+            "HMP": "spacetimedb-2-rust-deep",
+        },
+        {letter: _WORDS[letter] for letter in "HPM"},
+        1,
+    ),
+    "original, Postgres": _Gap(
+        "original",
+        {
+            "": "postgres-drizzle-serializable",
+            "I": "postgres-drizzle",
+            "IM": "spacetimedb-2-rust",
+            "IMP": "spacetimedb-2-rust-deep",
+        },
+        {letter: _WORDS[letter] for letter in "PIM"},
+        1,
+    ),
+    "fair": _Gap(
+        "fair",
+        {
+            "": "drizzle-rpc",
+            "O": "procedure-rpc",
+            "OD": "procedure-rpc-waits",
+            "OH": "procedure-typescript",
+            "OHD": "procedure-typescript-waits",
+            "OHE": "spacetimedb-2-typescript",
+            "OHED": "spacetimedb-2-typescript-waits",
+        },
+        {letter: _WORDS[letter] for letter in "OHDE"},
+        3,
+    ),
+    "both-optimized": _Gap(
+        "both-optimized",
+        {
+            "": "drizzle-rpc",
+            "O": "procedure-rpc",
+            "OC": "procedure-rpc-rust",
+            "OCH": "postgres-rust",
+            "OCHP": "postgres-rust-deep",
+            "OCHE": "spacetimedb-2-rust",
+            "OCHPE": "spacetimedb-2-rust-deep",
+        },
+        {letter: _WORDS[letter] for letter in "COHPE"},
+        2,
+    ),
+}
+
+
+@pytest.fixture(name="waterfalls", scope="module")
+def _waterfalls() -> Iterator[Mapping[str, Sequence[Figure]]]:
+    """The waterfalls of each chapter, drawn by its own cells from its published run."""
+    drawn: dict[str, list[Figure]] = {gap.chapter: [] for gap in _GAPS.values()}
+    draw = Results.waterfall
+
+    def kept(found: Results, *words: Any, **named: Any) -> Figure:
+        figure = draw(found, *words, **named)
+        drawn[found.run.manifest.chapter].append(figure)
+        return figure
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Results, "waterfall", kept)
+        for other in ("first_screen", "glue", "comparisons_chart", "factors_table", "ladder_table"):
+            patch.setattr(Results, other, lambda *_, **__: None)
+        patch.setattr(Results, "compared", lambda *_, **__: answer("Not asked."))
+        for chapter in drawn:
+            namespace: dict[str, Any] = {}
+            cells = code_cells(chapter)
+            last = max(place for place, cell in enumerate(cells) if "waterfall(" in cell)
+            for cell in cells[: last + 1]:
+                exec(compile(cell, chapter, "exec"), namespace)
+                if "source" in namespace:
+                    namespace["source"] = "published"
+        yield drawn
+
+
+@pytest.mark.parametrize("name", _GAPS)
+def test_the_printed_waterfall_is_that_of_the_trials(
+    name: str, waterfalls: Mapping[str, Sequence[Figure]]
+) -> None:
+    gap = _GAPS[name]
+    (figure,) = (
+        one
+        for one in waterfalls[gap.chapter]
+        if [row[0] for row in one.table.rows[1 : len(gap.steps) + 1]] == list(gap.steps.values())
+        and one.table.rows[0][0] in {"original, SQLite": "SQLite"}.get(name, "Postgres")
+    )
+    trials = _valid_logs(gap.chapter)
+    here, there = (_means(trials, value, gap.cells) for value in (_LOW, _HIGH))
+    orders = _orders(gap)
+    assert len(orders) == gap.orders
+    assert f"{gap.orders} of " in figure.html
+
+    logs = dict.fromkeys(gap.steps, 0.0)
+    for order in orders:
+        for before, after in pairwise(order):
+            (step,) = after - before
+            logs[step] += (here[after] - here[before]) / len(orders)
+    whole, last = (means[orders[0][-1]] - means[frozenset()] for means in (here, there))
+    assert sum(logs.values()) == pytest.approx(whole, abs=1e-12)
+
+    rows = [(row[0], row[2]) for row in figure.table.rows if row[2].startswith("×")]
+    steps = [*gap.steps.values(), "Contention"]
+    printed = dict(row for row in rows if row[0] != "whole gap")
+    assert [*printed] == steps == [word for word in _WORDS.values() if word in steps]
+    for step, log in zip(steps, (*logs.values(), last - whole), strict=True):
+        assert printed[step] == _as(printed[step], log), step
+    totals = [number for row, number in rows if row == "whole gap"]
+    assert totals == [_as(number, log) for number, log in zip(totals, (whole, last), strict=True)]
+    # The digits alone close, without contention and with it.
+    for total, passed in zip(totals, (steps[:-1], steps), strict=True):
+        product = math.prod(float(printed[step].removeprefix("×")) for step in passed)
+        decimals = len(total.partition(".")[2])
+        assert abs(product - float(total.removeprefix("×"))) <= 0.5 * 10.0**-decimals * (1 + 1e-9)
+
+
+def _valid_logs(chapter: str) -> pl.DataFrame:
+    """The mean log of the goodput of each contestant, treatment and block, from the stored table alone."""
+    trials = pl.read_parquet(latest_published(chapter).folder / "trials.parquet")
+    return (
+        trials.filter(pl.col("valid"))
+        .group_by("contestant", "treatment", "block")
+        .agg(pl.col("goodput_per_s").log().mean().alias("log"))
+    )
+
+
+def _means(trials: pl.DataFrame, treatment: float, cells: Mapping[_Passed, str]) -> dict[_Passed, float]:
+    """log = combination + block, fitted to the trials at one value of the treatment; the mean over blocks."""
+    kept = trials.filter(
+        (pl.col("treatment") == treatment) & pl.col("contestant").is_in(list(cells.values()))
+    )
+    blocks, names = sorted(set(kept["block"])), list(cells.values())
+    design = np.zeros((kept.height + 1, len(names) + len(blocks)))
+    for row, (name, block) in enumerate(zip(kept["contestant"], kept["block"], strict=True)):
+        design[row, [names.index(name), len(names) + blocks.index(block)]] = 1
+    # Block effects sum to 0.
+    design[-1, len(names) :] = 1
+    fitted = np.linalg.lstsq(design, np.append(kept["log"].to_numpy(), 0), rcond=None)[0]
+    return dict(zip(cells, map(float, fitted), strict=False))
+
+
+def _orders(gap: _Gap) -> list[list[_Passed]]:
+    """All orders of the steps whose every combination was measured, each as the combinations on its way."""
+    ways = (
+        [frozenset(order[:passed]) for passed in range(len(order) + 1)] for order in permutations(gap.steps)
+    )
+    return [way for way in ways if all(place in gap.cells for place in way)]
+
+
+def _as(printed: str, log: float) -> str:
+    """A factor with as many decimals as it was printed with."""
+    return f"×{math.exp(log):.{len(printed.partition('.')[2])}f}"
