@@ -257,7 +257,10 @@ def _run(chosen: argparse.Namespace) -> int:
             _say_page(build.build_with(chosen.chapter, executed, folder))
     if parameters["source"] not in MEASURING:
         return 0
-    lines = [line for run in build.runs_shown(chosen.chapter, executed) if (line := mostly_refused(run))]
+    runs = build.runs_shown(chosen.chapter, executed)
+    for run in runs:
+        print(f"run: {run.run_id}\nbeside the published one: gapbook compare {run.run_id}")
+    lines = [line for run in runs if (line := mostly_refused(run))]
     for line in lines:
         print(f"gapbook: {line}", file=sys.stderr)
     return _MOSTLY_REFUSED if lines else 0

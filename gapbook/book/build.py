@@ -36,6 +36,7 @@ from gapbook.book.timings import Timings
 from gapbook.deploy.deployment import Deployment
 from gapbook.errors import GapbookError, RecordError, SetupError
 from gapbook.locks import own_folder, taking_turns
+from gapbook.method.named import named_run
 from gapbook.notebook_text import notebook_path
 from gapbook.pages.first_screen import pictures_folder
 from gapbook.paths import CHECKOUT, build_directory, tool_path
@@ -284,7 +285,7 @@ def _place_runs(chapter: str, executed: Path, staged: Path) -> None:
     links = _links(executed)
     # A run is read whole to be trusted: once for all its files.
     folders = {
-        run_id: (find_run(chapter, run_id).folder, pictures_folder(run_id))
+        run_id: (_run_of(chapter, run_id).folder, pictures_folder(run_id))
         for run_id in sorted({run_id for run_id, _ in links})
     }
     for run_id, name in sorted(links):
@@ -298,6 +299,11 @@ def _place_runs(chapter: str, executed: Path, staged: Path) -> None:
         target = staged / "book" / "_static" / "runs" / run_id / name
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(source, target)
+
+
+def _run_of(chapter: str, run_id: str) -> Run:
+    """A run that a page offers files of: its own, or on a page that measures nothing any."""
+    return named_run(run_id) if chapter in overviews() else find_run(chapter, run_id)
 
 
 def _render(staged: Path) -> Path:

@@ -21,7 +21,7 @@ from gapbook.method.findings import Findings, versions_of
 from gapbook.method.interval import Interval
 from gapbook.method.same import Cell, Setup, cells_of
 from gapbook.record.bounds import parsed
-from gapbook.record.fields import Count, Name, Sha256, TreatmentValue, UnixSeconds
+from gapbook.record.fields import Count, Name, Sha256, UnixSeconds
 from gapbook.record.machine import Machine, cores_number
 from gapbook.record.run import MANIFEST, Run, canonical, read_bytes
 from gapbook.record.scenario import RecordedContestant
@@ -45,8 +45,9 @@ MOST_SUMMARY_BYTES = 2 * 2**20
 """Of a file; that of the largest published run has a twentieth."""
 _MOST_CELLS = 500
 _MOST_RATIOS = 20_000
+_MOST_FACTS = 200
 _Above: TypeAlias = Annotated[float, msgspec.Meta(ge=1e-15, le=1e18)]
-_Facts: TypeAlias = dict[Name, str]
+_Facts: TypeAlias = Annotated[dict[str, str], msgspec.Meta(max_length=_MOST_FACTS)]
 
 
 class Estimate(msgspec.Struct, frozen=True):
@@ -84,10 +85,10 @@ class SummaryContestant(msgspec.Struct, frozen=True):
 
 
 class SummaryCell(msgspec.Struct, frozen=True):
-    """The goodput, per second, of a contestant (by its place in the list) at a value of the treatment."""
+    """The goodput, per second, of a contestant (by its place in the list) at a value of the treatment, as facts have it."""
 
     contestant: Count
-    at: TreatmentValue
+    at: Name
     goodput: Estimate
 
 
@@ -117,7 +118,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     trials: Count
     valid_trials: Count
     treatment: Name
-    words: dict[Name, str]
+    words: Annotated[dict[str, str], msgspec.Meta(max_length=_MOST_CELLS)]
     facts: _Facts
     contestants: Annotated[list[SummaryContestant], msgspec.Meta(max_length=_MOST_CELLS)]
     cells: Annotated[list[SummaryCell], msgspec.Meta(max_length=_MOST_CELLS)]
@@ -142,7 +143,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
                 {
                     **self.facts,
                     **self.contestants[cell.contestant].facts,
-                    self.treatment: f"{cell.at:g}",
+                    self.treatment: cell.at,
                 }.items()
             )
             for cell in self.cells
@@ -155,7 +156,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
     def at(self, place: int) -> str:
         """``α = 0.5``: under which load a cell was measured."""
-        value = f"{self.cells[place].at:g}"
+        value = self.cells[place].at
         return self.words.get(value) or f"{self.treatment} = {value}"
 
 
@@ -192,8 +193,8 @@ def read_summary(path: Path) -> Summary:
 
 
 def written(summary: Summary) -> str:
-    """The one way in which a summary is written: a line, sorted."""
-    return msgspec.json.encode(summary, order="sorted").decode()
+    """The one way in which a summary is written: in a line, the same for the same run."""
+    return msgspec.json.encode(summary).decode()
 
 
 def _summary(run: Run) -> Summary:
@@ -234,7 +235,7 @@ def _summary(run: Run) -> Summary:
             for name in named
         ],
         cells=[
-            SummaryCell(named.index(cell.contestant), cell.treatment, value)
+            SummaryCell(named.index(cell.contestant), f"{cell.treatment:g}", value)
             for cell, (_, value) in measured.items()
         ],
         ratios=list(_ratios(found, list(measured), recorded)),

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from gapbook import charts
 from gapbook.errors import ParameterError
-from gapbook.markup import Html, SupportsHtml
+from gapbook.markup import Html, SupportsHtml, link
+from gapbook.method.summary import summary_of, written
 from gapbook.pages import page
 from gapbook.pages.answer import AnswerResults
 from gapbook.pages.rerun import RerunResults
@@ -18,6 +19,7 @@ from gapbook.writing import require_writable
 __all__ = ["FirstScreenResults", "pictures_folder", "require_in"]
 
 _PICTURE = "gap"
+_SUMMARY = "compare.json"
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 
 
@@ -43,6 +45,8 @@ class FirstScreenResults(AnswerResults, RerunResults):
         """
         require_in(picture, sentence)
         self.export_picture(picture)
+        if not self.run.published:
+            self.export_summary()
         parts: list[SupportsHtml] = [
             self.banner() or Html(""),
             self.claim_and_verdict(claim) if claim else page.answer_word(word if sentence.cited else ""),
@@ -69,7 +73,14 @@ class FirstScreenResults(AnswerResults, RerunResults):
         if self.run.published:
             return None
         return page.banner(
-            "own-run", f"This page shows run {self.run.run_id}, measured here, not the published run."
+            "own-run",
+            Html(
+                "This page shows run {}, measured here, not the published run. To lay it beside that one, give its {} to {}."
+            ).format(
+                self.run.run_id,
+                link(f"../_static/runs/{self.run.run_id}/{_SUMMARY}", _SUMMARY, download=True),
+                link("compare.html", "Compare"),
+            ),
         )
 
     def buttons(self) -> Html:
@@ -96,6 +107,11 @@ class FirstScreenResults(AnswerResults, RerunResults):
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{_PICTURE}.svg").write_text(figure.svg(), encoding="utf-8")
         (folder / f"{_PICTURE}.png").write_bytes(figure.png())
+
+    def export_summary(self) -> None:
+        """Write the run in small, for the page that lays it beside a published one; raises RecordError or SetupError."""
+        folder = pictures_folder(self.run.run_id)
+        (folder / _SUMMARY).write_text(written(summary_of(self.run)), encoding="utf-8")
 
     def provenance_line(self) -> Html:
         return page.provenance_line(self.provenance_parts())
