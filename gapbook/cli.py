@@ -208,6 +208,17 @@ def _parser() -> argparse.ArgumentParser:
     )
     compare.set_defaults(command=_compare)
 
+    claims = commands.add_parser("claims", help="published claims with these words, each with its verdict")
+    claims.add_argument("words", nargs="*", metavar="WORDS", help="as on the page: 70x, 12 MB, payload")
+    for name in ("source", "system", "verdict", "evidence"):
+        claims.add_argument(f"--{name}", help=f"only those of this {name}")
+    claims.add_argument("--json", action="store_true", help="as data (schemas/register.schema.json)")
+    claims.set_defaults(command=_claims)
+
+    known = commands.add_parser("systems", help="every system: versions, access levels, tiers, clients")
+    known.add_argument("--json", action="store_true", help="as data")
+    known.set_defaults(command=_systems)
+
     commands.add_parser("check", help="read all declarations, and say what is wrong in them").set_defaults(
         command=lambda chosen: _check()
     )
@@ -316,6 +327,22 @@ def _compare(chosen: argparse.Namespace) -> None:
     ours = published_counterpart(yours) if chosen.ours is None else named_summary(chosen.ours)
     found = compared_as_usual(yours, ours)
     print(comparison_json(found) if chosen.json else "\n".join(comparison_lines(found)))
+
+
+def _claims(chosen: argparse.Namespace) -> None:
+    from gapbook.claims.entries import as_json, entries
+    from gapbook.claims.look_up import CHOICES, as_lines, looked_up
+
+    known = entries()
+    narrowed = {name: value for name in CHOICES if (value := getattr(chosen, name)) is not None}
+    hits = looked_up(" ".join(chosen.words), narrowed, known)
+    print(as_json(hits) if chosen.json else as_lines(hits, len(known)))
+
+
+def _systems(chosen: argparse.Namespace) -> None:
+    from gapbook.book.systems import as_json, as_lines, systems
+
+    print((as_json if chosen.json else as_lines)(systems()))
 
 
 def _check() -> int:

@@ -1,4 +1,4 @@
-// Copy buttons, the re-run command, the filter of the register, search. Without this script all text is still there.
+// Copy buttons, the re-run command, search. Without this script all text is still there.
 (() => {
   "use strict";
 
@@ -86,64 +86,6 @@
     code.textContent = [...JSON.parse(code.dataset.command), ...given].map(quote).join(" ");
   }
 
-  // The view of the register is in the address: #v=refuted&q=orm. Any other hash is an anchor.
-  function registerView() {
-    const hash = location.hash.slice(1);
-    const given = new URLSearchParams(/^[vq]=/.test(hash) ? hash : "");
-    return { verdict: given.get("v") ?? "", words: given.get("q") ?? "" };
-  }
-
-  function showRegister(register, view) {
-    const rows = [...register.querySelectorAll("tbody tr")];
-    const pills = [...register.querySelectorAll(".gb-pill")];
-    const verdict = pills.some((pill) => pill.dataset.verdict === view.verdict) ? view.verdict : "";
-    const words = view.words.toLowerCase().split(/\s+/).filter(Boolean);
-    for (const row of rows) {
-      const text = row.textContent.toLowerCase();
-      row.hidden =
-        (verdict !== "" && row.dataset.verdict !== verdict) || !words.every((word) => text.includes(word));
-    }
-    for (const pill of pills) {
-      pill.setAttribute("aria-pressed", String(pill.dataset.verdict === verdict));
-    }
-    const shown = rows.filter((row) => !row.hidden).length;
-    register.querySelector(".gb-showing").textContent = `Showing ${shown} of ${rows.length}.`;
-  }
-
-  function startRegister(register) {
-    const search = register.querySelector(".gb-search");
-    const view = registerView();
-
-    function update() {
-      const state = new URLSearchParams();
-      if (view.verdict) state.set("v", view.verdict);
-      if (view.words.trim()) state.set("q", view.words.trim());
-      history.replaceState(null, "", String(state) ? `#${state}` : location.pathname + location.search);
-      showRegister(register, view);
-    }
-
-    for (const pill of register.querySelectorAll(".gb-pill")) {
-      pill.addEventListener("click", () => {
-        view.verdict = pill.dataset.verdict;
-        update();
-      });
-    }
-    search.addEventListener("input", () => {
-      view.words = search.value;
-      update();
-    });
-    window.addEventListener("hashchange", () => {
-      Object.assign(view, registerView());
-      search.value = view.words;
-      showRegister(register, view);
-      // The browser looked for the anchor while its row was still hidden.
-      document.getElementById(location.hash.slice(1))?.scrollIntoView();
-    });
-    search.value = view.words;
-    register.querySelector(".gb-filter").hidden = false;
-    showRegister(register, view);
-  }
-
   // A table that is wider than its page is scrolled by keyboard too, and has the name of its caption or section.
   function makeScrollable(table, number) {
     const scrolls = table.scrollWidth > table.clientWidth;
@@ -222,7 +164,6 @@
     nameSidebar();
     window.addEventListener("beforeprint", printWhole);
     document.addEventListener("click", keepFocus, true);
-    document.querySelectorAll(".gb-register").forEach(startRegister);
     for (const button of document.querySelectorAll(".gb-copy")) {
       button.hidden = false;
       button.addEventListener("click", () => copy(button));

@@ -20,6 +20,7 @@ from gapbook.book.declarations import KINDS, directive
 from gapbook.book.plans import planned_chapters, published_plans
 from gapbook.declared.claims import ClaimsDeclaration
 from gapbook.declared.client import ClientDeclaration
+from gapbook.declared.famous import FamousDeclaration
 from gapbook.declared.lines import KeyPath, line_of, offsets
 from gapbook.declared.module import Access, ModuleDeclaration, ProcedureDeclaration
 from gapbook.declared.reading import converted, named, parsed, problems, text_of
@@ -69,7 +70,7 @@ def checked() -> tuple[int, list[str]]:
     """How many declarations there are, and a line for each thing that is wrong in them or between them."""
     read = _read_all()
     if not read.wrong:
-        for check in (_systems, _levels, _clients, _claims, _verdicts, _vectors):
+        for check in (_systems, _levels, _clients, _claims, _famous, _verdicts, _vectors):
             check(read)
         _plans(read)
     return len(read.files) + len(read.wrong), read.wrong
@@ -237,6 +238,18 @@ def _claims(read: _Read) -> None:
                 ("over", "claim", [one.over] if one.over else [], known),
             ):
                 read.require_known(path, ("claim", place, key), what, words, there_are)
+
+
+def _famous(read: _Read) -> None:
+    claims = {one.id: one for register in read.of(ClaimsDeclaration).values() for one in register.claim}
+    for path, file in read.of(FamousDeclaration).items():
+        for place, one in enumerate(file.headline):
+            read.require_known(path, ("headline", place, "claim"), "claim", [one.claim], claims)
+            printed = claims[one.claim].as_printed if one.claim in claims else ()
+            if one.quote and not any(one.quote in " ".join(words.split()) for words in printed):
+                read.say(
+                    path, ("headline", place, "quote"), f"{one.quote!r} is not in as_printed of {one.claim}"
+                )
 
 
 def _verdicts(read: _Read) -> None:

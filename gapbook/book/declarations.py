@@ -17,8 +17,10 @@ from typing import Any
 import msgspec
 
 from gapbook.book.plans import plan_kind
+from gapbook.claims.entries import RegisterFile
 from gapbook.declared.claims import ClaimsDeclaration
 from gapbook.declared.client import ClientDeclaration, NullServerDeclaration
+from gapbook.declared.famous import FamousDeclaration
 from gapbook.declared.module import ModuleDeclaration, ProcedureDeclaration
 from gapbook.declared.older import OlderDeclaration
 from gapbook.declared.program import ProgramDeclaration
@@ -31,7 +33,7 @@ from gapbook.declared.verdicts import VerdictsDeclaration
 from gapbook.model import declaration
 from gapbook.paths import CHECKOUT
 
-__all__ = ["KINDS", "Kind", "directive", "schema_of"]
+__all__ = ["KINDS", "REGISTER", "Kind", "directive", "schema_of"]
 
 _SCHEMAS = CHECKOUT / "schemas"
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -75,12 +77,17 @@ KINDS: tuple[Kind, ...] = (
     Kind("vectors", ("workloads/*/golden/cases.toml",), VectorsDeclaration),
     Kind("plan", ("notebooks/*.plan.toml",), plan_kind()),
     Kind("claims", ("book/claims.toml",), ClaimsDeclaration),
+    Kind("famous", ("book/famous.toml",), FamousDeclaration),
     Kind("verdicts", ("book/verdicts*.toml",), VerdictsDeclaration),
     Kind("verdict-changes", ("book/verdict-changes.toml",), VerdictChanges),
     Kind("history", ("book/headline-history.toml",), HistoryDeclaration),
     Kind("times", ("book/*-times.toml",), TimesDeclaration),
     Kind("older", ("gapbook/record/older.toml",), OlderDeclaration),
 )
+
+
+REGISTER = Kind("register", (), RegisterFile, True)
+"""The register as data, which the page of claims offers: no file of the checkout."""
 
 
 def schema_of(kind: Kind) -> str:
@@ -114,7 +121,7 @@ def directive(kind: Kind, path: Path) -> str:
 
 def _write() -> None:
     _SCHEMAS.mkdir(exist_ok=True)
-    for kind in KINDS:
+    for kind in (*KINDS, REGISTER):
         kind.schema_path.write_text(schema_of(kind), encoding="utf-8")
         for path in () if kind.written else kind.files():
             text = path.read_text(encoding="utf-8")

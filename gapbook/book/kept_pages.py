@@ -33,6 +33,7 @@ INJECTED = "injected-parameters"
 """The tag of the cell that is no part of the text: what a chapter was executed with."""
 _SOURCES = (
     "requirements.txt",
+    "_toc.yml",
     "gapbook/**/*.py",
     "gapbook/**/*.toml",
     "stacks/*/*.py",

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from typing import Final
 
-from gapbook.declared.claims import ClaimDeclaration, ClaimsDeclaration, SourceDeclaration
+from gapbook.declared.claims import ClaimDeclaration, ClaimKind, ClaimsDeclaration, SourceDeclaration
 from gapbook.declared.reading import read
 from gapbook.errors import ParameterError
 from gapbook.paths import CHECKOUT
 
-__all__ = ["NOTE", "Claim", "claim", "claims"]
+__all__ = ["NOTE", "Claim", "claim", "claims", "documents", "system_labels"]
 
-NOTE = "arithmetic-note"
+NOTE: Final = "arithmetic-note"
 _UNITS = {"transactions/s": "/s", "percent": " %"}
 
 
@@ -30,10 +33,16 @@ class Claim:
     unit: str
     where: str
     source: SourceDeclaration = field(repr=False)
-    kind: str = "figure"
+    kind: ClaimKind = "figure"
     chapter: str = ""
     check: str = ""
     qualifier: str = ""
+    systems: tuple[str, ...] = ()
+    """What it speaks of, as :func:`system_labels` names it."""
+    names_systems: bool = False
+    """Whether it names them itself, and is not only checked with them."""
+    fragments: tuple[str, ...] = ()
+    """What the document prints, verbatim."""
 
     @property
     def value(self) -> float:
@@ -53,7 +62,7 @@ class Claim:
         if self.printed is None:
             return "–"
         numbers = self.printed if isinstance(self.printed, tuple) else (self.printed,)
-        text = " to ".join(self._with_unit(number) for number in numbers)
+        text = " to ".join(self.with_unit(_digits(number)) for number in numbers)
         return f"{self.qualifier} {text}".strip()
 
     @property
@@ -65,9 +74,11 @@ class Claim:
         rounded = replace(self, printed=float(f"{self.printed:.3g}"))
         return rounded.published.replace("×", "")
 
-    def _with_unit(self, number: float) -> str:
-        digits = f"{number:,g}" if abs(number) < 1000 else f"{number:,.0f}"
-        text = f"×{digits}" if self.unit == "x" else f"{digits}{_UNITS.get(self.unit, f' {self.unit}')}"
+    def with_unit(self, digits: str) -> str:
+        """A number of the same kind as the printed one: ``×14``, ``100/s``."""
+        text = (
+            f"×{digits}" if self.unit == "x" else f"{digits}{_UNITS.get(self.unit, f' {self.unit}').rstrip()}"
+        )
         return text.replace("-", "−")
 
     @property
@@ -96,10 +107,47 @@ class Claim:
         return f"{named}, {self.where}"
 
 
+def _digits(number: float) -> str:
+    return f"{number:,g}" if abs(number) < 1000 else f"{number:,.0f}"
+
+
+@cache
+def _declared() -> ClaimsDeclaration:
+    return read(CHECKOUT / "book" / "claims.toml", ClaimsDeclaration)
+
+
 @cache
 def _register() -> Mapping[str, Claim]:
-    declared = read(CHECKOUT / "book" / "claims.toml", ClaimsDeclaration)
+    declared = _declared()
     return {one.id: _claim(one, declared.source[one.source]) for one in declared.claim}
+
+
+def documents() -> Sequence[str]:
+    """What the ids of claims begin with, a word for each document or two that say the same."""
+    return tuple(dict.fromkeys(name.partition("-")[0] for name in _register()))
+
+
+@cache
+def system_labels() -> Mapping[str, str]:
+    """Every system, program or service that claims speak of, as they write it most often: ``node`` is ``Node.js``."""
+    declared = _declared().claim
+    names = {name for one in declared for name in (*one.needs, *(one.conditions.system or "").split("-"))}
+    labels = {}
+    for name in sorted(names - {""}):
+        written = Counter(found for one in declared for found in _word(name).findall(one.says))
+        label = min(written, key=lambda word: (-written[word], word), default="")
+        # What is never written with a capital is no name.
+        if label != label.lower():
+            labels[name] = label
+    return labels
+
+
+def _word(name: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w-]){re.escape(name)}(?:\.\w+)?(?![\w-])", re.IGNORECASE)
+
+
+def _named_systems(says: str) -> tuple[str, ...]:
+    return tuple(label for name, label in system_labels().items() if _word(name).search(says))
 
 
 def _claim(declared: ClaimDeclaration, source: SourceDeclaration) -> Claim:
@@ -111,6 +159,7 @@ def _claim(declared: ClaimDeclaration, source: SourceDeclaration) -> Claim:
         if value is None
         else float(value)
     )
+    named, labels = _named_systems(declared.says), system_labels()
     return Claim(
         identifier=declared.id,
         says=declared.says,
@@ -122,6 +171,9 @@ def _claim(declared: ClaimDeclaration, source: SourceDeclaration) -> Claim:
         chapter=declared.chapter,
         check=declared.check,
         qualifier=declared.qualifier,
+        systems=named or tuple(labels[name] for name in declared.needs if name in labels),
+        names_systems=bool(named),
+        fragments=declared.as_printed,
     )
 
 

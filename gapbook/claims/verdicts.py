@@ -37,6 +37,7 @@ from gapbook.claims.quantities import (
     quantity_name,
 )
 from gapbook.claims.rules import POOLING_FIXED, RULES, VERDICT_BAND_FRAC, fixed_at, rules_by_claim
+from gapbook.declared.verdicts import SLOT
 from gapbook.errors import GapbookError, ParameterError
 from gapbook.method.estimate import chance_within
 from gapbook.method.findings import Findings, named_versions
@@ -45,6 +46,7 @@ from gapbook.method.over_runs import OverRuns
 from gapbook.record.run import Run, latest_published, published_folder
 
 __all__ = [
+    "TO_THE_DIGITS",
     "WORDS",
     "Evidence",
     "Judgement",
@@ -53,6 +55,7 @@ __all__ = [
     "judge",
     "judge_all",
     "judge_with",
+    "published",
 ]
 
 Outcome = Literal["holds", "fails", "straddles", "missing"]
@@ -68,6 +71,8 @@ WORDS: Mapping[Verdict, str] = {
     "note": "Our own note",
 }
 """The verdicts in words, in the order in which a reader is offered them."""
+TO_THE_DIGITS = ", to the digits printed"
+"""Goes on from a number that arithmetic must reach, where the document does not call it a round one."""
 _VERSION_UNKNOWN = "version unknown"
 _NOT_RUN = "no usable run of it yet"
 _NOT_HELD = "our run does not hold it"
@@ -109,8 +114,11 @@ class Evidence:
     chance_if_true: float | None = None
     place: str = ""
     """The place in a few words that go on from a number: ``with SpacetimeDB 1.2.0``; empty where the rule has none."""
+    here: str = ""
+    """The number that the run at hand holds, or that was computed, for a sentence that says its unit; empty where
+    nothing was."""
     value: str = ""
-    """What the run at hand holds, without its interval; empty where nothing published can stand beside it."""
+    """The same with its unit and without its interval; empty where nothing published can stand beside it."""
     beside: bool = False
     """Whether it is only told beside the verdict, which rests on others or on nothing here."""
 
@@ -128,6 +136,8 @@ class Judgement:
     """What goes on from *Confirmed, but only*; empty for another verdict."""
     reason: str = ""
     """Why it cannot be decided here, or why our number need not be theirs, in at most six words."""
+    ours: str = ""
+    """What we measured, in words and units; empty where nothing was, or a run lacks a part of it."""
     chapter: str = ""
     """The chapter whose page asked: at a glance it shows its own numbers, where it measured any. Empty in the register."""
 
@@ -193,7 +203,7 @@ def judge_all(prefix: str, measured: Measured | None = None) -> list[Judgement]:
     Raises ParameterError for a rule that is malformed or missing.
     """
     rules = rules_by_claim()
-    measured = cache(_published if measured is None else measured)
+    measured = cache(published if measured is None else measured)
     known = claims(prefix)
     unruled = [one.identifier for one in known if one.identifier not in rules]
     if unruled:
@@ -208,7 +218,7 @@ def judge_with(identifier: str, found: Findings) -> Judgement:
     if known is None or identifier not in rules:
         raise ParameterError(f"verdict {identifier}: no such claim, or no rule for it in book/verdicts*.toml")
     own = found.scenario.chapter
-    judged = judge(known, rules[identifier], lambda chapter: found if chapter == own else _published(chapter))
+    judged = judge(known, rules[identifier], lambda chapter: found if chapter == own else published(chapter))
     return replace(judged, chapter=own)
 
 
@@ -236,7 +246,16 @@ def judge(claim: Claim, rule: Mapping[str, Any], measured: Measured) -> Judgemen
         evidence,
         condition if verdict == "conditions" else "",
         _reason(rule, verdict, _deciding(evidence)),
+        _ours(rule.get("ours", ""), evidence),
     )
+
+
+def _ours(sentence: str, evidence: Sequence[Evidence]) -> str:
+    """The rule's own sentence with the value of each place that it names."""
+    named = [int(number) for number in SLOT.findall(sentence)]
+    if any(evidence[number].outcome == "missing" for number in named):
+        return ""
+    return SLOT.sub(lambda slot: evidence[int(slot[1])].here, sentence)
 
 
 def _deciding(evidence: Sequence[Evidence]) -> Sequence[Evidence]:
@@ -310,7 +329,15 @@ def _recompute(claim: Claim, terms: Mapping[str, str | float], test: Mapping[str
     done = compute(test["compute"], values)
     low, high, expected = _expected(claim, test, values, exact=True)
     outcome: Outcome = "holds" if low <= done.result <= high else "fails"
-    return Evidence(test.get("of", "arithmetic"), done.shown, outcome, expected)
+    result = done.shown.rpartition(" = ")[2]
+    return Evidence(
+        test.get("of", "arithmetic"),
+        done.shown,
+        outcome,
+        expected,
+        here=result,
+        value="" if {"above", "below", "within", "equals"} & test.keys() else claim.with_unit(result),
+    )
 
 
 def _term(term: str | float) -> float:
@@ -348,6 +375,7 @@ def _measure(claim: Claim, test: Mapping[str, Any], measured: Measured) -> Evide
         each = {_OUTCOMES[one.interval.against(low, high)] for one in several.each}
         alike = each.pop() if len(each) == 1 else None
     outcome = _OUTCOMES[decides.against(low, high)]
+    glance = at_a_glance(test, ours, found)
     return Evidence(
         name,
         as_printed(test, decides, found),
@@ -364,8 +392,14 @@ def _measure(claim: Claim, test: Mapping[str, Any], measured: Measured) -> Evide
         alike,
         outcome == "fails" and bool(test.get("decisive")),
         _chance_if_true(claim, test, decides),
-        value=at_a_glance(test, ours, found) if _stands_beside(test) else "",
+        here=_number(glance),
+        value=glance if _stands_beside(test) else "",
     )
+
+
+def _number(glance: str) -> str:
+    """``115`` of ``×115``, ``10.2`` of ``10.2 MiB``"""
+    return glance.removeprefix(TIMES).partition(" ")[0].partition("/")[0]
 
 
 def _began(run: Run) -> float:
@@ -419,7 +453,7 @@ def _expected(
     numbers = printed if isinstance(printed, tuple | list) else (printed, printed)
     if exact and not test.get("about", claim.about):
         half = 0.5 * 10.0 ** -_decimals(numbers[0])
-        return numbers[0] - half, numbers[-1] + half, f"{_shown(numbers)}, to the digits printed"
+        return numbers[0] - half, numbers[-1] + half, f"{_shown(numbers)}{TO_THE_DIGITS}"
     ends = [number * frac for number in numbers for frac in _BAND]
     return min(ends), max(ends), f"{_shown(numbers)} ±{VERDICT_BAND_FRAC:.0%}"
 
@@ -443,7 +477,7 @@ def _decimals(number: float) -> int:
 # --- where from -------------------------------------------------------------------------------
 
 
-def _published(chapter: str) -> Findings | str:
+def published(chapter: str) -> Findings | str:
     """The findings of the newest published run, or why there are none."""
     if not any(published_folder(chapter).glob("*/manifest.json")):
         return f"No run of {chapter} yet"

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from gapbook.declared.reading import Declared
 
 __all__ = [
     "ClaimDeclaration",
+    "ClaimKind",
     "ClaimsDeclaration",
     "Conditions",
     "HypothesisDeclaration",
     "SourceDeclaration",
 ]
+
+ClaimKind: TypeAlias = Literal["figure", "ratio", "cause", "qualitative", "arithmetic-note"]
 
 
 class SourceDeclaration(Declared, frozen=True, kw_only=True):
@@ -21,6 +24,7 @@ class SourceDeclaration(Declared, frozen=True, kw_only=True):
     title: str
     what: str
     by: str
+    short: str
     date: str = "undated"
     date_note: str | None = None
     setting: str | None = None
@@ -28,6 +32,7 @@ class SourceDeclaration(Declared, frozen=True, kw_only=True):
     number: int | None = None
     commit: str | None = None
     url: str = ""
+    unrevised: str = ""
     links: tuple[str, ...] = ()
     links_note: str | None = None
     sessions: tuple[str, ...] = ()
@@ -108,7 +113,7 @@ class ClaimDeclaration(Declared, frozen=True, kw_only=True):
     source: str
     where: str
     says: str
-    kind: Literal["figure", "ratio", "cause", "qualitative", "arithmetic-note"]
+    kind: ClaimKind
     chapter: str
     check: str
     needs: tuple[str, ...]

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import datetime
+import re
 from typing import Literal, TypeAlias
 
 from msgspec import UNSET, UnsetType
 
 from gapbook.declared.reading import Declared
 
-__all__ = ["REASON_WORDS", "TESTED", "RuleKind", "RuleTest", "VerdictRule", "VerdictsDeclaration"]
+__all__ = ["REASON_WORDS", "SLOT", "TESTED", "RuleKind", "RuleTest", "VerdictRule", "VerdictsDeclaration"]
 
 RuleKind: TypeAlias = Literal["band", "bound", "version", "arithmetic", "count", "source", "not-measurable"]
 REASON_WORDS = 6
 """How long the reason may be for which a claim cannot be decided: it stands in the verdict's own line."""
+SLOT = re.compile(r"\{(\d+)\}")
+"""In a sentence of what we measured: the number of the test whose value stands there."""
 TESTED = frozenset({"band", "bound", "version", "arithmetic", "count"})
 """The kinds of rule that are decided by tests."""
 Quantity: TypeAlias = Literal[
@@ -57,8 +60,10 @@ class VerdictRule(Declared, frozen=True, kw_only=True):
     verdict: Literal["confirmed", "conditions", "refuted", "undecided"] | UnsetType = UNSET
     condition: str | UnsetType = UNSET
     reason: str | UnsetType = UNSET
+    ours: str | UnsetType = UNSET
 
     def __post_init__(self) -> None:
+        self._require_words_of_ours()
         if self.rule in TESTED and not self.test:
             raise ValueError(f"verdict {self.claim}: rule {self.rule} without a test; add one")
         if self.rule == "source" and not self.verdict:
@@ -71,6 +76,21 @@ class VerdictRule(Declared, frozen=True, kw_only=True):
             raise ValueError(
                 f"verdict {self.claim}: reason {self.reason!r} has {len(self.reason.split())} words; "
                 f"allowed: at most {REASON_WORDS}; the rest belongs into why"
+            )
+
+    def _require_words_of_ours(self) -> None:
+        """Whatever is measured is told in words, and the words name only tests that measure."""
+        measured = {number for number, test in enumerate(self.test or ()) if test.chapter}
+        if bool(measured) != bool(self.ours):
+            raise ValueError(
+                f"verdict {self.claim}: ours says in words what its tests measure; "
+                + ("add it" if measured else "nothing is measured, so leave it out")
+            )
+        named = {int(number) for number in SLOT.findall(self.ours or "")}
+        if measured and not (named and named <= measured):
+            raise ValueError(
+                f"verdict {self.claim}: ours names {', '.join(f'{{{number}}}' for number in sorted(named)) or 'no test'}; "
+                f"allowed: {', '.join(f'{{{number}}}' for number in sorted(measured))}, its tests that measure"
             )
 
 

@@ -163,7 +163,7 @@ def claim_line(
         says,
         summary,
         link(address, where) if address else where,
-        link(f"claims.html#{anchor}", "why this verdict"),
+        link(f"claims.html#claim-{anchor}", "why this verdict"),
     )
 
 
@@ -183,7 +183,7 @@ def verdict_line(key: str, word: str, numbers: str, *, anchor: str) -> Html:
         verdict_icon(key),
         word,
         Html(". {}").format(numbers) if numbers else "",
-        link(f"claims.html#{anchor}", "Why"),
+        link(f"claims.html#claim-{anchor}", "Why"),
     )
 
 

@@ -1,100 +1,136 @@
-"""The register's page: verdicts as a tally, a table, and facts for the prose."""
+"""The register's page: its total, the famous headlines as cards, every claim in one table, and facts for the prose."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
 
-from gapbook.claims.claim import NOTE
-from gapbook.claims.rules import RULES, VERDICT_BAND_FRAC
-from gapbook.claims.verdicts import WORDS, Evidence, Judgement, judge_all
-from gapbook.markup import Html
+import yaml
+
+from gapbook.claims.entries import Entry, as_csv, as_json, entries
+from gapbook.claims.rules import VERDICT_BAND_FRAC
+from gapbook.markup import Html, link, values_table
 from gapbook.pages import page
 from gapbook.pages.glued import glue_facts
-from gapbook.pages.register_table import RegisterRow, register
+from gapbook.pages.register_table import register_section, said_once
+from gapbook.paths import CHECKOUT, build_directory
 
-__all__ = ["Register"]
+__all__ = ["Register", "register_folder"]
 
-_SIGNS = {"holds": "as claimed", "fails": "not as claimed", "straddles": "straddles an end", "missing": ""}
-_MEASURED, _RECOMPUTED, _READ = "measured", "recomputed", "read"
-_NOTES, _OPEN = "notes", "open"
-_EVIDENCE: Mapping[str, frozenset[str]] = {
-    _MEASURED: frozenset({"band", "bound", "version"}),
-    _RECOMPUTED: frozenset({"arithmetic", "count"}),
-    _READ: frozenset({"source"}),
-}
-"""The rules by what decides them: our intervals, published figures, published source."""
+_STATIC = "../_static"
+
+
+def register_folder() -> Path:
+    """Where the page leaves the files that it offers, for the book to take them from."""
+    return build_directory() / "register"
 
 
 class Register:
-    """All claims of one document or several, named by their prefixes, with their verdicts from the latest
-    published runs."""
+    """All claims of all documents, with their verdicts from the latest published runs."""
 
-    def __init__(self, *prefixes: str) -> None:
-        self.judgements = [judged for prefix in prefixes for judged in judge_all(prefix)]
+    def __init__(self) -> None:
+        self.entries: Sequence[Entry] = entries()
 
-    def tally(self) -> page.Answer:
-        """How many of the published claims our measurements decide, in a sentence that can be repeated; then how many
-        rest on something else, and our own notes apart."""
-        counts = {name: len(group) for name, group in self.by_evidence().items()}
+    def total(self) -> page.Answer:
+        """How many claims there are, and what decides them, in one line."""
+        counts = Counter(one.evidence for one in self.entries)
+        published = len(self.entries) - counts["note"]
         told = {name: page.estimate(f"{count}") for name, count in counts.items()}
-        published = len(self.judgements) - counts[_NOTES]
-        first = (
-            Html(
-                "Most published claims cannot be decided here: of {published}, our measurements decide {measured}."
-            )
-            if 2 * counts[_OPEN] > published
-            else Html("Of {published} published claims, our measurements decide {measured}.")
-        )
-        rest = Html(
-            "Arithmetic on published figures or a count in the published source decides {recomputed}, and reading that "
-            "source {read}. {open} are undecided. Our own notes are {notes} more."
-        )
         return page.answer(
-            Html('{} <span class="gb-muted">{}</span>').format(
-                first.format(published=published, **told), rest.format(**told)
-            )
+            Html(
+                "{published} published claims: {measured} are decided by measurement, {arithmetic} by arithmetic, {source} by "
+                "reading a source; {open} are open. {note} notes of our own stand beside them."
+            ).format(published=published, **told)
         )
 
-    def by_evidence(self) -> Mapping[str, list[Judgement]]:
-        """The entries by what decides them: our intervals, published figures, published source, or nothing;
-        our own notes apart, whatever decides them."""
-        groups: dict[str, list[Judgement]] = {name: [] for name in (*_EVIDENCE, _OPEN, _NOTES)}
-        for one in self.judgements:
-            groups[_evidence_of(one)].append(one)
-        return groups
+    def page(self) -> Html:
+        """Search, the famous headlines and the whole table. The script and the style are this page's own."""
+        return Html(
+            '<link rel="stylesheet" href="{0}/register.css">{1}<script src="{0}/register.js"></script>'
+        ).format(_STATIC, register_section(self.entries, self._chapters))
+
+    def downloads(self) -> Html:
+        """The whole register as files, which are written for the book to take."""
+        folder = register_folder()
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "claims.csv").write_text(as_csv(self.entries), encoding="utf-8")
+        (folder / "claims.json").write_text(as_json(self.entries), encoding="utf-8")
+        schema = CHECKOUT / "schemas" / "register.schema.json"
+        (folder / schema.name).write_bytes(schema.read_bytes())
+        return page.download_buttons(
+            [
+                page.Download(label, f"{_STATIC}/register/{name}")
+                for label, name in (
+                    ("CSV", "claims.csv"),
+                    ("JSON", "claims.json"),
+                    ("JSON Schema", schema.name),
+                )
+            ]
+        )
+
+    def said_once(self) -> Html:
+        """Why many claims are judged as they are, once for all of them."""
+        return said_once(self.entries)
+
+    def sources(self) -> Html:
+        """The documents, each at the revision that was read, or why there is no such address."""
+        first = {one.source: one for one in reversed(self.entries)}
+        counts = Counter(one.source for one in self.entries)
+        rows = [
+            [
+                link(one.address, one.title),
+                f"{one.by}, {one.date}",
+                str(counts[source]),
+                one.unrevised or "the link is to the revision read",
+            ]
+            for source, one in reversed(first.items())
+        ]
+        return values_table(("document", "by whom, when", "claims", "revision"), rows)
+
+    def runs(self) -> Html:
+        """The newest run of each chapter that decides a claim, and what ran in it."""
+        runs = {
+            (place.chapter, place.run): place.versions
+            for one in self.entries
+            for place in one.places
+            if place.run
+        }
+        rows = [
+            [link(f"{chapter}.html", self._chapters.get(chapter, chapter)), run, versions]
+            for (chapter, run), versions in runs.items()
+        ]
+        return values_table(("chapter", "run", "versions"), rows)
 
     def chances(self) -> list[float]:
         """For each measured ratio that stands against one published number: how likely that number would have
         been confirmed if it were exactly true, in ascending order."""
-        places = [place for one in self.judgements for place in one.evidence if not place.beside]
-        return sorted(place.chance_if_true for place in places if place.chance_if_true is not None)
-
-    def table(self) -> Html:
-        """Every claim with its verdict; a script lets the reader filter it."""
-        return register(
-            [_row(one) for one in self.judgements],
-            {str(verdict): word for verdict, word in WORDS.items()},
-        )
+        deciding = (place for one in self.entries for place in one.places if not place.beside)
+        return sorted(place.chance_if_true for place in deciding if place.chance_if_true is not None)
 
     def glue(self) -> None:
         """Make the facts of the register available to the prose."""
         chances = self.chances()
-        facts = {
-            "compared": str(len(chances)),
-            "never_confirmed": str(sum(chance == 0 for chance in chances)),
-            "chances": _percents([chance for chance in chances if chance > 0]),
-            "claims": str(len(self.judgements)),
-            "band": f"±{VERDICT_BAND_FRAC:.0%}".replace("%", " %"),
+        glue_facts(
+            {
+                "compared": str(len(chances)),
+                "never_confirmed": str(sum(chance == 0 for chance in chances)),
+                "chances": _percents([chance for chance in chances if chance > 0]),
+                "claims": str(len(self.entries)),
+                "documents": str(len({one.source for one in self.entries})),
+                "band": f"±{VERDICT_BAND_FRAC:.0%}".replace("%", " %"),
+            }
+        )
+
+    @cached_property
+    def _chapters(self) -> Mapping[str, str]:
+        """The titles of chapters in the contents of the book."""
+        contents: dict[str, Any] = yaml.safe_load((CHECKOUT / "_toc.yml").read_text(encoding="utf-8"))
+        return {
+            Path(one["file"]).name: one["title"] for part in contents["parts"] for one in part["chapters"]
         }
-        glue_facts(facts)
-
-
-def _evidence_of(one: Judgement) -> str:
-    if one.claim.kind == NOTE:
-        return _NOTES
-    if one.verdict == "undecided":
-        return _OPEN
-    return next(name for name, rules in _EVIDENCE.items() if one.rule in rules)
 
 
 def _percents(fractions: Sequence[float]) -> str:
@@ -102,82 +138,3 @@ def _percents(fractions: Sequence[float]) -> str:
     if not fractions:
         return "no probability that can be told"
     return " to ".join(dict.fromkeys(f"{100 * end:.0f} %" for end in (fractions[0], fractions[-1])))
-
-
-def _row(one: Judgement) -> RegisterRow:
-    measured = next((place for place in one.evidence if place.run_id), None)
-    note = "our arithmetic on " if one.claim.kind == NOTE else ""
-    return RegisterRow(
-        anchor=one.claim.identifier,
-        verdict=one.verdict,
-        word=one.word,
-        says=one.claim.says,
-        source=note + one.claim.place,
-        published=one.claim.published,
-        ours=_ours(one),
-        why=one.why,
-        details=_details(one),
-        link=(f"{measured.chapter}.html", f"{measured.chapter}, run {measured.run_id}")
-        if measured
-        else ("", ""),
-    )
-
-
-def _ours(one: Judgement) -> list[str]:
-    """What a reader sees without asking: each measured value, or in a word why there is none."""
-    if one.rule in {"source", "count"}:
-        counted = [place.ours.partition(":")[0] for place in one.evidence]
-        return [f"{number} counted" for number in counted] or ["read in the source"]
-    # What is recomputed beside a measurement is published: only the evidence tells it.
-    own = [place for place in one.evidence if place.chapter or not place.beside]
-    absent = [place.ours for place in own if place.outcome == "missing"]
-    if absent:
-        return list(dict.fromkeys(absent))
-    values = [
-        f"{place.ours.rpartition(' = ')[2]}{f', {place.runs} runs' if place.runs > 1 else ''}"
-        for place in own
-    ]
-    if len(values) < 2:
-        return values or ["–"]
-    places = [place.quantity for place in own]
-    short = [place.rpartition(", ")[2] for place in places]
-    names = short if len(set(short)) == len(short) else places
-    return [f"{name}: {value}" for name, value in zip(names, values, strict=True)]
-
-
-def _details(one: Judgement) -> list[str]:
-    return [
-        f"Rule: {RULES[one.rule]}. {one.summary}".strip(),
-        *map(_place, one.evidence),
-        f"Check: {one.claim.check}",
-    ]
-
-
-def _place(place: Evidence) -> str:
-    if place.outcome == "missing":
-        return f"{place.quantity}, expected {place.expected}: {_lowered(place.ours)}."
-    run = f" {_runs(place)}" if place.run_id else ""
-    beside = "Beside it: " if place.beside else ""
-    return f"{beside}{place.quantity}: {place.ours}; expected {place.expected}: {_SIGNS[place.outcome]}.{run}"
-
-
-def _runs(place: Evidence) -> str:
-    """What decides: one run, or how many on how many machines, and which of them are older than the rule."""
-    if place.runs > 1:
-        told = f"{place.pooled[0].upper()}{place.pooled[1:]}; the newest is run {place.run_id}, {place.versions}."
-    else:
-        told = f"Run {place.run_id}, n = {place.n} blocks, {place.versions}."
-    if place.runs_older:
-        told += (
-            " The run is older than the rule."
-            if place.runs == 1
-            else (
-                f" {'All' if place.runs_older == place.runs else place.runs_older} of these runs are older than the rule."
-            )
-        )
-    return told
-
-
-def _lowered(sentence: str) -> str:
-    """A sentence's words inside another."""
-    return sentence[0].lower() + sentence[1:]

@@ -1,98 +1,191 @@
-"""The register of claims as a table that a script lets its reader filter, whole without one."""
+"""The register of claims as cards and a table, which a script lets its reader search and filter; whole without one."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
 
+from gapbook.claims.entries import EVIDENCE, Entry, Place
+from gapbook.claims.look_up import CHOICES, choices_of
+from gapbook.claims.search import slug
+from gapbook.claims.verdicts import TO_THE_DIGITS
 from gapbook.markup import Html, each, link
-from gapbook.pages.page import verdict_icon
 
-__all__ = ["RegisterRow", "register"]
+__all__ = ["register_section", "said_once"]
 
-
-@dataclass(frozen=True)
-class RegisterRow:
-    """One claim of the register; ``verdict`` is a key of the buttons, ``word`` its own line, ``ours`` one line a
-    measurement.
-
-    ``link`` leads to where it was measured, and is empty where nothing was.
-    """
-
-    anchor: str
-    verdict: str
-    word: str
-    says: str
-    source: str
-    published: str
-    ours: Sequence[str]
-    why: str
-    details: Sequence[str] = ()
-    link: tuple[str, str] = ("", "")
+_SIGNS = {"holds": "as claimed", "fails": "not as claimed", "straddles": "straddles an end", "missing": ""}
+_OFTEN = 3
+"""How many claims share a sentence before it is said once for all of them."""
+_SENTENCES = re.compile(r"(?<=\.) (?=[A-Z])")
 
 
-def register(rows: Sequence[RegisterRow], words: Mapping[str, str]) -> Html:
-    """The register of claims: a table that a script lets its reader filter, whole without one.
-
-    ``words`` are the verdicts in the order of their buttons.
-    """
-    for row in rows:
-        if row.verdict not in words:
-            raise ValueError(f"verdict {row.verdict!r} of {row.anchor} is none of {', '.join(words)}")
-    counts = {verdict: sum(row.verdict == verdict for row in rows) for verdict in words}
-    pill = Html(
-        '<button type="button" class="gb-pill" data-verdict="{}" aria-pressed="{}">{} <span>{}</span></button>'
+def register_section(found: Sequence[Entry], chapters: Mapping[str, str]) -> Html:
+    """What a script searches and filters; ``chapters`` has the title of each by its address."""
+    return Html('<section class="gb-register" aria-label="Register of claims">{}{}{}</section>').format(
+        _filters(found), _cards(found, chapters), _table(found, chapters)
     )
-    pills = Html("").join(
-        pill.format(verdict, pressed, word, count)
-        for verdict, word, count, pressed in (
-            ("", "All", len(rows), "true"),
-            *(
-                (verdict, word, counts[verdict], "false")
-                for verdict, word in words.items()
-                if counts[verdict]
-            ),
-        )
+
+
+# --- what narrows it --------------------------------------------------------------------------
+def _filters(found: Sequence[Entry]) -> Html:
+    """One box for words and a choice each of source, system, verdict and evidence, with how many claims each has."""
+    selects = Html("").join(
+        Html(
+            '<label>{name} <select data-filter="{name}"><option value="">all</option>{options}</select></label>'
+        ).format(name=name, options=options)
+        for name, options in ((name, _options(name, found)) for name in CHOICES)
     )
-    head = each(Html('<th scope="col">{}</th>'), ("verdict", "claim and source", "published", "ours"))
-    anchors = {row.anchor for row in rows}
-    body = Html("").join(_register_row(row, anchors) for row in rows)
     return Html(
-        '<section class="gb-register" aria-label="Register of claims"><div class="gb-filter" hidden>{}'
-        '<input type="search" class="gb-search" placeholder="system, factor, words" aria-label="Search claims">'
-        '<p class="gb-showing gb-muted" role="status"></p></div>'
-        '<div class="gb-table"><table><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div></section>'
-    ).format(pills, head, body)
+        '<form class="gb-filter" role="search" hidden><label class="gb-words">Search the claims'
+        '<input type="search" class="gb-search" placeholder="316, 70x, payload, 12 MB …" autocomplete="off"></label>{}'
+        '<button type="reset" class="gb-button">show all</button>'
+        '<p class="gb-showing gb-muted" role="status"></p></form>'
+    ).format(selects)
 
 
-def _register_row(row: RegisterRow, anchors: Set[str]) -> Html:
-    details = each(Html("<li>{}</li>"), row.details)
-    href, label = row.link
+def _options(name: str, found: Sequence[Entry]) -> Html:
+    """Each value that claims have of a choice, and how many."""
+    counts = Counter(value for one in found for value in CHOICES[name](one))
+    option = Html('<option value="{}" data-name="{}">{} ({})</option>')
+    return Html("").join(
+        option.format(slug(value), value, label, counts[value])
+        for value, label in choices_of(name, found).items()
+    )
+
+
+# --- cards ------------------------------------------------------------------------------------
+def _cards(found: Sequence[Entry], chapters: Mapping[str, str]) -> Html:
+    """The famous headlines, most famous first: as published, by whom and when, our number and the verdict."""
+    famous = sorted((one for one in found if one.famous), key=lambda one: one.famous)
+    return Html('<ul class="gb-cards" aria-label="Headlines">{}</ul>').format(
+        Html("").join(_card(one, chapters) for one in famous)
+    )
+
+
+def _card(one: Entry, chapters: Mapping[str, str]) -> Html:
     return Html(
-        '<tr id="{anchor}" data-verdict="{verdict}">'
-        '<td><span class="gb-verdict gb-verdict-{verdict}">{icon}<strong>{word}</strong></span></td>'
-        '<td>{says}<span class="gb-source"><a href="#{anchor}">{anchor}</a> · {source}</span>'
-        '<span class="gb-why">{why}</span>{more}</td>'
-        '<td data-label="published">{published}</td><td data-label="ours">{ours}{link}</td></tr>'
+        '<li class="gb-card gb-v-{verdict}" data-claim="claim-{id}"><p class="gb-v">{word}</p><p class="gb-head">{says}</p>'
+        '{quote}<p class="gb-source">{source}</p>'
+        "<dl><dt>published</dt><dd>{published}</dd><dt>ours</dt><dd>{ours}</dd></dl>"
+        '<p class="gb-source">{number} · {evidence}</p></li>'
     ).format(
-        anchor=row.anchor,
-        verdict=row.verdict,
-        icon=verdict_icon(row.verdict),
-        word=row.word,
-        says=row.says,
-        source=row.source,
-        why=_with_links(row.why, anchors),
-        more=Html("<details><summary>evidence</summary><ul>{}</ul></details>").format(details)
-        if details
-        else "",
-        published=row.published,
-        ours=each(Html('<span class="gb-line">{}</span>'), row.ours),
-        link=link(href, label) if href else "",
+        verdict=one.verdict,
+        id=one.id,
+        word=one.word,
+        says=one.says,
+        quote=Html('<p class="gb-quote">“{}”</p>').format(one.quote) if one.quote else "",
+        source=link(one.address, f"{one.by}, {one.date}"),
+        published=one.published if one.value is not None else "no number",
+        ours=one.ours or "not measured here",
+        number=_number_link(one, chapters),
+        evidence=link(f"#claim-{one.id}", "evidence"),
     )
+
+
+def _number_link(one: Entry, chapters: Mapping[str, str]) -> Html:
+    """Where the number of a claim is told in full: its chapter."""
+    return link(f"{one.chapter}.html", chapters.get(one.chapter, one.chapter))
+
+
+# --- the table --------------------------------------------------------------------------------
+def _table(found: Sequence[Entry], chapters: Mapping[str, str]) -> Html:
+    """Every claim with its verdict, its source and its evidence."""
+    anchors = {one.id for one in found}
+    shared = {sentence for sentences in shared_sentences(found).values() for sentence in sentences}
+    head = each(Html('<th scope="col">{}</th>'), ("verdict", "claim and source", "published", "ours"))
+    rows = Html("").join(_row(one, anchors, shared, chapters) for one in found)
+    return Html(
+        '<div class="gb-table"><table><caption class="visually-hidden">All claims</caption>'
+        "<thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>"
+    ).format(head, rows)
+
+
+def _row(one: Entry, anchors: Set[str], shared: Set[str], chapters: Mapping[str, str]) -> Html:
+    return Html(
+        '<tr id="claim-{id}" class="gb-v-{verdict}"{evidence}{systems}><td>{word}</td>'
+        "<td>{says} <small>{note}{source}, {where}</small>{more}</td><td>{published}</td><td>{ours} {number}</td></tr>"
+    ).format(
+        id=one.id,
+        verdict=one.verdict,
+        # What a script knows anyway is left out: half of the claims are open, and most name their systems.
+        evidence="" if one.evidence == "open" else Html(' data-e="{}"').format(one.evidence),
+        systems="" if one.names_systems else Html(' data-y="{}"').format(" ".join(one.systems)),
+        word=one.word,
+        says=one.says,
+        note=one.source_words,
+        source=link(one.address, one.source),
+        where=one.where,
+        more=_more(one, anchors, shared),
+        published=one.published,
+        ours=one.ours,
+        number=_number_link(one, chapters),
+    )
+
+
+def _more(one: Entry, anchors: Set[str], shared: Set[str]) -> Html:
+    """Why it is judged so, and every place where it was tested."""
+    why = " ".join(sentence for sentence in _SENTENCES.split(one.why) if sentence not in shared)
+    parts = [_with_links(why, anchors)] if why else []
+    if one.places:
+        parts.append(Html("<ul>{}</ul>").format(each(Html("<li>{}</li>"), map(_place, one.places))))
+    if not parts:
+        return Html("")
+    return Html("<details><summary>why</summary>{}</details>").format(Html("").join(parts))
+
+
+def _place(place: Place) -> str:
+    if place.outcome == "missing":
+        return f"{place.quantity}: {place.ours[0].lower()}{place.ours[1:]}."
+    beside = "Beside it: " if place.beside else ""
+    expected = place.expected.removesuffix(TO_THE_DIGITS)
+    return (
+        f"{beside}{place.quantity}: {place.ours}; expected {expected}: {_SIGNS[place.outcome]}.{_runs(place)}"
+    )
+
+
+def _runs(place: Place) -> str:
+    """What decides: one run, or how many on how many machines; and whether they are older than the rule."""
+    if not place.run:
+        return ""
+    told = (
+        f" {place.spread[0].upper()}{place.spread[1:]}."
+        if place.spread
+        else f" Run {place.run}, n = {place.n}."
+    )
+    if not place.runs_older:
+        return told
+    older = (
+        "older than the rule" if place.runs_older == place.runs else f"{place.runs_older} older than the rule"
+    )
+    return f"{told[:-1]}; {older}."
 
 
 def _with_links(text: str, anchors: Set[str]) -> Html:
     """Text in which each name of another entry leads to it."""
     words = re.split(r"([a-z][a-z0-9-]+)", text)
-    return Html("").join(link(f"#{word}", word) if word in anchors else word for word in words)
+    return Html("").join(link(f"#claim-{word}", word) if word in anchors else word for word in words)
+
+
+def shared_sentences(found: Sequence[Entry]) -> Mapping[str, Sequence[str]]:
+    """Under each reason why claims cannot be decided, and each kind of evidence of the others, the sentences that many
+    of them share."""
+    grouped: dict[str, Counter[str]] = {}
+    for one in found:
+        grouped.setdefault(one.reason or EVIDENCE[one.evidence], Counter()).update(_SENTENCES.split(one.why))
+    often = {
+        group: [sentence for sentence, count in counts.items() if count >= _OFTEN]
+        for group, counts in grouped.items()
+    }
+    return {group: sentences for group, sentences in often.items() if sentences}
+
+
+def said_once(found: Sequence[Entry]) -> Html:
+    """What many claims share, once, under what they share it for."""
+    anchors = {one.id for one in found}
+    return Html("<ul>{}</ul>").format(
+        Html("").join(
+            Html("<li><b>{}</b>: {}</li>").format(group, _with_links(" ".join(sentences), anchors))
+            for group, sentences in shared_sentences(found).items()
+        )
+    )

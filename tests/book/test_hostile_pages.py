@@ -25,8 +25,9 @@ from IPython.core.interactiveshell import InteractiveShell
 from playwright.sync_api import Browser, Page
 
 from gapbook.book.chapters import chapters
+from gapbook.claims.entries import Entry, Place
 from gapbook.pages.page import claim_line
-from gapbook.pages.register_table import RegisterRow, register
+from gapbook.pages.register_table import register_section
 from gapbook.paths import CHECKOUT
 from gapbook.record.run import published_folder
 from tests.book.hostile import Attacks, payload, write_hostile_run
@@ -34,6 +35,7 @@ from tests.drawn import drawn
 
 _MEASURED = [name for name in chapters() if any(published_folder(name).glob("*/manifest.json"))]
 _LEAST_FIELDS = 30
+_STATIC = ("gapbook.css", "gapbook.js", "register.js")
 _INSIDE = """() => {
   const found = [];
   for (const one of document.querySelectorAll("main *")) {
@@ -80,11 +82,12 @@ def _opened(
 ) -> tuple[list[object], list[str]]:
     """What ran and what was asked for when a page with that body was open, and what of it could run later."""
     folder, address, asked = served
-    for name in ("gapbook.css", "gapbook.js"):
+    for name in _STATIC:
         (folder / name).write_bytes((CHECKOUT / "book" / "_static" / name).read_bytes())
     (folder / "page.html").write_text(
         '<!doctype html><html><head><meta charset="utf-8"><link rel="stylesheet" href="gapbook.css">'
-        f'<script defer src="gapbook.js"></script></head><body><main>{body}</main></body></html>',
+        '<script defer src="gapbook.js"></script><script defer src="register.js"></script></head>'
+        f"<body><main>{body}</main></body></html>",
         encoding="utf-8",
     )
     page: Page = browser.new_page()
@@ -98,7 +101,7 @@ def _opened(
         assert page.url.partition("#")[0] == f"{address}/page.html"
     finally:
         page.close()
-    own = {"/page.html", "/gapbook.css", "/gapbook.js", "/favicon.ico"}
+    own = {"/page.html", "/favicon.ico", *(f"/{name}" for name in _STATIC)}
     return ran, [path for path in asked if path not in own]
 
 
@@ -165,17 +168,42 @@ def test_the_browser_would_show_an_attack(browser: Browser, served: tuple[Path, 
 
 def test_no_text_of_a_claim_runs_or_calls_out(browser: Browser, served: tuple[Path, str, list[str]]) -> None:
     texts = map(payload, itertools.count(1))
-    row = RegisterRow(
-        anchor=next(texts),
+    place = Place(
+        quantity=next(texts),
+        ours=next(texts),
+        expected=next(texts),
+        outcome="fails",
+        chapter=next(texts),
+        run=next(texts),
+        spread=next(texts),
+    )
+    claim = Entry(
+        id=next(texts),
+        says=next(texts),
+        quote=next(texts),
+        kind="ratio",
+        published=next(texts),
+        value=1,
         verdict="refuted",
         word=next(texts),
-        says=next(texts),
+        reason=next(texts),
+        evidence="measured",
         source=next(texts),
-        published=next(texts),
-        ours=[next(texts)],
+        title=next(texts),
+        where=next(texts),
+        by=next(texts),
+        date=next(texts),
+        address=next(texts),
+        systems=(next(texts),),
+        names_systems=False,
+        chapter=next(texts),
+        page=next(texts),
+        ours=next(texts),
         why=next(texts),
-        details=[next(texts)],
-        link=(next(texts), next(texts)),
+        check=next(texts),
+        rule="band",
+        places=(place,),
+        famous=1,
     )
     line = claim_line(
         next(texts),
@@ -187,6 +215,6 @@ def test_no_text_of_a_claim_runs_or_calls_out(browser: Browser, served: tuple[Pa
         summary=next(texts),
         address=next(texts),
     )
-    body = register([row], {"refuted": next(texts)}) + line
+    body = register_section([claim], {}) + line
     assert payload(1) in html.unescape(body)
     assert _opened(browser, served, body.html) == ([], [])

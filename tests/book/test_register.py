@@ -1,29 +1,63 @@
-"""The register of claims in a browser: filtered by a script, whole without one, cards on a phone."""
+"""The register of claims in a browser: searched and filtered by a script, whole without one, cards on a phone."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page
 
+from gapbook.claims.look_up import looked_up
+from gapbook.errors import ParameterError
 from gapbook.pages.register import Register
 from gapbook.paths import CHECKOUT
 
 _STATIC = CHECKOUT / "book" / "_static"
+_TYPED = {
+    "316": "today-note-ratio-postgres-alpha15",
+    "70x": "trailbase-insert-vs-payload",
+    "payload": "trailbase-insert-vs-payload",
+    "12 MB": "walsync-memory-walsync-20db",
+    "47x": "convex-headline-47x",
+    "14x": "keynote-headline-14x",
+}
+_AS_TYPED_TOO = (
+    *(
+        "70 x",
+        "70×",
+        "316X",
+        "x47",
+        "14 times",
+        "MB 12",
+        "PAYLOAD 70x",
+        "60,400",
+        "60 400",
+        "8.3",
+        "node.js drizzle",
+    ),
+    *("litestream 600", "is spacetimedb faster than postgres", "the", "α = 1.5", "<b>", "nothing of this"),
+)
 
 
 @pytest.fixture(scope="module")
-def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def register() -> Register:
+    return Register()
+
+
+@pytest.fixture(scope="module")
+def file(register: Register, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The register with the book's own style and script, and nothing round it."""
-    register = Register("keynote")
-    path = tmp_path_factory.mktemp("register") / "claims.html"
+    folder = tmp_path_factory.mktemp("register")
+    (folder / "_static").mkdir()
+    for name in ("gapbook.css", "gapbook.js", "register.css", "register.js"):
+        (folder / "_static" / name).write_bytes((_STATIC / name).read_bytes())
+    path = folder / "notebooks" / "claims.html"
+    path.parent.mkdir()
     path.write_text(
         "<!doctype html><meta charset=utf-8><meta name=viewport content='width=device-width'>"
-        f"<style>body{{margin:0}}{(_STATIC / 'gapbook.css').read_text(encoding='utf-8')}</style>"
-        f"<script>{(_STATIC / 'gapbook.js').read_text(encoding='utf-8')}</script>"
-        f"<main class='bd-content'>{register.tally().html}{register.table().html}</main>",
+        "<link rel=stylesheet href=../_static/gapbook.css><script src=../_static/gapbook.js></script>"
+        f"<body style='margin:0'><main class='bd-content'>{register.total().html}{register.page().html}</main>",
         encoding="utf-8",
     )
     return path
@@ -39,66 +73,123 @@ def opened(browser: Browser, file: Path, request: pytest.FixtureRequest) -> Iter
     context.close()
 
 
-def _shown(page: Page) -> int:
-    return page.locator(".gb-register tbody tr:visible").count()
+def _shown(page: Page) -> list[str]:
+    shown: list[str] = page.locator(".gb-register tbody tr").evaluate_all(
+        "rows => rows.filter((row) => !row.hidden).map((row) => row.id.replace('claim-', ''))"
+    )
+    return shown
 
 
-def test_a_button_shows_its_verdict_and_the_address_keeps_it(opened: Page) -> None:
-    every = _shown(opened)
-    pill = opened.locator(".gb-pill[data-verdict=refuted]")
-    expected = int(pill.locator("span").inner_text())
-    pill.click()
-    assert 0 < _shown(opened) == expected < every
-    assert opened.evaluate("location.hash") == "#v=refuted"
-    assert pill.get_attribute("aria-pressed") == "true"
-    assert opened.locator(".gb-showing").inner_text() == f"Showing {expected} of {every}."
+def _first_result(page: Page) -> str:
+    """The claim of the first card or row that can be seen."""
+    first: str = page.locator(".gb-register :is(.gb-card, tbody tr):visible").first.evaluate(
+        "one => (one.dataset.claim ?? one.id).replace('claim-', '')"
+    )
+    return first
 
+
+@pytest.mark.parametrize("opened", [(688, True), (390, True)], indirect=True)
+def test_what_people_type_finds_its_card_first(opened: Page, file: Path) -> None:
+    search = opened.get_by_label("Search the claims")
+    for typed, claim in _TYPED.items():
+        search.press("ControlOrMeta+a")
+        search.press_sequentially(typed)
+        assert _first_result(opened) == claim, typed
+        card = opened.locator(".gb-card:visible").first
+        assert card.get_by_role("link").count() >= 3
+        box = card.bounding_box()
+        assert box is not None
+        assert box["y"] < 800
+    address = opened.url
+    opened.goto("about:blank")
+    opened.goto(address)
+    assert _first_result(opened) == claim
+    opened.goto(f"{file.as_uri()}?q=70x")
+    assert _shown(opened) == ["trailbase-insert-vs-payload"]
+
+
+_FOUND = """(asked) => asked.map(([name, value]) => {
+  const form = document.querySelector(".gb-filter");
+  const control = form.querySelector(name === "words" ? ".gb-search" : `[data-filter=${name}]`);
+  control.value = value;
+  control.dispatchEvent(new Event(name === "words" ? "input" : "change"));
+  const rows = [...document.querySelectorAll(".gb-register tbody tr")];
+  const found = rows.filter((row) => !row.hidden).map((row) => row.id.replace("claim-", ""));
+  control.value = "";
+  return [name, value, name === "words" ? "" : control.querySelector(`[value="${value}"]`).text, found];
+})"""
+
+
+def test_page_and_command_line_find_the_same(opened: Page, register: Register) -> None:
+    choices = opened.locator("[data-filter]").evaluate_all(
+        "all => all.flatMap((select) => [...select.options].map((one) => [select.dataset.filter, one.value]))"
+    )
+    asked = [*(("words", words) for words in (*_TYPED, *_AS_TYPED_TOO)), *(one for one in choices if one[1])]
+    for name, value, label, found in opened.evaluate(_FOUND, asked):
+        words, chosen = (value, {}) if name == "words" else ("", {name: value})
+        assert sorted(found) == sorted(_looked_up(register, words, chosen)), value
+        if chosen:
+            assert label.endswith(f"({len(found)})")
+
+
+def _looked_up(register: Register, words: str, chosen: Mapping[str, str]) -> list[str]:
+    try:
+        return [one.id for one in looked_up(words, chosen, register.entries)]
+    except ParameterError:
+        return []
+
+
+def test_filters_and_words_stand_in_the_address(opened: Page) -> None:
+    opened.locator("[data-filter=verdict]").select_option("refuted")
+    opened.get_by_label("Search the claims").fill("ORM postgres")
+    narrow = _shown(opened)
+    assert opened.evaluate("location.hash") == "#q=ORM+postgres&verdict=refuted"
     opened.reload()
-    assert _shown(opened) == expected
-    opened.locator(".gb-pill").first.click()
-    assert _shown(opened) == every
-    assert opened.evaluate("location.hash") == ""
-
-
-def test_words_are_searched_in_all_of_an_entry(opened: Page) -> None:
-    opened.locator(".gb-search").fill("ORM round")
-    found = opened.locator(".gb-register tbody tr:visible")
-    assert 0 < found.count() < opened.locator(".gb-register tbody tr").count()
-    for text in found.all_text_contents():
-        assert "orm" in text.lower()
-        assert "round" in text.lower()
-    opened.evaluate("location.hash = 'v=confirmed&q=serializable'")
+    assert _shown(opened) == narrow
+    opened.evaluate("location.hash = 'q=serializable&evidence=source'")
     opened.wait_for_function("document.querySelector('.gb-search').value === 'serializable'")
-    verdicts = found.evaluate_all("rows => rows.map((row) => row.dataset.verdict)")
-    assert verdicts
-    assert set(verdicts) == {"confirmed"}
-
-
-def test_an_unknown_view_or_an_anchor_shows_everything(opened: Page, file: Path) -> None:
+    rows = opened.locator(".gb-register tbody tr:visible")
+    assert set(rows.evaluate_all("rows => rows.map((row) => row.dataset.e)")) == {"source"}
     every = opened.locator(".gb-register tbody tr").count()
-    opened.goto(f"{file.as_uri()}#v=nonsense")
-    assert _shown(opened) == every
-    opened.goto(f"{file.as_uri()}#keynote-note-hot-row-bound")
-    assert _shown(opened) == every
+    assert opened.get_by_role("status").inner_text() == f"Showing {rows.count()} of {every}."
+    opened.get_by_role("button", name="show all").press("Enter")
+    opened.wait_for_function("location.hash === ''")
+    assert len(_shown(opened)) == every
+
+
+def test_what_nobody_has_is_said(opened: Page, file: Path) -> None:
+    opened.get_by_label("Search the claims").fill("unheard")
+    assert _shown(opened) == []
+    assert "No claim has all of this." in opened.get_by_role("status").inner_text()
+    opened.goto("about:blank")
+    opened.goto(f"{file.as_uri()}#verdict=nonsense&q=47x")
+    assert _first_result(opened) == "convex-headline-47x"
+    assert "There is no verdict=nonsense." in opened.get_by_role("status").inner_text()
+
+
+@pytest.mark.parametrize("anchor", ["claim-keynote-note-hot-row-bound", "keynote-note-hot-row-bound"])
+def test_an_anchor_leads_to_its_claim_whatever_was_searched(opened: Page, file: Path, anchor: str) -> None:
+    """That of a link made before anchors began with what they are of, too."""
+    opened.get_by_label("Search the claims").fill("payload")
+    opened.evaluate(f"location.hash = '{anchor}'")
+    row = opened.locator("#claim-keynote-note-hot-row-bound")
+    row.wait_for(state="visible")
+    opened.wait_for_function("document.querySelector('tr:target')")
+    assert 0 <= row.evaluate("row => row.getBoundingClientRect().top") < 800
+    assert row.locator("details").get_attribute("open") is not None
+    opened.goto("about:blank")
+    opened.goto(f"{file.as_uri()}#{anchor}")
     assert opened.evaluate("window.scrollY") > 0
 
 
-def test_a_link_to_an_entry_that_is_filtered_out_leads_to_it(opened: Page) -> None:
-    opened.locator(".gb-pill[data-verdict=undecided]").click()
-    opened.locator("#keynote-stdb-rust-tps-alpha05 .gb-why a").click()
-    target = opened.locator("#keynote-rust-gap-alpha05")
-    target.wait_for(state="visible")
-    top = target.evaluate("row => row.getBoundingClientRect().top")
-    assert 0 <= top < 800
-
-
-@pytest.mark.parametrize("opened", [(688, False), (328, False)], indirect=True)
-def test_without_a_script_everything_is_there_and_no_control_is(opened: Page) -> None:
-    assert _shown(opened) == opened.locator(".gb-register tbody tr").count() > 0
+@pytest.mark.parametrize("opened", [(688, False), (390, False)], indirect=True)
+def test_without_a_script_everything_is_there_and_no_control_is(opened: Page, register: Register) -> None:
+    assert opened.locator(".gb-register tbody tr:visible").count() == len(register.entries)
+    assert opened.locator(".gb-card:visible").count() == sum(one.famous > 0 for one in register.entries)
     assert opened.locator(".gb-filter").is_hidden()
 
 
-@pytest.mark.parametrize("opened", [(688, True), (328, True)], indirect=True)
+@pytest.mark.parametrize("opened", [(688, True), (390, True), (320, True)], indirect=True)
 def test_nothing_is_wider_than_the_page(opened: Page) -> None:
     opened.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
     assert opened.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -106,7 +197,7 @@ def test_nothing_is_wider_than_the_page(opened: Page) -> None:
     columns = opened.locator(".gb-register tbody tr").first.evaluate(
         "row => new Set([...row.cells].map((cell) => cell.getBoundingClientRect().left)).size"
     )
-    assert columns == (1 if width == 328 else 4)
+    assert columns == (4 if width == 688 else 1)
     clipped = opened.evaluate(
         "[...document.querySelectorAll('.gb-table')].some((t) => t.scrollWidth > t.clientWidth)"
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import html
 import math
 import re
 import tomllib
@@ -26,8 +25,6 @@ from gapbook.declared.verdict_change import PrintedWord, VerdictKey
 from gapbook.declared.verdicts import REASON_WORDS, VerdictRule
 from gapbook.errors import ParameterError
 from gapbook.method.findings import Findings
-from gapbook.pages.register import Register
-from gapbook.pages.register_table import RegisterRow, register
 from gapbook.pages.verdict_changes import (
     DOCUMENTS,
     changed_verdicts_table,
@@ -585,29 +582,6 @@ def test_our_notes_on_a_document_hold(document: str) -> None:
 # --- the page ---------------------------------------------------------------------------------
 
 
-def test_the_register_shows_every_claim_and_counts_them_all() -> None:
-    register = Register("keynote")
-    table = register.table().html
-    names = [one.claim.identifier for one in register.judgements]
-    assert re.findall(r'<tr id="([^"]+)"', table) == names
-    all_of_them, *counts = map(int, re.findall(r"<span>(\d+)</span></button>", table))
-    assert all_of_them == sum(counts) == len(names)
-    tally = [int(number) for number in re.findall(r"<strong[^>]*>(\d+)</strong>", register.tally().html)]
-    assert sum(tally) == len(names)
-
-
-def test_the_tally_keeps_what_we_measured_apart_from_what_we_read() -> None:
-    groups = Register("keynote").by_evidence()
-    measured, recomputed, read, undecided, notes = groups.values()
-    assert {one.rule for one in measured} <= {"band", "bound", "version"}
-    assert {one.verdict for one in measured if one.rule == "version"} == {"not-here"}
-    assert {one.rule for one in recomputed} <= {"arithmetic", "count"}
-    assert {one.rule for one in read} == {"source"}
-    assert {one.verdict for one in undecided} == {"undecided"}
-    assert {one.claim.kind for one in notes} == {NOTE}
-    assert NOTE not in {one.claim.kind for group in (measured, recomputed, read, undecided) for one in group}
-
-
 def test_a_single_published_number_has_a_chance_and_a_bound_has_none(planted: Any) -> None:
     found = planted(1.9, 2.0, 2.1)
     (number,) = _judged(_rule(), found).evidence
@@ -615,39 +589,6 @@ def test_a_single_published_number_has_a_chance_and_a_bound_has_none(planted: An
     assert 0 <= number.chance_if_true <= 1
     assert _judged(_rule("bound", above=1.1), found).evidence[0].chance_if_true is None
     assert _judged(_rule(equals=[2, 5]), found).evidence[0].chance_if_true is None
-
-
-def test_rows_are_escaped_whole_without_a_script_and_of_a_known_verdict() -> None:
-    hostile = "<script>alert('1')</script>"
-    row = RegisterRow(
-        hostile,
-        "refuted",
-        hostile,
-        hostile,
-        hostile,
-        hostile,
-        [hostile],
-        hostile,
-        [hostile],
-        (hostile, hostile),
-    )
-    table = register([row], {"refuted": "Refuted"}).html
-    assert "<script" not in table
-    assert html.escape(hostile) in table
-    assert "<tr hidden" not in table
-    assert '<div class="gb-filter" hidden>' in table
-    with pytest.raises(ValueError, match="none of confirmed"):
-        register([row], {"confirmed": "Confirmed"})
-
-
-def test_facts_in_the_prose_are_plain(monkeypatch: pytest.MonkeyPatch) -> None:
-    glued: dict[str, Any] = {}
-    monkeypatch.setattr("myst_nb.glue", lambda key, value, display: glued.update({key: value}))
-    Register("keynote").glue()
-    assert glued["claims"] == str(len(claims("keynote")))
-    assert glued["band"] == "±10 %"
-    words = (CHECKOUT / "notebooks" / "claims.md").read_text(encoding="utf-8")
-    assert set(re.findall(r"\{glue:text\}`(\w+)`", words)) == glued.keys()
 
 
 def test_the_page_measures_nothing_and_types_no_number() -> None:

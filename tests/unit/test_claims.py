@@ -1,0 +1,314 @@
+"""The register of claims: whole and counted, found by what people type, said in words and units, and as data."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import tomllib
+from typing import Any
+
+import jsonschema
+import msgspec
+import pytest
+
+from gapbook import cli
+from gapbook.book import systems
+from gapbook.book.declarations import REGISTER, schema_of
+from gapbook.claims.claim import NOTE
+from gapbook.claims.entries import OUR_ARITHMETIC, Entry, as_csv, as_json, entries
+from gapbook.claims.look_up import looked_up
+from gapbook.claims.search import found, score, tokens
+from gapbook.declared.reading import converted
+from gapbook.declared.verdicts import VerdictRule
+from gapbook.errors import DeclarationError, ParameterError
+from gapbook.pages import register as page
+from gapbook.pages.register import Register
+from gapbook.paths import CHECKOUT
+
+_RULES = {
+    rule["claim"]: rule
+    for path in (CHECKOUT / "book").glob("verdicts*.toml")
+    for rule in tomllib.loads(path.read_text(encoding="utf-8"))["verdict"]
+}
+
+_FEWEST_WORDS = 5
+"""Of what was measured, whose value it is, and what it is of."""
+
+
+@pytest.fixture(scope="module")
+def register() -> Register:
+    return Register()
+
+
+@pytest.fixture(scope="module")
+def claims(register: Register) -> dict[str, Entry]:
+    return {one.id: one for one in register.entries}
+
+
+# --- whole ------------------------------------------------------------------------------------
+def test_the_page_shows_every_claim_and_counts_them_all(register: Register) -> None:
+    shown = register.page().html
+    assert re.findall(r'<tr id="claim-([^"]+)"', shown) == [one.id for one in register.entries]
+    assert {one.id for one in register.entries} == _RULES.keys()
+    assert re.search(r'<form class="gb-filter"[^>]* hidden>', shown)
+    published, *counts = map(int, re.findall(r"\d+", re.sub("<[^>]+>", "", register.total().html)))
+    notes = counts.pop()
+    assert published == sum(counts) == sum(one.kind != NOTE for one in register.entries)
+    assert published + notes == len(register.entries)
+    selects = shown.split("<select ")[1:]
+    assert len(selects) == 4
+    for select in (one for one in selects if "system" not in one.partition(">")[0]):
+        assert sum(map(int, re.findall(r"\((\d+)\)</option>", select))) == len(register.entries)
+
+
+def test_what_we_measured_is_kept_apart_from_what_we_read(register: Register) -> None:
+    rules = {
+        one: {entry.rule for entry in register.entries if entry.evidence == one}
+        for one in ("measured", "arithmetic", "source")
+    }
+    assert rules["measured"] <= {"band", "bound", "version"}
+    assert rules["arithmetic"] <= {"arithmetic", "count"}
+    assert rules["source"] == {"source"}
+    for one in register.entries:
+        assert (one.evidence == "note") == (one.kind == NOTE)
+        if one.evidence == "open":
+            assert one.verdict == "undecided"
+        if one.evidence == "measured" and one.rule == "version":
+            assert one.verdict == "not-here"
+
+
+def test_facts_in_the_prose_are_plain(register: Register, monkeypatch: pytest.MonkeyPatch) -> None:
+    glued: dict[str, Any] = {}
+    monkeypatch.setattr("myst_nb.glue", lambda key, value, display: glued.update({key: value}))
+    register.glue()
+    assert glued["claims"] == str(len(register.entries))
+    assert glued["band"] == "±10 %"
+    words = (CHECKOUT / "notebooks" / "claims.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"\{glue:text\}`(\w+)`", words)) == glued.keys()
+
+
+def test_a_sentence_that_many_claims_share_is_said_once(register: Register) -> None:
+    once, rows = register.said_once().html, register.page().html
+    sentence = "CockroachDB does not run here: it needs several machines."
+    assert once.count(sentence) == 1
+    assert sentence not in rows
+
+
+# --- ours -------------------------------------------------------------------------------------
+def test_what_was_measured_is_said_in_words_without_names_of_contestants(claims: dict[str, Entry]) -> None:
+    for one in claims.values():
+        measured = [place for place in one.places if place.run and place.outcome != "missing"]
+        if measured:
+            assert len(one.ours.split()) >= _FEWEST_WORDS, one.id
+            assert OUR_ARITHMETIC not in one.ours
+            assert _contestants(one.id).isdisjoint(re.findall(r"[\w.-]+", one.ours)), one.id
+
+
+def _contestants(identifier: str) -> set[str]:
+    """The names in the tests of a claim that are no words: ``postgres-rust-deep``."""
+    named = [test.get(key, []) for test in _RULES[identifier]["test"] for key in ("over", "under")]
+    each = [name for names in named for name in ([names] if isinstance(names, str) else names)]
+    return {name.partition("@")[0] for name in each if "-" in name}
+
+
+@pytest.mark.parametrize(
+    ("identifier", "starts"),
+    [
+        ("trailbase-insert-vs-payload", "TrailBase inserted 16.8 times as many records a second as Payload"),
+        ("trailbase-fib-ratio", "goja in PocketBase took 35.1 times as long"),
+        (
+            "keynote-headline-14x",
+            "SpacetimeDB 1.2.0 committed 10.3 times as many transfers a second as SQLite",
+        ),
+        ("convex-throughput-ratio-20vu", "our arithmetic: ×37.06"),
+        ("convex-headline-47x", "our arithmetic: 5 values from ×28.35 to ×51.3"),
+        ("walsync-memory-savings-5db", "our arithmetic: 138 MB"),
+        ("keynote-orm-round-trips", "5 counted in the source"),
+    ],
+)
+def test_ours_answers_the_published_number(claims: dict[str, Entry], identifier: str, starts: str) -> None:
+    assert claims[identifier].ours.startswith(starts)
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"ours": None}, "ours says in words what its tests measure; add it"),
+        ({"test": [{"compute": "1"}]}, "nothing is measured, so leave it out"),
+        ({"ours": "{2} times as fast"}, r"ours names \{2\}; allowed: \{0\}"),
+        ({"ours": "very fast"}, "ours names no test"),
+    ],
+)
+def test_a_rule_whose_words_do_not_fit_its_tests_is_refused(changed: dict[str, Any], says: str) -> None:
+    rule = {
+        "claim": "a",
+        "rule": "bound",
+        "why": "b",
+        "ours": "{0} times",
+        "test": [{"chapter": "fair"}],
+        **changed,
+    }
+    given = {key: value for key, value in rule.items() if value is not None}
+    with pytest.raises(DeclarationError, match=says):
+        converted(given, VerdictRule, "verdicts.toml", "")
+
+
+# --- sources ----------------------------------------------------------------------------------
+def test_every_claim_leads_to_its_source_at_its_revision_or_says_why_not(claims: dict[str, Entry]) -> None:
+    for one in claims.values():
+        assert one.address.startswith("https://"), one.id
+        assert bool(re.search(r"/blob/[0-9a-f]{40}/", one.address)) != bool(one.unrevised), one.id
+
+
+# --- what people type -------------------------------------------------------------------------
+_TYPED = {
+    "316": "today-note-ratio-postgres-alpha15",
+    "70x": "trailbase-insert-vs-payload",
+    "payload": "trailbase-insert-vs-payload",
+    "12 MB": "walsync-memory-walsync-20db",
+    "47x": "convex-headline-47x",
+    "14x": "keynote-headline-14x",
+    "40x": "trailbase-fib-ratio",
+}
+
+
+@pytest.mark.parametrize(("typed", "first"), _TYPED.items(), ids=_TYPED)
+def test_what_people_type_finds_the_headline_first(claims: dict[str, Entry], typed: str, first: str) -> None:
+    assert looked_up(typed, {}, list(claims.values()))[0].id == first
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "70x",
+        "70 x",
+        "70×",
+        "70 ×",
+        "×70",
+        "x70",
+        "70X",
+        "70 times",
+        "payload 70x",
+        "70x PAYLOAD",
+        "Is it 70x faster than Payload",
+    ],
+)
+def test_how_it_is_typed_does_not_matter(claims: dict[str, Entry], typed: str) -> None:
+    assert [one.id for one in looked_up(typed, {}, list(claims.values()))] == ["trailbase-insert-vs-payload"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "text", "is_found"),
+    [
+        ("73123", "73,123/s", True),
+        ("73,123", "73123 a second", True),
+        ("60 000", "60,000/s", True),
+        ("316", "1,316", False),
+        ("316", "3160", False),
+        ("31", "316", False),
+        ("2.8", "2.8.3", False),
+        ("8.3x", "×8.3", True),
+        ("12mb", "about 12 MB", True),
+        ("12 GB", "12 MB", False),
+        ("node.js", "behind Node.js", True),
+        ("orm", "performance", False),
+        ("alpha", "α = 0.5", True),
+        ("", "anything", True),
+        ("the", "the end", True),
+        ("the", "an end", False),
+    ],
+)
+def test_numbers_are_meant_whole_and_words_from_their_beginning(
+    typed: str, text: str, is_found: bool
+) -> None:
+    assert bool(score(typed, (text, "", "", ""))) == is_found
+
+
+def test_a_word_in_the_published_number_counts_more_than_one_elsewhere() -> None:
+    fields = {"beside": ("", "", "", "14x"), "says": ("", "14x", "", ""), "number": ("×14", "", "", "")}
+    assert list(found("14 x", fields)) == ["number", "says", "beside"]
+    assert tokens("almost ×70") == ("almost", "70x")
+
+
+# --- as data, and on the command line ---------------------------------------------------------
+def test_the_files_hold_every_claim_as_their_schema_says(
+    register: Register, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page, "build_directory", lambda: tmp_path)
+    assert set(re.findall(r"_static/register/([\w.-]+)", register.downloads().html)) == {
+        one.name for one in page.register_folder().iterdir()
+    }
+    schema = (page.register_folder() / "register.schema.json").read_text(encoding="utf-8")
+    assert schema == schema_of(REGISTER)
+    data = json.loads((page.register_folder() / "claims.json").read_text(encoding="utf-8"))
+    validator = jsonschema.Draft202012Validator(json.loads(schema))
+    validator.validate(data)
+    assert not validator.is_valid({"claims": [{**data["claims"][0], "verdict": "unheard"}]})
+    rows = list(
+        csv.DictReader(io.StringIO((page.register_folder() / "claims.csv").read_text(encoding="utf-8")))
+    )
+    assert (
+        [row["id"] for row in rows]
+        == [one["id"] for one in data["claims"]]
+        == [one.id for one in register.entries]
+    )
+    assert [row["ours"] for row in rows] == [one.get("ours", "") for one in data["claims"]]
+    assert as_json(register.entries) == as_json(entries())
+    assert as_csv(register.entries[:1]).count("\n") == 2
+
+
+@pytest.mark.parametrize(
+    ("chosen", "says"),
+    [
+        (
+            {"system": "postgress"},
+            "no claim has the system 'postgress'; did you mean postgres?; there are bun, ",
+        ),
+        ({"evidence": "proof"}, "there are arithmetic, measured, note, open, source"),
+        (
+            {"system": "Payload", "source": "walsync page"},
+            "none of 434 has system Payload and source walsync page",
+        ),
+    ],
+)
+def test_a_filter_that_nobody_has_is_told(
+    claims: dict[str, Entry], chosen: dict[str, str], says: str
+) -> None:
+    with pytest.raises(ParameterError) as refused:
+        looked_up("", chosen, list(claims.values()))
+    assert says in str(refused.value)
+
+
+def test_the_command_finds_what_the_page_finds(
+    register: Register, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("gapbook.claims.entries.entries", lambda: register.entries)
+    assert cli.main(["claims", "70", "x", "--source", "TrailBase page"]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("Not here, published almost ×70\n")
+    assert told.endswith("1 of 434 claims\n")
+    assert cli.main(["claims", "12", "MB", "--json"]) == 0
+    ids = [one["id"] for one in json.loads(capsys.readouterr().out)["claims"]]
+    assert ids[0] == "walsync-memory-walsync-20db"
+    assert cli.main(["claims", "unheard-of"]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "none of 434 has the words 'unheard-of'" in said
+
+
+def test_systems_are_those_of_the_folders(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["systems", "--json"]) == 0
+    told = {one["name"]: one for one in json.loads(capsys.readouterr().out)}
+    assert told.keys() == {path.parent.name for path in CHECKOUT.glob("stacks/*/stack.toml")}
+    postgres = told["postgres"]
+    assert {"procedure", "drizzle"} <= set(postgres["access"]["transfer"])
+    assert {"direct", "rpc"} <= postgres["tiers"].keys()
+    assert "gap-postgres" in postgres["clients"]
+    assert "gap-spacetimedb" not in postgres["clients"]
+    assert "2.8.3" in told["spacetimedb"]["versions"]
+    assert cli.main(["systems"]) == 0
+    text = capsys.readouterr().out
+    assert all(f"{name}: " in text for name in told)
+    assert msgspec.json.decode(systems.as_json(systems.systems())) == list(told.values())
