@@ -1,7 +1,7 @@
 """How words find a claim, on its page as on the command line: ``70 x``, ``70×`` and ``x70`` are the same, as are
 ``1,024`` and ``1024``; case and order do not matter.
 
-``book/_static/register.js`` does the same in a browser; a test holds both against each other.
+``book/_static/claims.js`` does the same in a browser; a test holds both against each other.
 """
 
 from __future__ import annotations

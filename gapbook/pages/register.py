@@ -47,10 +47,8 @@ class Register:
         )
 
     def page(self) -> Html:
-        """Search, the famous headlines and the whole table. The script and the style are this page's own."""
-        return Html(
-            '<link rel="stylesheet" href="{0}/register.css">{1}<script src="{0}/register.js"></script>'
-        ).format(_STATIC, register_section(self.entries, self._chapters))
+        """Search, the famous headlines and the whole table."""
+        return register_section(self.entries, self._chapters)
 
     def downloads(self) -> Html:
         """The whole register as files, which are written for the book to take."""

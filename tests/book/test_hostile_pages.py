@@ -35,7 +35,7 @@ from tests.drawn import drawn
 
 _MEASURED = [name for name in chapters() if any(published_folder(name).glob("*/manifest.json"))]
 _LEAST_FIELDS = 30
-_STATIC = ("gapbook.css", "gapbook.js", "register.js")
+_STATIC = ("gapbook.css", "gapbook.js", "claims.js")
 _INSIDE = """() => {
   const found = [];
   for (const one of document.querySelectorAll("main *")) {
@@ -86,7 +86,7 @@ def _opened(
         (folder / name).write_bytes((CHECKOUT / "book" / "_static" / name).read_bytes())
     (folder / "page.html").write_text(
         '<!doctype html><html><head><meta charset="utf-8"><link rel="stylesheet" href="gapbook.css">'
-        '<script defer src="gapbook.js"></script><script defer src="register.js"></script></head>'
+        '<script defer src="gapbook.js"></script><script defer src="claims.js"></script></head>'
         f"<body><main>{body}</main></body></html>",
         encoding="utf-8",
     )

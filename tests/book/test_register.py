@@ -50,13 +50,14 @@ def file(register: Register, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The register with the book's own style and script, and nothing round it."""
     folder = tmp_path_factory.mktemp("register")
     (folder / "_static").mkdir()
-    for name in ("gapbook.css", "gapbook.js", "register.css", "register.js"):
+    for name in ("gapbook.css", "gapbook.js", "claims.css", "claims.js"):
         (folder / "_static" / name).write_bytes((_STATIC / name).read_bytes())
     path = folder / "notebooks" / "claims.html"
     path.parent.mkdir()
     path.write_text(
         "<!doctype html><meta charset=utf-8><meta name=viewport content='width=device-width'>"
-        "<link rel=stylesheet href=../_static/gapbook.css><script src=../_static/gapbook.js></script>"
+        "<link rel=stylesheet href=../_static/gapbook.css><link rel=stylesheet href=../_static/claims.css>"
+        "<script src=../_static/gapbook.js></script><script defer src=../_static/claims.js></script>"
         f"<body style='margin:0'><main class='bd-content'>{register.total().html}{register.page().html}</main>",
         encoding="utf-8",
     )

@@ -80,7 +80,10 @@
       verdict: [row.className.replace("gb-v-", "")],
       evidence: [row.dataset.e ?? "open"],
     };
-    source.insertAdjacentHTML("beforeend", ` · <a href="#${row.id}">link</a>`);
+    const own = document.createElement("a");
+    own.href = `#${row.id}`;
+    own.textContent = "link";
+    source.append(" · ", own);
     return { row, fields, choices };
   }
 
@@ -183,5 +186,8 @@
     lead();
   }
 
-  document.querySelectorAll(".gb-register").forEach(start);
+  // It stands in the head, and the register is not there yet.
+  const startAll = () => document.querySelectorAll(".gb-register").forEach(start);
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", startAll);
+  else startAll();
 })();
