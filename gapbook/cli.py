@@ -21,13 +21,21 @@ from types import FrameType
 from typing import NoReturn, TextIO
 
 from gapbook.book.chapters import chapters, require_executable, words_of_code
+from gapbook.book.completion import (
+    answer_the_shell,
+    completed_by,
+    names_of_chapters,
+    names_of_parameters,
+    names_of_plans,
+    names_of_runs,
+)
 from gapbook.book.on_demand import install_on_demand
 from gapbook.book.plans import planned_chapters, published_plans
 from gapbook.book.stated import require_stated
 from gapbook.book.whole_run import last_whole_run
 from gapbook.deploy.on_demand import systems_here
 from gapbook.errors import GapbookError, SessionsLeftError, nearest
-from gapbook.parameters import MEASURING, chapter_parameters, parse_assignment
+from gapbook.parameters import MEASURING, parse_assignment
 from gapbook.paths import build_directory, runs_directory
 from gapbook.streams import speak_in_what_streams_know
 from gapbook.writing import refused_writing, require_writable
@@ -52,7 +60,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _main(arguments: Sequence[str] | None) -> int:
     try:
-        chosen = _parser().parse_args(arguments)
+        parser = _parser()
+        answer_the_shell(parser)
+        chosen = parser.parse_args(arguments)
     except GapbookError as error:
         # Help names what declarations hold: one that is not as it must be stops every command.
         print(f"gapbook: {error}", file=sys.stderr)
@@ -153,17 +163,42 @@ class _Parser(argparse.ArgumentParser):
         super().error(message)
 
 
+class _RunHelp(argparse.Action):
+    """Adds the parameters of chapters as tables, or those of the one that was named before."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, *_: object
+    ) -> NoReturn:
+        from gapbook.book.run_help import parameters_help
+
+        print(f"{parser.format_help()}\n{parameters_help(namespace.chapter)}")
+        parser.exit()
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="gapbook", description=__doc__)
     parser.set_defaults(kept="what is done is kept; give the same command again to go on")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    run = commands.add_parser("run", help="execute a chapter live and render its page")
-    run.add_argument("chapter", help=f"one of: {', '.join(chapters())}")
-    parameters = "; ".join(f"{p.name}: {p.help}" for p in chapter_parameters().values())
+    run = commands.add_parser("run", help="execute a chapter live and render its page", add_help=False)
     run.add_argument(
-        "-p", dest="assignments", metavar="NAME=VALUE", action="append", default=[], help=parameters
+        "-h",
+        "--help",
+        action=_RunHelp,
+        nargs=0,
+        help="this, or the parameters of a chapter that is named before",
     )
+    chapter = run.add_argument("chapter", help=f"one of: {', '.join(chapters())}")
+    completed_by(names_of_chapters, chapter)
+    assignment = run.add_argument(
+        "-p",
+        dest="assignments",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="a parameter of the chapter, as often as there are",
+    )
+    completed_by(names_of_parameters, assignment)
     run.add_argument("--no-page", action="store_true", help="measure only, do not render the book")
     run.set_defaults(command=_run, kept="trials finished so far are kept (-p source=resume)")
 
@@ -171,12 +206,13 @@ def _parser() -> argparse.ArgumentParser:
         "campaign",
         help="measure published plans anew, a session of each chapter in turn, from where it was left",
     )
-    campaign.add_argument(
+    plans = campaign.add_argument(
         "chapters",
         nargs="*",
         metavar="CHAPTER",
         help=f"those that have a plan: {', '.join(planned_chapters())}; all of them where none is named",
     )
+    completed_by(names_of_plans, plans)
     campaign.add_argument(
         "--show", action="store_true", help="say what is left and how long it takes, no more"
     )
@@ -186,20 +222,28 @@ def _parser() -> argparse.ArgumentParser:
     book.add_argument("--timings", action="store_true", help="say what each part of it took")
     book.set_defaults(command=lambda chosen: _build_book(tell=chosen.timings))
 
+    stored = commands.add_parser("runs", help="the stored runs: published ones, and yours")
+    of_chapter = stored.add_argument("chapter", nargs="?", metavar="CHAPTER", help="of this chapter alone")
+    completed_by(names_of_chapters, of_chapter)
+    stored.add_argument("--json", action="store_true", help="the same as JSON")
+    stored.set_defaults(command=_runs)
+
     compare = commands.add_parser(
         "compare", help="lay a run beside the published one of its chapter, or another"
     )
-    compare.add_argument(
+    yours = compare.add_argument(
         "yours",
         metavar="RUN",
         help="a folder, the id of a stored run, a chapter, or a file that --export wrote",
     )
-    compare.add_argument(
+    ours = compare.add_argument(
         "ours",
         metavar="RUN",
         nargs="?",
         help="what to lay it beside: the published run of its chapter, else this",
     )
+    for one in (yours, ours):
+        completed_by(names_of_runs, one)
     compare.add_argument("--json", action="store_true", help="all of it as JSON")
     compare.add_argument(
         "--export",
@@ -226,7 +270,10 @@ def _parser() -> argparse.ArgumentParser:
     install = commands.add_parser(
         "setup", help="build clients, install servers: the usual, or those of a chapter"
     )
-    install.add_argument("chapter", nargs="?", metavar="CHAPTER", help=f"one of: {', '.join(chapters())}")
+    for_chapter = install.add_argument(
+        "chapter", nargs="?", metavar="CHAPTER", help=f"one of: {', '.join(chapters())}"
+    )
+    completed_by(names_of_chapters, for_chapter)
     install.add_argument(
         "--all",
         action="store_true",
@@ -312,6 +359,16 @@ def _build_book(*, tell: bool) -> None:
     if tell:
         print(timings.table())
     _say_page(page)
+
+
+def _runs(chosen: argparse.Namespace) -> None:
+    if chosen.chapter is not None:
+        require_executable(chosen.chapter, {"source": "published"})
+
+    from gapbook.pages.run_list import run_list_json, run_list_lines, stored_runs
+
+    found = stored_runs(chapters() if chosen.chapter is None else [chosen.chapter])
+    print(run_list_json(found) if chosen.json else "\n".join(run_list_lines(found)))
 
 
 def _compare(chosen: argparse.Namespace) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gapbook.errors import cut
-
 __all__ = ["text_table"]
 
 _BETWEEN = "  "
@@ -13,16 +11,12 @@ _BETWEEN = "  "
 
 def text_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """A line for the heads and one for each row, each column as wide as the widest in it; nothing without rows. Whatever a
-    text holds, it stays in its line, and is cut where it is long."""
+    text holds, it stays in its line."""
     if not rows:
         return []
-    lines = [[_in_a_line(cell) for cell in line] for line in (heads, *rows)]
+    lines = [[" ".join(cell.split()) for cell in line] for line in (heads, *rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return [
         _BETWEEN.join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
         for line in lines
     ]
-
-
-def _in_a_line(text: str) -> str:
-    return cut(" ".join(text.split()))

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from gapbook.errors import cut
 from gapbook.method.compared import Comparison, Reading, Row
 from gapbook.method.interval import Interval, format_factor
 from gapbook.method.summary import Summary
@@ -121,9 +122,9 @@ def _usual(found: Comparison) -> list[str]:
 def _table(head: str, rows: Sequence[Row], printed: Callable[[Interval], str]) -> list[str]:
     body = [
         [
-            row.quantity,
+            cut(row.quantity),
             row.ratio.as_factor(),
-            READINGS[row.reading] + (f" ({'; '.join(row.versions)})" if row.versions else ""),
+            READINGS[row.reading] + (f" ({cut('; '.join(row.versions))})" if row.versions else ""),
             printed(row.yours),
             printed(row.ours),
         ]
@@ -139,7 +140,8 @@ def _alone(head: str, cells: Sequence[str]) -> list[str]:
 
 def _differences(found: Comparison) -> list[str]:
     table = text_table(
-        ("made otherwise", "yours", "ours"), [[one.what, one.yours, one.ours] for one in found.differences]
+        ("made otherwise", "yours", "ours"),
+        [[cut(text) for text in (one.what, one.yours, one.ours)] for one in found.differences],
     )
     return [*table, ""] if table else []
 

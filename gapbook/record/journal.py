@@ -30,6 +30,7 @@ from gapbook.record.run import (
     canonical,
     find_begun_at,
     find_finished,
+    live_folder,
     load_run,
     read_bytes,
     read_run,
@@ -39,11 +40,22 @@ from gapbook.record.schema import FILES, FORMAT_VERSION, Facts, one_line
 from gapbook.record.tables import make_tables
 from gapbook.record.whole import PARTIAL, write_whole
 
-__all__ = ["Journal"]
+__all__ = ["UNDER_WAY", "Journal", "trials_under_way"]
 
+UNDER_WAY = "incomplete-"
+"""What the name of a folder begins with that holds the journal of a run."""
 _PLAN = "plan.json"
 _TRIALS = "trial-*.json"
 _Result = TypeVar("_Result")
+
+
+def trials_under_way(chapter: str) -> dict[str, int]:
+    """How many trials each run of a chapter that is under way, or was interrupted, has kept, by the key of its plan."""
+    return {
+        folder.name.removeprefix(UNDER_WAY): len(list(folder.glob(_TRIALS)))
+        for folder in sorted(live_folder(chapter).glob(f"{UNDER_WAY}*"))
+        if folder.is_dir()
+    }
 
 
 class Journal:
@@ -57,13 +69,13 @@ class Journal:
         self.folder = folder
         self.plan_key = plan_key
         self.plan = plan
-        self.directory = folder / f"incomplete-{plan_key}"
+        self.directory = folder / f"{UNDER_WAY}{plan_key}"
 
     @contextmanager
     def locked(self, *, resume: bool) -> Iterator[None]:
         """Hold the journal; raises RecordError when another process does, or when there is none to resume."""
         if resume and not self.begun:
-            others = sorted(path.name for path in self.folder.glob("incomplete-*"))
+            others = sorted(path.name for path in self.folder.glob(f"{UNDER_WAY}*"))
             raise RecordError(
                 f"source: no interrupted run with these parameters in {self.folder}; "
                 f"there are: {', '.join(others) or 'none'}; use source=live to start one"

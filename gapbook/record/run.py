@@ -55,6 +55,7 @@ __all__ = [
     "live_folder",
     "load_run",
     "published_folder",
+    "published_folders",
     "read_bytes",
     "read_run",
     "run_folder",
@@ -286,9 +287,14 @@ def finished_folders(chapter: str) -> Sequence[Path]:
     return _finished(live_folder(chapter))
 
 
+def published_folders(chapter: str) -> Sequence[Path]:
+    """The folders of the published runs of a chapter."""
+    return _finished(published_folder(chapter))
+
+
 def latest_published(chapter: str) -> Run:
     """The newest published run of a chapter; raises RecordError when there is none."""
-    folders = _finished(published_folder(chapter))
+    folders = published_folders(chapter)
     if not folders:
         raise RecordError(f"source: {chapter} has no published run yet; use source=live")
     return load_run(max(folders, key=_began_unix_s) if len(folders) > 1 else folders[0])
