@@ -52,7 +52,7 @@ class Following:
 
     @property
     def line(self) -> str:
-        return f"× {self.factor} = ×{self.total} = {self.end} ÷ {self.start}"
+        return f"×\u00a0{self.factor} = ×{self.total} = {self.end} ÷ {self.start}"
 
 
 def close(
