@@ -27,6 +27,7 @@ from gapbook.trial.campaign import obtain_run
 from gapbook.trial.contestant import Contestant
 from gapbook.trial.scenario import Scenario, WorkloadSettings
 from gapbook.trial.servers import absent_images, absent_tiers, absent_versions, parse_choices
+from gapbook.trial.statable import statable
 from gapbook.trial.treatment import Treatment
 
 __all__ = ["Chapter", "StatedError", "only_stated"]
@@ -178,7 +179,13 @@ class Chapter:
             raise StatedError
         run = self._stored or self._measured(scenario, choices, planned)
         given = {} if gone else _given(run, scenario, self.parameters, planned)
-        return Results(run, self.name, given, [*whole.recorded().contestants, *gone])
+        return Results(
+            run,
+            self.name,
+            given,
+            [*whole.recorded().contestants, *gone],
+            can_run=None if gone else statable(here),
+        )
 
     def _scenario(self, contestants: Sequence[Contestant], varies: Sequence[str]) -> Scenario:
         given, declared = self.parameters, declaration_of(self.workload).parameters

@@ -77,7 +77,8 @@ class Decomposition:
     """Shares that multiply to the gap, block by block and on the geometric means.
 
     ``whole`` is the gap, and ``start`` and ``end`` are the metric at its two ends, such that end ÷ start
-    is the gap. Of ``blocks`` blocks, ``blocks_incomplete`` lack one or more of the needed trials,
+    is the gap. Where ``feasible_known``, the orderings and cells that are possible are those that can be run; else all
+    there are, be they runnable or not. Of ``blocks`` blocks, ``blocks_incomplete`` lack one or more of the needed trials,
     ``trials_missing`` in all.
     """
 
@@ -90,6 +91,7 @@ class Decomposition:
     orderings_possible: int
     cells_measured: int
     cells_possible: int
+    feasible_known: bool
     blocks: int
     blocks_incomplete: int
     trials_missing: int
@@ -127,12 +129,17 @@ def further(here: Decomposition, there: Decomposition) -> Further:
     return Further(difference(there.whole, here.whole), there.whole, there.start, there.end)
 
 
-def decompose(factors: Sequence[Factor], cells: Mapping[Cell, Mapping[int, float]]) -> Decomposition | None:
+def decompose(
+    factors: Sequence[Factor],
+    cells: Mapping[Cell, Mapping[int, float]],
+    feasible: Collection[Cell] | None = None,
+) -> Decomposition | None:
     """Shapley shares of ``factors`` for the gap from the cell of all ``before`` to that of all ``after``.
 
     ``cells`` maps a tuple of levels (one a factor, in the order of ``factors``) to a metric by block of
     its valid trials. A cell counts as measured from two blocks on; where that leaves no ordering, from
-    one, and then without intervals. Returns None when no ordering is feasible, or when the cells have
+    one, and then without intervals. ``feasible`` are the cells that can be run, measured or not; None where nobody
+    knows. Returns None when no ordering is feasible, or when the cells have
     too few blocks in common. Raises ValueError above 16 factors, or when one changes nothing.
     """
     if len(factors) > _MAX_FACTORS:
@@ -149,7 +156,8 @@ def decompose(factors: Sequence[Factor], cells: Mapping[Cell, Mapping[int, float
         kept = {place: by_block for place, by_block in values.items() if len(by_block) >= enough}
         lattice = _lattice(len(factors), frozenset(kept))
         if lattice.orderings:
-            return _decompose(factors, lattice, kept)
+            possible = None if feasible is None else frozenset(kept) | _places(factors, feasible)
+            return _decompose(factors, lattice, kept, possible)
     return None
 
 
@@ -172,6 +180,10 @@ def _place(factors: Sequence[Factor], cell: Cell) -> int | None:
             return None
         place |= (level == factor.after) << bit
     return place
+
+
+def _places(factors: Sequence[Factor], cells: Collection[Cell]) -> frozenset[int]:
+    return frozenset(place for cell in cells if (place := _place(factors, cell)) is not None)
 
 
 class _Lattice:
@@ -241,7 +253,10 @@ def _count_paths(dimensions: int, there: NDArray[np.bool_]) -> Floats:
 
 
 def _decompose(
-    factors: Sequence[Factor], lattice: _Lattice, values: Mapping[int, Mapping[int, float]]
+    factors: Sequence[Factor],
+    lattice: _Lattice,
+    values: Mapping[int, Mapping[int, float]],
+    possible: frozenset[int] | None,
 ) -> Decomposition | None:
     cells = [values[place] for place in lattice.needed]
     weights, edges = lattice.weights(), lattice.all_edges
@@ -273,9 +288,12 @@ def _decompose(
         end=contrasts[end].interval,
         shares=tuple(shares),
         orderings=lattice.orderings,
-        orderings_possible=math.factorial(len(factors)),
+        orderings_possible=math.factorial(len(factors))
+        if possible is None
+        else _lattice(len(factors), possible).orderings,
         cells_measured=len(values),
-        cells_possible=1 << len(factors),
+        cells_possible=1 << len(factors) if possible is None else len(possible),
+        feasible_known=possible is not None,
         blocks=len(fit.blocks),
         blocks_incomplete=int((~fit.there).any(axis=0).sum()),
         trials_missing=int((~fit.there).sum()),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
-from typing import Literal
+from itertools import product
+from typing import Literal, TypeAlias
 
 import polars as pl
 
@@ -20,11 +21,19 @@ from gapbook.record.metric import GOODPUT
 from gapbook.record.scenario import RecordedContestant
 from gapbook.record.schema import System
 
-__all__ = ["Findings", "named_versions", "versions_of"]
+CanRun: TypeAlias = Callable[[str, Mapping[str, str]], bool]
+"""Whether a contestant, by its name, could have other levels, by their dimensions."""
+
+__all__ = ["CanRun", "Findings", "named_versions", "versions_of"]
 
 
 class Findings(Cells):
-    """The findings of one run of one chapter."""
+    """The findings of one run of one chapter.
+
+    ``can_run`` says which combinations of levels a contestant could have, measured or not; None where nobody knows.
+    """
+
+    can_run: CanRun | None = None
 
     def label_reading(self, contestant: str, label: str, treatment: float) -> LabelReading:
         """What the valid trials of a contestant at one value of the treatment say of a label."""
@@ -139,7 +148,20 @@ class Findings(Cells):
             if values and passed is not None:
                 state = tuple(f.after if p else f.before for f, p in zip(factors, passed, strict=True))
                 within[state] = values
-        return decompose(factors, within)
+        return decompose(factors, within, self._feasible(factors, start))
+
+    def _feasible(
+        self, factors: Sequence[Factor], start: RecordedContestant | None
+    ) -> list[tuple[str, ...]] | None:
+        """The cells between the ends that can be run, as :func:`gapbook.method.factors.decompose` names them."""
+        if self.can_run is None or start is None:
+            return None
+        found = []
+        for passed in product((False, True), repeat=len(factors)):
+            levels = _levels_at(factors, passed)
+            if levels is not None and self.can_run(start.name, levels):
+                found.append(tuple(f.after if p else f.before for f, p in zip(factors, passed, strict=True)))
+        return found
 
     def further(
         self, factors: Sequence[Factor], treatment: float, to: float, *, metric: str = GOODPUT.name
@@ -260,6 +282,18 @@ def _chains(factors: Sequence[Factor]) -> dict[str, list[str]]:
                 raise ValueError(f"factor {factor.name}: comes back to {after}")
             chain.append(after)
     return chains
+
+
+def _levels_at(factors: Sequence[Factor], passed: Sequence[bool]) -> dict[str, str] | None:
+    """The levels of the cell that these factors are behind; None where a chain has a gap."""
+    levels: dict[str, str] = {}
+    for factor, is_behind in zip(factors, passed, strict=True):
+        for dimension, (before, after) in factor.changes.items():
+            if levels.setdefault(dimension, before) != before and is_behind:
+                return None
+            if is_behind:
+                levels[dimension] = after
+    return levels
 
 
 def _passed(

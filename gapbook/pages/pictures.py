@@ -170,8 +170,7 @@ class PictureResults(AnswerResults):
             title=title or self._waterfall_title(parts, treatment, start, end),
             subtitle=f"{parts.gap.as_factor()}, durability "
             f"{' → '.join(dict.fromkeys((start.durability, end.durability)))}. "
-            f"Mean over the {parts.orderings} of {parts.orderings_possible} orders "
-            f"whose every step was measured, {parts.cells_measured} of {parts.cells_possible} combinations. "
+            f"{_over_orders(parts)} "
             + self._two_fits(parts, start, end, treatment, metric)
             + self._without_client_bound(factors, treatment, metric)
             + note,
@@ -362,6 +361,19 @@ def _why_none(trials: Sequence[Mapping[str, Any]]) -> str:
     if len(refused) == 1:
         return str(refused[0]["refused_because"])
     return f"{len(refused)} trials refused: {refusal_reasons(refused)}"
+
+
+def _over_orders(parts: Decomposition) -> str:
+    """Over which orders of the steps factors are means: measured ones, of those that can be run."""
+    cells = f"{parts.cells_measured} of {parts.cells_possible} combinations"
+    if not parts.feasible_known:
+        return (
+            f"Mean over the {parts.orderings} of {parts.orderings_possible} orders whose every step was measured, "
+            f"{cells}."
+        )
+    if parts.orderings_possible == 1:
+        return f"Only 1 order of the steps can be run, {cells} were measured."
+    return f"Mean over {parts.orderings} of the {parts.orderings_possible} orders that can be run, {cells}."
 
 
 def _order_range(share: Share) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gapbook.claims.claim import Claim
+from gapbook.method.findings import CanRun
 from gapbook.pages.calibration import CalibrationResults
 from gapbook.pages.factors import FactorResults
 from gapbook.pages.first_screen import FirstScreenResults
@@ -45,8 +46,10 @@ class Results(
         chapter: str,
         given: Mapping[str, Any] | None = None,
         stated: Iterable[RecordedContestant] = (),
+        can_run: CanRun | None = None,
     ) -> None:
         super().__init__(run, chapter, given, stated)
+        self.can_run = can_run
         self._glued: set[str] = set()
 
     def glue(self, **more: str | Claim | Said) -> None:

@@ -13,6 +13,7 @@ from gapbook.record.durability import Durability
 from gapbook.record.scenario import ContestantSettings, RecordedContestant
 
 __all__ = [
+    "SETTINGS_OF",
     "TIER_SETTING",
     "USUAL_DURABILITY",
     "Said",
@@ -25,6 +26,18 @@ __all__ = [
 
 USUAL_DURABILITY = "as the scenario"
 """The level of a contestant that has the promise of its scenario."""
+SETTINGS_OF: Mapping[str, tuple[str, ...]] = {
+    "system": ("system", "version"),
+    "access": ("access",),
+    "tier": ("tier",),
+    "client": ("client",),
+    "in flight": ("in_flight",),
+    "durability": ("durability",),
+    "isolation": ("isolation",),
+    "server cores": ("server_cores",),
+    "round trip": ("round_trip_ms",),
+}
+"""The settings of a contestant that make its level in a dimension which a chapter may vary."""
 TIER_SETTING = "tier: "
 """Begins the name of a setting that a server between client and database said of itself, among those of a trial."""
 _LANGUAGE_LABELS = {"rust": "Rust", "typescript": "TypeScript", "python": "Python"}

@@ -223,6 +223,18 @@ def test_no_path_or_no_common_block_gives_nothing() -> None:
     assert decompose([CLIENT, DEPTH], disjoint) is None
 
 
+def test_orders_are_counted_among_those_that_can_be_run_where_that_is_known() -> None:
+    cells: Cells = {tuple(cell): {0: 1.0 + int(cell, 2)} for cell in ("000", "100", "110", "111")}
+    found = []
+    # Measured is what can be run, whoever says else; 011 alone leads nowhere.
+    for feasible in (None, [], [("0", "1", "1")], [("0", "1", "0")], list(product("01", repeat=3))):
+        parts = decompose(binary(3), cells, feasible)
+        assert parts is not None
+        assert parts.orderings == 1
+        found.append((parts.orderings_possible, parts.cells_possible, parts.feasible_known))
+    assert found == [(6, 8, False), (1, 4, True), (1, 5, True), (2, 5, True), (6, 8, True)]
+
+
 # --- a step further ---------------------------------------------------------------------------
 def closed(cells: Cells) -> Decomposition:
     parts = decompose([CLIENT, DEPTH], cells)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -146,6 +146,26 @@ def test_a_factor_that_goes_along_is_a_link_of_each_of_its_chains(lattice: Findi
         lattice.decompose((CLIENT, Factor("Back", "client", "rust", "typescript", "stack")), 0.0)
     with pytest.raises(ValueError, match="two levels that differ"):
         lattice.decompose((replace(rest, along={"client": ("rust", "rust")}),), 0.0)
+
+
+def test_what_can_be_run_is_asked_of_each_cell_that_the_chains_allow(tmp_path: Path) -> None:
+    run = found(tmp_path, [DRIZZLE, SQL, PROCEDURE, PROCEDURE_RUST])
+    asked: list[dict[str, str]] = []
+
+    def can_run(name: str, levels: Mapping[str, str]) -> bool:
+        assert name == DRIZZLE.name
+        asked.append(dict(levels))
+        return levels["client"] == "typescript" or levels["access"] != "Drizzle"
+
+    run.can_run = can_run
+    parts = run.decompose((ORM, ROUND_TRIPS, CLIENT), 0.0)
+    assert parts is not None
+    accesses = ("Drizzle", "SQL statements", "one call")
+    assert sorted(map(str, asked)) == sorted(
+        str({"access": access, "client": client}) for access in accesses for client in ("typescript", "rust")
+    )
+    # The client after the ORM or after both; never before, for nobody has Drizzle in Rust.
+    assert (parts.orderings, parts.orderings_possible, parts.cells_possible) == (1, 2, 5)
 
 
 # --- a step further ---------------------------------------------------------------------------
