@@ -64,10 +64,10 @@
           exponent,
           load,
           bySide: new Map(
-            cells.map(([contestant, jams, ...counts]) => {
+            cells.map(([contestant, jams, label, ...counts]) => {
               const [name, side, window] = run.contestants[contestant];
               const rates = counts.map((one) => one / window);
-              return [side, { name, window, rates, jams: jams === 1 }];
+              return [side, { name, window, rates, jams: jams === 1, label: this.labels[label] }];
             }),
           ),
         })),
@@ -360,8 +360,8 @@
         this.cite.made,
         this.again.made,
       );
-      window.addEventListener("hashchange", () => this.restore());
       this.restore();
+      window.addEventListener("hashchange", () => this.follow());
     }
 
     makeSide(letter, which) {
@@ -403,6 +403,13 @@
       this.state = { ...this.state, ...changed };
       history.replaceState(null, "", `#${this.cells.address(this.state)}`);
       this.show();
+    }
+
+    // A link on the page sets both sides too; an address of something else leaves them as they are.
+    follow() {
+      if (!this.cells.read(location.hash)) return;
+      this.restore();
+      this.section.scrollIntoView();
     }
 
     restore() {
@@ -473,11 +480,11 @@
     }
 
     rates(rows) {
-      const told = rows.flatMap(({ letter, words, cell: { rates }, run }) => {
+      const told = rows.flatMap(({ letter, words, cell: { rates, label }, run }) => {
         const rate = this.cells.rate({ rates });
         const blocks = `${rate.n} block${rate.n > 1 ? "s" : ""}`;
         return [
-          element("dt", { textContent: `Side ${letter}: ${asRate(rate)} in ${blocks}${run ? ` of ${run}` : ""}` }),
+          element("dt", { textContent: `Side ${letter}: ${asRate(rate)} in ${[blocks + (run ? ` of ${run}` : ""), label].filter(Boolean).join(", ")}` }),
           element("dd", { textContent: words }),
         ];
       });
@@ -541,5 +548,15 @@
     }
   }
 
+  // A row stands in a fold, which not every browser opens for its address.
+  function openRow() {
+    const row = location.hash.startsWith("#cell-") && document.getElementById(location.hash.slice(1));
+    if (!row) return;
+    row.closest("details").open = true;
+    row.scrollIntoView();
+  }
+
+  window.addEventListener("hashchange", openRow);
+  openRow();
   for (const section of document.querySelectorAll(".gb-explorer")) section.explorer = new Explorer(section);
 })();

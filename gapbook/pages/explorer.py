@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from gapbook.errors import RecordError
-from gapbook.markup import Html, link
+from gapbook.markup import Html, each, link
 from gapbook.method.cell_key import cell_key
 from gapbook.method.interval import FEWEST_TOLD, WIDEST_TOLD, Interval, format_factor
 from gapbook.method.student import quantile_of_t
@@ -51,6 +51,12 @@ class HeldCell:
     exponent: float
     by_block: dict[int, float]
     jams: bool
+    labels: tuple[str, ...]
+
+    @property
+    def address(self) -> str:
+        """The side, as it stands in an address; what is not set at the end is left out."""
+        return "_".join(choice.name for choice in self.side).rstrip("_")
 
 
 class Explorer:
@@ -59,7 +65,8 @@ class Explorer:
     def __init__(self, runs: Sequence[Run] | None = None) -> None:
         newest = {run.manifest.chapter: run for run in (published_runs() if runs is None else runs)}
         banks = [run for run in newest.values() if run.scenario.workload.accounts]
-        every = [Results(run, run.manifest.chapter) for run in reversed(banks)]
+        banks.sort(key=lambda run: run.manifest.started_unix_s, reverse=True)
+        every = [Results(run, run.manifest.chapter) for run in banks]
         self.cells = [cell for found in every for cell in _cells(found)]
         self.found = list(dict.fromkeys(cell.found for cell in self.cells))
 
@@ -81,19 +88,56 @@ class Explorer:
     def page(self, chapter: str, left: str, right: str, exponent: float) -> Html:
         """The form that a script makes of the cells, set at first to two contestants of a chapter's run; raises
         RecordError where there are no such cells."""
-        held = {(one.found.scenario.chapter, one.contestant.name, one.exponent): one for one in self.cells}
-        try:
-            start = [held[chapter, name, exponent] for name in (left, right)]
-        except KeyError as error:
-            _, name, _ = error.args[0]
-            raise RecordError(
-                f"explorer: the published run of {chapter} has no cell of {name} at {exponent:g}"
-            ) from None
+        start = self._pair(chapter, left, right, exponent)
         content = msgspec.json.encode(self.content(*start)).decode()
         return Html(
             '<section class="gb-explorer" aria-label="Two sides" data-cells="{}"><p>Two sides are set by a script, and none '
             "runs here. All that it would show of a side stands in the table of this page.</p></section>"
         ).format(content)
+
+    def examples(self, *examples: tuple[str, str, str, str, float]) -> Html:
+        """Pairs to begin with, each a link: in words what one does as many of as the other, then chapter, the two
+        contestants and the exponent."""
+        return Html("<ul>{}</ul>").format(
+            each(
+                Html("<li>{}</li>"),
+                (
+                    self._example(words, *self._pair(chapter, over, under, exponent))
+                    for words, chapter, over, under, exponent in examples
+                ),
+            )
+        )
+
+    def _example(self, words: str, over: HeldCell, under: HeldCell) -> Html:
+        ratio = over.found.ratio(over.contestant.name, under.contestant.name, over.treatment)
+        if ratio is None or not ratio.tells or ratio.low <= 1 or over.jams or under.jams:
+            raise RecordError(
+                f"explorer: {over.contestant.name} is not shown to do more than {under.contestant.name}"
+            )
+        if self._newest_with(over, under) is not over.found:
+            raise RecordError(
+                f"explorer: a newer run than that of {over.found.scenario.chapter} holds the same two; name that"
+            )
+        address = f"#a={over.address}&b={under.address}&alpha={over.exponent:g}&load={over.load.name}"
+        return link(address, f"{words}: {ratio.as_times()}")
+
+    def _newest_with(self, one: HeldCell, other: HeldCell) -> Results:
+        """The run whose ratio the script shows first."""
+        load = one.load, one.exponent
+        held: dict[Results, set[tuple[Choice, ...]]] = {}
+        for cell in self.cells:
+            if (cell.load, cell.exponent) == load:
+                held.setdefault(cell.found, set()).add(cell.side)
+        return next(found for found, sides in held.items() if {one.side, other.side} <= sides)
+
+    def _pair(self, chapter: str, left: str, right: str, exponent: float) -> tuple[HeldCell, HeldCell]:
+        held = {(one.found.scenario.chapter, one.contestant.name, one.exponent): one for one in self.cells}
+        for name in (left, right):
+            if (chapter, name, exponent) not in held:
+                raise RecordError(
+                    f"explorer: the published run of {chapter} has no cell of {name} at {exponent:g}"
+                )
+        return held[chapter, left, exponent], held[chapter, right, exponent]
 
     def content(self, left: HeldCell, right: HeldCell) -> dict[str, Any]:
         """What the script is given. Rates are in transfers per window, so that most are whole numbers."""
@@ -108,6 +152,7 @@ class Explorer:
             for load, scenario in {cell.load: cell.found.scenario for cell in self.cells}.items()
         }
         _, address = book_as_cited()
+        labels = list(dict.fromkeys(cell.labels for cell in self.cells))
         most_blocks = max(len(cell.by_block) for cell in self.cells)
         return {
             "choices": [
@@ -120,7 +165,8 @@ class Explorer:
             "loads": [_told(load) for load in loads],
             "exponents": exponents,
             "shares": [shares[load] for load in loads],
-            "runs": [self._run(found, sides, loads, exponents) for found in self.found],
+            "labels": [", ".join(one) for one in labels],
+            "runs": [self._run(found, sides, loads, exponents, labels) for found in self.found],
             "t": [quantile_of_t(n) for n in range(1, most_blocks)],
             "fewest": FEWEST_TOLD,
             "widest": WIDEST_TOLD,
@@ -139,6 +185,7 @@ class Explorer:
         sides: Sequence[tuple[Choice, ...]],
         loads: Sequence[Choice],
         exponents: Sequence[float],
+        labels: Sequence[tuple[str, ...]],
     ) -> dict[str, Any]:
         cells = [cell for cell in self.cells if cell.found is found]
         contestants = {cell.contestant.name: cell for cell in reversed(cells)}
@@ -162,7 +209,15 @@ class Explorer:
                     assigned(treatment, parameter),
                     exponents.index(at[0].exponent),
                     loads.index(at[0].load),
-                    [[names.index(cell.contestant.name), int(cell.jams), *_per_window(cell)] for cell in at],
+                    [
+                        [
+                            names.index(cell.contestant.name),
+                            int(cell.jams),
+                            labels.index(cell.labels),
+                            *_per_window(cell),
+                        ]
+                        for cell in at
+                    ],
                 ]
                 for treatment in found.treatments
                 if (at := [cell for cell in cells if cell.treatment == treatment])
@@ -171,7 +226,7 @@ class Explorer:
 
     def table(self) -> Html:
         """Every cell, for who has no script and who wishes to read them all."""
-        head = Html("").join(Html('<th scope="col">{}</th>').format(name) for name in _COLUMNS)
+        head = each(Html('<th scope="col">{}</th>'), _COLUMNS)
         rows = Html("").join(_row(key, held) for key, held in self.by_key.items())
         return Html(
             '<details class="gb-fold gb-cells"><summary>All {} cells</summary><div class="gb-table"><table>'
@@ -224,6 +279,7 @@ def _cells(found: Results) -> Iterable[HeldCell]:
                     exponent_of(found, treatment),
                     by_block,
                     found.jams(contestant.name, treatment),
+                    tuple(found.labels(contestant.name, treatment)),
                 )
 
 
@@ -266,7 +322,14 @@ def _row(key: str, held: Sequence[HeldCell]) -> Html:
     told = [one.words for one in first.side[1:-1]] + [first.side[-1].short]
     share = share_words(busiest_share(first.found.scenario, first.exponent))
     rates = [
-        f"{rate_cell(_rate(cell))}{f', {JAMS}' if cell.jams else ''}, n = {len(cell.by_block)}"
+        ", ".join(
+            [
+                rate_cell(_rate(cell)),
+                f"n = {len(cell.by_block)}",
+                *([JAMS] if cell.jams else []),
+                *cell.labels,
+            ]
+        )
         for cell in held
     ]
     runs = [
@@ -277,7 +340,7 @@ def _row(key: str, held: Sequence[HeldCell]) -> Html:
         '<tr id="cell-{}"><td>{}</td><td>{}</td><td>α = {:g}: {}; {}</td><td>{}</td><td>{}</td></tr>'
     ).format(
         key,
-        first.side[0].words,
+        link(f"#cell-{key}", first.side[0].words),
         " · ".join(filter(None, told)),
         first.exponent,
         share,

@@ -14,6 +14,7 @@ from gapbook.paths import CHECKOUT
 _STATIC = CHECKOUT / "book" / "_static"
 _MOST_BYTES = 50_000
 _MOST_WORDS = 40
+_EXAMPLE = ("Waits", "both-optimized", "spacetimedb-2-waits-deep", "postgres-waits-deep", 0.5)
 _OF_ALL_PAIRS = """() => {
   const { cells } = document.querySelector(".gb-explorer").explorer;
   const found = [];
@@ -54,7 +55,7 @@ def file(explorer: Explorer, tmp_path_factory: pytest.TempPathFactory) -> Path:
         "<meta name=viewport content='width=device-width'><style>*{box-sizing:border-box}body{margin:0}</style>"
         + "".join(f"<link rel=stylesheet href='{sheet}'>" for sheet in sheets)
         + "".join(f"<script defer src='{script}'></script>" for script in scripts)
-        + f"<main class='bd-content'>{form.html}{explorer.table().html}</main>",
+        + f"<main class='bd-content'>{form.html}{explorer.examples(_EXAMPLE).html}{explorer.table().html}</main>",
         encoding="utf-8",
     )
     return path
@@ -122,6 +123,28 @@ def test_what_was_not_measured_has_no_ratio_and_leads_to_the_nearest(opened: Pag
     offers.first.press("Enter")
     expect(status).to_contain_text("×" if "cannot tell" in status.inner_text() else "times")
     expect(status).to_be_focused()
+
+
+def test_links_of_the_page_set_both_sides_and_lead_to_rows(opened: Page, explorer: Explorer) -> None:
+    link = opened.locator("main > ul a")
+    number = link.inner_text().partition(": ")[2]
+    link.click()
+    status = opened.locator(".gb-result")
+    expect(status).to_contain_text(number)
+    said = status.inner_text()
+    (key, *_) = explorer.by_key
+    row = opened.locator(f"#cell-{key}")
+    expect(row).to_be_hidden()
+    opened.evaluate(f"location.hash = 'cell-{key}'")
+    expect(row).to_be_in_viewport()
+    assert status.inner_text() == said
+
+
+def test_every_measured_side_is_one_choice_away_and_none_is_called_like_another(
+    opened: Page, explorer: Explorer
+) -> None:
+    texts = opened.locator("select").first.locator("option").all_inner_texts()
+    assert len(set(texts)) == len(texts) == 1 + len({cell.side for cell in explorer.cells})
 
 
 def test_address_of_another_version_shows_the_nearest_name_and_says_so(opened: Page) -> None:

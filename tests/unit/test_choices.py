@@ -59,5 +59,16 @@ def test_what_is_chosen_is_a_real_server_of_a_run_that_is_not_replaced(explorer:
     assert not any(cell.contestant.simulated for cell in explorer.cells)
     chapters = [found.scenario.chapter for found in explorer.found]
     assert len(set(chapters)) == len(chapters) > 1
+    began = [found.run.manifest.started_unix_s for found in explorer.found]
+    assert began == sorted(began, reverse=True)
     with pytest.raises(RecordError, match="has no cell of nobody"):
         explorer.page("fair", "nobody", "nobody", 0.5)
+
+
+def test_an_example_says_only_what_its_run_shows(explorer: Explorer) -> None:
+    fast, slow = "spacetimedb-2-waits-deep", "postgres-waits-deep"
+    assert " times [" in explorer.examples(("A", "both-optimized", fast, slow, 0.5))
+    with pytest.raises(RecordError, match="is not shown to do more"):
+        explorer.examples(("A", "both-optimized", slow, fast, 0.5))
+    with pytest.raises(RecordError, match="a newer run"):
+        explorer.examples(("A", "both-optimized", fast, slow, 1.5))
