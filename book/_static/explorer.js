@@ -136,18 +136,16 @@
       SIDES.forEach((letter, which) =>
         this.places.forEach((_, place) => {
           const [was, is] = [from.sides[which][place], to.sides[which][place]];
-          if (was !== is) found.push({ place, text: `side ${letter}: ${this.instead(place, was, is)}` });
+          if (was === is) return;
+          const label = this.choices[place].label.toLowerCase();
+          found.push(`side ${letter}, ${label}: ${this.words(place, is)} instead of ${this.words(place, was)}`);
         }),
       );
       if (from.exponent !== to.exponent)
-        found.push({ place: 0, text: `${this.alpha(to)} instead of ${this.exponents[from.exponent]}` });
+        found.push(`${this.alpha(to)} instead of ${this.exponents[from.exponent]}`);
       if (from.load !== to.load)
-        found.push({ place: 1, text: `${this.loads[to.load][1]} instead of ${this.loads[from.load][1]}` });
+        found.push(`${this.loads[to.load][1]} instead of ${this.loads[from.load][1]}`);
       return found;
-    }
-
-    instead(place, was, is) {
-      return `${this.words(place, is)} instead of ${this.words(place, was)}`;
     }
 
     alpha(state) {
@@ -206,7 +204,7 @@
 
     // What an address asks for, and what of it is not here; null for an address of something else.
     read(hash) {
-      const given = new URLSearchParams(hash.replace(/^#/, ""));
+      const given = new URLSearchParams(hash.replace(/^[#?]/, ""));
       if (!given.has("a") && !given.has("b")) return null;
       const state = this.first();
       const unknown = [];
@@ -401,11 +399,11 @@
 
     set(changed) {
       this.state = { ...this.state, ...changed };
-      history.replaceState(null, "", `#${this.cells.address(this.state)}`);
+      history.replaceState(null, "", `${location.pathname}#${this.cells.address(this.state)}`);
       this.show();
     }
 
-    // A link on the page sets both sides too; an address of something else leaves them as they are.
+    // An address of something else on the page leaves both sides as they are.
     follow() {
       if (!this.cells.read(location.hash)) return;
       this.restore();
@@ -413,13 +411,14 @@
     }
 
     restore() {
-      const found = this.cells.read(location.hash);
+      // A link within the book asks by the query, for what stands behind # is looked for on the page.
+      const found = this.cells.read(location.hash) ?? this.cells.read(location.search);
       this.state = found?.state ?? this.cells.first();
       this.show(found?.unknown ?? []);
     }
 
     base() {
-      return this.cells.base || location.href.replace(/#.*$/, "");
+      return this.cells.base || location.href.replace(/[?#].*$/, "");
     }
 
     show(unknown = []) {
@@ -532,7 +531,7 @@
         })),
       );
       const offers = nearest.map((to) => {
-        const words = cells.differences(state, to).map(({ text }) => text).join("; ");
+        const words = cells.differences(state, to).join("; ");
         const button = element("button", { type: "button", className: "gb-button", textContent: words });
         button.addEventListener("click", () => {
           this.set(to);

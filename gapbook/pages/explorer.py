@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -35,6 +36,7 @@ from gapbook.record.scenario import RecordedContestant
 __all__ = ["Explorer", "HeldCell"]
 
 _PAGE = "notebooks/explorer.html"
+_AFTER_THE_TRIALS = ("kills", "cuts")
 _COLUMNS = ("side", "set as", "for both", "transfers a second", "run")
 
 
@@ -118,7 +120,8 @@ class Explorer:
             raise RecordError(
                 f"explorer: a newer run than that of {over.found.scenario.chapter} holds the same two; name that"
             )
-        address = f"#a={over.address}&b={under.address}&alpha={over.exponent:g}&load={over.load.name}"
+        # A question and no place on the page: there is no element of that name.
+        address = f"{Path(_PAGE).name}?a={over.address}&b={under.address}&alpha={over.exponent:g}&load={over.load.name}"
         return link(address, f"{words}: {ratio.as_times()}")
 
     def _newest_with(self, one: HeldCell, other: HeldCell) -> Results:
@@ -206,7 +209,7 @@ class Explorer:
             ],
             "at": [
                 [
-                    assigned(treatment, parameter),
+                    assigned(int(treatment) if treatment == int(treatment) else treatment, parameter),
                     exponents.index(at[0].exponent),
                     loads.index(at[0].load),
                     [
@@ -304,8 +307,10 @@ def _per_window(cell: HeldCell) -> list[float]:
 
 
 def _command(found: Results) -> str:
-    """The command that repeats a run, without the contestants and the value of the treatment."""
+    """The command that measures again as a run did, without the contestants and the value of the treatment. What is
+    killed after the trials is no part of a rate."""
     given, _ = found.parameters()
+    given |= {name: 0 for name in _AFTER_THE_TRIALS if name in given}
     table = {**chapter_parameters(), **chapter_parameters(found.scenario.workload.name)}
     chosen = {"contestants", found.scenario.treatment.name}
     words = [

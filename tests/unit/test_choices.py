@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
+
 import pytest
 
+from gapbook.book.chapters import require_executable
+from gapbook.book.stated import require_stated
 from gapbook.errors import RecordError
 from gapbook.pages.choices import DIMENSIONS
 from gapbook.pages.explorer import Explorer, HeldCell
+from gapbook.parameters import parse_assignment
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +68,17 @@ def test_what_is_chosen_is_a_real_server_of_a_run_that_is_not_replaced(explorer:
     assert began == sorted(began, reverse=True)
     with pytest.raises(RecordError, match="has no cell of nobody"):
         explorer.page("fair", "nobody", "nobody", 0.5)
+
+
+def test_every_command_is_one_that_its_chapter_takes(explorer: Explorer) -> None:
+    for run in explorer.content(explorer.cells[0], explorer.cells[1])["runs"]:
+        names = ",".join(name for name, *_ in run["contestants"])
+        for treatment, *_ in run["at"]:
+            told = f"{run['command']} -p contestants={names} -p {run['treatment']}={treatment}"
+            _, _, chapter, *assignments = shlex.split(told)
+            parameters = {"source": "live", **dict(parse_assignment(text) for text in assignments[1::2])}
+            require_executable(chapter, parameters)
+            require_stated(chapter, parameters)
 
 
 def test_an_example_says_only_what_its_run_shows(explorer: Explorer) -> None:
