@@ -78,15 +78,15 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """``yours_alone`` and ``ours_alone`` are the cells that the other has not."""
+    """``yours_alone`` and ``ours_alone`` are the places of cells that the other has not."""
 
     yours: Summary
     ours: Summary
     spread: Spread
     ratios: Sequence[Row]
     rates: Sequence[Row]
-    yours_alone: Sequence[str]
-    ours_alone: Sequence[str]
+    yours_alone: Sequence[int]
+    ours_alone: Sequence[int]
     differences: Sequence[Difference]
 
     @property
@@ -148,8 +148,8 @@ def compared(yours: Summary, ours: Summary, spread: Spread = NO_SPREAD) -> Compa
         spread,
         sorted(ratios, key=_farthest),
         rates,
-        [yours.named(place) for place in range(len(yours.cells)) if place not in matched],
-        [ours.named(place) for place in range(len(ours.cells)) if place not in back],
+        [place for place in range(len(yours.cells)) if place not in matched],
+        [place for place in range(len(ours.cells)) if place not in back],
         _differences(yours, ours),
     )
 

@@ -103,6 +103,7 @@ class RatioOfCells(msgspec.Struct, frozen=True):
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """``facts`` are those that all contestants share; ``settings``, ``machine`` and ``versions`` are told in words.
 
+    ``processor`` is its name alone, for not every run has its family and model.
     ``treatment`` is what varies inside the run besides the contestant, ``words`` how each of its values is printed.
     """
 
@@ -217,7 +218,7 @@ def _summary(run: Run) -> Summary:
         manifest_sha256=_hash_of_manifest(run),
         chapter=manifest.chapter,
         began_unix_s=manifest.started_unix_s,
-        processor=manifest.machine.processor,
+        processor=manifest.machine.processor.partition(" (family ")[0],
         machine=_machine(manifest.machine),
         settings=_settings(run),
         versions={name: ", ".join(found) for name, found in versions_of(manifest.systems).items()},
@@ -307,6 +308,8 @@ def _settings(run: Run) -> dict[str, str]:
         "declared durability": scenario.durability,
         "seed": scenario.seed,
         "attempts": manifest.attempts,
+        "kills": manifest.kills,
+        "cuts": manifest.cuts,
         "workload": scenario.workload.name,
         **scenario.workload.parameters,
         "revision of the code": manifest.code.revision[:10] + (", changed" if manifest.code.changed else ""),

@@ -29,6 +29,7 @@ READINGS: dict[Reading, str] = {
 """What is said of a row."""
 _VERSION = 1
 _PROCESSOR_WORDS = 4
+_MOST_NAMED = 8
 
 
 def comparison_lines(found: Comparison) -> list[str]:
@@ -41,8 +42,8 @@ def comparison_lines(found: Comparison) -> list[str]:
         *_usual(found),
         *_table("ratio", found.ratios, Interval.as_factor),
         *_table("goodput, per second", found.rates, Interval.as_count),
-        *_alone("only in yours", found.yours_alone),
-        *_alone("only in ours", found.ours_alone),
+        *_alone("only in yours", found.yours, found.yours_alone),
+        *_alone("only in ours", found.ours, found.ours_alone),
         *_differences(found),
         "to paste:",
         text_to_paste(found),
@@ -86,8 +87,8 @@ def comparison_json(found: Comparison) -> str:
         "usual_sd_log": {"ratios": found.spread.ratios, "rates": found.spread.rates},
         "ratios": list(map(_row_of, found.ratios)),
         "rates": list(map(_row_of, found.rates)),
-        "only_yours": list(found.yours_alone),
-        "only_ours": list(found.ours_alone),
+        "only_yours": list(map(found.yours.named, found.yours_alone)),
+        "only_ours": list(map(found.ours.named, found.ours_alone)),
         "differences": [
             {"what": one.what, "yours": one.yours, "ours": one.ours} for one in found.differences
         ],
@@ -134,8 +135,16 @@ def _table(head: str, rows: Sequence[Row], printed: Callable[[Interval], str]) -
     return [*table, ""] if table else []
 
 
-def _alone(head: str, cells: Sequence[str]) -> list[str]:
-    return [f"{head}, {len(cells)}: {'; '.join(map(one_line, cells))}", ""] if cells else []
+def _alone(head: str, one: Summary, places: Sequence[int]) -> list[str]:
+    """Who has cells that the other run lacks: contestants, for there may be many cells."""
+    names = list(dict.fromkeys(one.contestants[one.cells[place].contestant].name for place in places))
+    if not names:
+        return []
+    more = len(names) - _MOST_NAMED
+    told = ", ".join(one_line(name) for name in names[:_MOST_NAMED]) + (
+        f" and {more} more" if more > 0 else ""
+    )
+    return [f"{head}: {len(places)} cells of {told}", ""]
 
 
 def _differences(found: Comparison) -> list[str]:

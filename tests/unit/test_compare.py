@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 from itertools import groupby
@@ -118,6 +119,14 @@ def test_cells_that_differ_in_the_version_alone_are_compared_and_say_so() -> Non
     assert len(found.rates) == len(ours.cells)
     assert told == {f"spacetimedb 9.9, ours {one}" for one in ("2.8.3",)}
     assert 0 < sum(bool(row.versions) for row in found.rates) < len(found.rates)
+
+
+def test_a_processor_is_of_one_kind_whether_its_family_was_recorded_or_not() -> None:
+    run = latest_published(_CHAPTER)
+    machine = run.manifest.machine
+    told = msgspec.structs.replace(machine, processor=f"{machine.processor} (family 25, model 1)")
+    newer = dataclasses.replace(run, manifest=msgspec.structs.replace(run.manifest, machine=told))
+    assert summary_of(newer).processor == _ours().processor
 
 
 def test_a_name_of_two_lines_stays_in_its_row() -> None:
