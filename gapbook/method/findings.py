@@ -256,6 +256,19 @@ class Findings(Cells):
         """The contestants at both ends of a gap (:meth:`end`)."""
         return self.end(factors, "before"), self.end(factors, "after")
 
+    def between(self, factors: Sequence[Factor]) -> list[RecordedContestant]:
+        """The contestants that lie on the way from one end to the other, of the run and of its chapter."""
+        chains, start = _chains(factors), self.end(factors, "before")
+        if start is None:
+            return []
+        fixed = {key: level for key, level in start.levels.items() if key not in chains}
+        known = {**self._stated_contestants, **{one.name: one for one in self.scenario.contestants}}
+        return [
+            one
+            for one in known.values()
+            if fixed.items() <= one.levels.items() and _passed(factors, chains, one.levels) is not None
+        ]
+
     @staticmethod
     def levels_of_ends(factors: Sequence[Factor]) -> tuple[dict[str, str], dict[str, str]]:
         """The levels at all ``before`` and at all ``after``, of the dimensions that the factors change."""

@@ -208,9 +208,12 @@ class PictureResults(AnswerResults):
                 return f"This run has no contestant with {wanted}."
             if not self.values(end.name, treatment, metric):
                 return f"{end.full_label} has no valid trial at {self.at(treatment)}."
+        between = [
+            one.full_label for one in self.between(factors) if not self.values(one.name, treatment, metric)
+        ]
         return (
-            "Both ends of the gap have valid trials, but on every order of the steps between them a combination "
-            "has none."
+            "Both ends of the gap have valid trials, but every order of the steps passes a combination that has none"
+            f"{': ' if between else ''}{'; '.join(between)}."
         )
 
     def _detail_of(self, factor: Factor) -> str:

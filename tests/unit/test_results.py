@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -123,6 +124,7 @@ RESULTS: dict[str, Callable[[Results], Any]] = {
 # Those that need a plant, a notebook or a folder to write to.
 ELSEWHERE = {
     "export_picture",
+    "export_summary",
     "first_screen",
     "glue",
     "answer_calibration",
@@ -230,7 +232,30 @@ def test_an_answer_without_its_cells_says_so_and_names_the_place(stored: dict[st
     assert "no valid trial at α = 1.5" in RESULTS["answer_factors"](found).html
     assert "not closed" in cells(RESULTS["factors_table"](found).html, "whole gap")
     assert "no number to cite" in RESULTS["cite_panel"](found).html
-    assert "cannot be taken apart" in found.waterfall(FACTORS, 1.5).title
+    undone = found.waterfall(FACTORS, 1.5)
+    assert "cannot be taken apart" in undone.title
+    assert "has no valid trial at α = 1.5." in _text(undone)
+
+
+def test_a_gap_without_a_way_names_what_lies_on_it_and_was_not_measured(tmp_path: Path) -> None:
+    ends = {DRIZZLE.name, SPACETIMEDB_RUST.name}
+    rows = [runs.valid(one) for one in runs.planned_trials(2) if one.contestant in ends]
+    found = Results(runs.store(tmp_path / runs.CHAPTER, rows), runs.CHAPTER)
+    text = _text(found.waterfall(FACTORS, 1.5))
+    assert "passes a combination that has none: " in text
+    between = {one.full_label for one in found.between(FACTORS) if one.name not in ends}
+    assert len(between) > 2
+    assert all(label in text for label in between)
+
+
+def test_a_gap_whose_end_nobody_stated_says_which_levels_it_would_have(stored: dict[str, Run]) -> None:
+    deeper = replace(FACTORS[-1], after="spacetimedb 9")
+    text = _text(shown(stored, "whole").waterfall([*FACTORS[:-1], deeper], 1.5))
+    assert re.search(r"This run has no contestant with .*system spacetimedb 9\.", text)
+
+
+def _text(figure: Figure) -> str:
+    return " ".join(box.text for box in figure.wide.boxes).replace("\u00a0", " ")
 
 
 def test_every_refused_trial_is_listed_with_its_reason(stored: dict[str, Run]) -> None:
