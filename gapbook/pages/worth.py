@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from gapbook.method.estimate import Contrast
 from gapbook.method.factors import Factor
@@ -10,7 +11,7 @@ from gapbook.method.interval import format_factor
 from gapbook.pages.factors import FactorResults
 from gapbook.pages.sentence import Said
 
-__all__ = ["further_worth", "whole_gap", "worth"]
+__all__ = ["as_factors", "further_worth", "whole_gap", "worth"]
 
 _NOT_CLOSED = "Not answered by this run: the gap is not closed."
 _TOO_WIDE = "Not answered by this run: the interval is too wide."
@@ -33,6 +34,13 @@ def further_worth(found: FactorResults, factors: Sequence[Factor], *, at: float,
     """How many times the whole gap at one value of the treatment is that at another."""
     further = found.further(factors, at, to)
     return _said(found, f"whole gap, of that at {found.at(at)}", to, further.step if further else None)
+
+
+def as_factors(**said: Said) -> dict[str, Said]:
+    """The same numbers as they stand in charts, for prose: ``×2.93``."""
+    return {
+        name: replace(one, printed=f"×{one.printed}") if one.printed else one for name, one in said.items()
+    }
 
 
 def _said(found: FactorResults, quantity: str, at: float, contrast: Contrast | None) -> Said:

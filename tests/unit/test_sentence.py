@@ -10,6 +10,7 @@ import pytest
 
 from gapbook import charts
 from gapbook.errors import ParameterError
+from gapbook.method.factors import Factor
 from gapbook.method.interval import Interval
 from gapbook.pages.first_screen import require_in
 from gapbook.pages.results import Results
@@ -23,6 +24,8 @@ from gapbook.pages.sentence import (
     sentence,
     times,
 )
+from gapbook.pages.worth import as_factors, further_worth, whole_gap, worth
+from gapbook.record.run import Run
 from tests.unit import stored_runs as runs
 from tests.unit.stored_runs import DRIZZLE, PROCEDURE, SPACETIMEDB
 
@@ -85,6 +88,40 @@ def test_conditions_have_the_share_of_the_busiest_account_and_the_machine(found:
     assert re.match(r"\d+ % want one account; .*cores?", line)
     with pytest.raises(ParameterError, match="line of conditions has 31 words"):
         conditions(found, "word " * 31)
+
+
+def test_parts_of_a_gap_are_said_as_its_waterfall_has_them_and_cited(
+    found: Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    factors = (
+        Factor("ORM and its round trips", "access", "Drizzle", "one call", "wire"),
+        Factor("Engine residual", "system", "postgres", "spacetimedb", "residual"),
+    )
+    rows = {row[0]: row[2] for row in found.waterfall(factors, 0.0, then=("Contention", 1.5)).table.rows}
+    said = [worth(found, factors, factor.name, at=0.0) for factor in factors]
+    gap, more = whole_gap(found, factors, at=0.0), further_worth(found, factors, at=0.0, to=1.5)
+    assert [f"×{one.printed}" for one in (*said, more)] == [
+        rows[name] for name in (*(factor.name for factor in factors), "Contention")
+    ]
+    assert gap.printed == "16.0"
+    for one in (*said, gap, more):
+        assert one.cited is not None
+        assert one.cited.value.startswith(f"×{one.printed} [")
+    assert as_factors(gap=gap, none=Said(why="No.")) == {
+        "gap": Said("×16.0", gap.cited),
+        "none": Said(why="No."),
+    }
+    nothing = Results(runs.store(tmp_path / runs.CHAPTER, runs.nothing_valid()), runs.CHAPTER)
+    two_blocks = Results(runs.store(tmp_path / "two" / runs.CHAPTER, runs.whole(2)), runs.CHAPTER)
+    monkeypatch.setattr(Run, "published", True)
+    for without in (nothing, two_blocks):
+        for one in (
+            worth(without, factors, "Engine residual", at=0.0),
+            worth(without, factors, "No such factor", at=0.0),
+            whole_gap(without, factors, at=0.0),
+            further_worth(without, factors, at=0.0, to=1.5),
+        ):
+            assert one.why.startswith("Not answered by this run")
 
 
 def test_a_number_that_its_chart_does_not_show_fails(found: Results) -> None:
