@@ -387,10 +387,11 @@ def _compare(chosen: argparse.Namespace) -> None:
 
 
 def _claims(chosen: argparse.Namespace) -> None:
-    from gapbook.claims.entries import as_json, entries
+    from gapbook.book.register import register
+    from gapbook.claims.entries import as_json
     from gapbook.claims.look_up import CHOICES, as_lines, looked_up
 
-    known = entries()
+    known = register()
     narrowed = {name: value for name in CHOICES if (value := getattr(chosen, name)) is not None}
     hits = looked_up(" ".join(chosen.words), narrowed, known)
     print(as_json(hits) if chosen.json else as_lines(hits, len(known)))

@@ -77,7 +77,7 @@
     const choices = {
       source: [slug(text(source.querySelector("a")))],
       system: named.map(slug),
-      verdict: [row.className.replace("gb-v-", "")],
+      verdict: [row.className.replace("gb-v-", "") || "undecided"],
       evidence: [row.dataset.e ?? "open"],
     };
     const own = document.createElement("a");

@@ -267,9 +267,10 @@ def _verdicts(read: _Read) -> None:
             ruled[rule.claim] = path
             terms = [one for one in (rule.terms or {}).values() if isinstance(one, str)]
             read.require_known(path, (*keys, "terms"), "claim", terms, known)
-            for number, test in enumerate(rule.test or ()):
-                chapter = [test.chapter] if test.chapter else []
-                read.require_known(path, (*keys, "test", number, "chapter"), "chapter", chapter, notebooks)
+            for key, tests in (("test", rule.test), ("told", rule.told)):
+                for number, test in enumerate(tests or ()):
+                    chapter = [test.chapter] if test.chapter else []
+                    read.require_known(path, (*keys, key, number, "chapter"), "chapter", chapter, notebooks)
     for path, register in read.of(ClaimsDeclaration).items():
         for place, one in enumerate(register.claim):
             if one.id not in ruled:

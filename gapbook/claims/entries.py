@@ -87,6 +87,7 @@ class Entry(Declared, frozen=True, kw_only=True, omit_defaults=True):
     ``quote`` is what the document prints and people repeat. ``published`` is the number as readers know it, ``value`` the number or range that was printed, in ``unit``;
     ``source`` is the document's short name, ``address`` where it is read, at its revision unless ``unrevised`` says
     why there is none. It speaks of ``systems``, which its words name, or else its check needs. ``ours`` says in words and units what we measured or computed, and is empty where nothing was.
+    ``told`` is what a chapter measured of the same thing beside a verdict that rests on something else.
     ``chapter`` examines the claim. ``page`` is the entry's place in the book.
     """
 
@@ -117,6 +118,7 @@ class Entry(Declared, frozen=True, kw_only=True, omit_defaults=True):
     reason: str = ""
     ours: str = ""
     places: tuple[Place, ...] = ()
+    told: tuple[Place, ...] = ()
     famous: int = 0
 
     @property
@@ -187,13 +189,14 @@ def _entry(one: Judgement, rank: int, quote: str) -> Entry:
         unrevised=claim.source.unrevised,
         systems=claim.systems,
         names_systems=claim.names_systems,
-        chapter=next((place.chapter for place in one.evidence if place.run_id), claim.chapter),
+        chapter=next((place.chapter for place in (*one.evidence, *one.told) if place.run_id), claim.chapter),
         page=f"{_ADDRESS}{claim.identifier}",
         ours=_ours(one),
         why=one.why,
         check=claim.check,
         rule=one.rule,
         places=tuple(map(_place, one.evidence)),
+        told=tuple(map(_place, one.told)),
         famous=rank,
     )
 
@@ -219,26 +222,30 @@ def _place(one: Evidence) -> Place:
 # --- ours -------------------------------------------------------------------------------------
 def _ours(one: Judgement) -> str:
     """What a reader sees without asking: what we measured, computed, counted or read; empty where nothing was."""
-    if one.ours:
-        return one.ours
     match one.rule:
         case "source":
             return "read in the source"
         case "count":
             counted = [place.ours.partition(":")[0] for place in one.evidence]
             return f"{' and '.join(counted)} counted in the source"
-    computed = [place for place in one.evidence if not place.chapter]
-    if computed:
-        values = [place.value or place.here for place in computed]
-        if len(values) > _VALUES_SHOWN:
-            least, *_, greatest = sorted(values, key=_size)
-            return f"{OUR_ARITHMETIC}: {len(values)} values from {least} to {greatest}"
-        named = [f"{place.quantity} {value}" for place, value in zip(computed, values, strict=True)]
-        # A value that answers the published number is of the same thing: it needs no name.
-        return (
-            f"{OUR_ARITHMETIC}: {values[0] if len(values) == 1 and computed[0].value else '; '.join(named)}"
-        )
-    return ""
+    measured_to_decide = bool(one.ours) and not one.told
+    computed = "" if measured_to_decide else _computed([place for place in one.evidence if not place.chapter])
+    return "; ".join(filter(None, (one.ours, computed)))
+
+
+def _computed(places: Sequence[Evidence]) -> str:
+    """``our arithmetic: ×37.06``"""
+    values = [place.value or place.here for place in places]
+    if not values:
+        return ""
+    if len(values) > _VALUES_SHOWN:
+        least, *_, greatest = sorted(values, key=_size)
+        return f"{OUR_ARITHMETIC}: {len(values)} values from {least} to {greatest}"
+    # A value that answers the published number is of the same thing: it needs no name.
+    if len(values) == 1 and places[0].value:
+        return f"{OUR_ARITHMETIC}: {values[0]}"
+    named = (f"{place.quantity} {value}" for place, value in zip(places, values, strict=True))
+    return f"{OUR_ARITHMETIC}: {'; '.join(named)}"
 
 
 def _size(value: str) -> float:
@@ -247,7 +254,9 @@ def _size(value: str) -> float:
 
 # --- files ------------------------------------------------------------------------------------
 _COLUMNS = tuple(
-    field.name for field in msgspec.structs.fields(Entry) if field.name not in {"places", "why", "check"}
+    field.name
+    for field in msgspec.structs.fields(Entry)
+    if field.name not in {"places", "told", "why", "check"}
 )
 
 

@@ -138,6 +138,8 @@ class Judgement:
     """Why it cannot be decided here, or why our number need not be theirs, in at most six words."""
     ours: str = ""
     """What we measured, in words and units; empty where nothing was, or a run lacks a part of it."""
+    told: tuple[Evidence, ...] = ()
+    """What a chapter measured of the same thing, which decides nothing: a rate of ours beside one of another machine."""
     chapter: str = ""
     """The chapter whose page asked: at a glance it shows its own numbers, where it measured any. Empty in the register."""
 
@@ -228,6 +230,7 @@ def judge(claim: Claim, rule: Mapping[str, Any], measured: Measured) -> Judgemen
     if kind not in RULES:
         raise ParameterError(f"verdict {claim.identifier}: rule {kind!r}; allowed: {', '.join(RULES)}")
     evidence = tuple(_examine(claim, rule, test, measured) for test in rule.get("test", ()))
+    told = tuple(_tell(test, measured) for test in rule.get("told", ()))
     verdict: Verdict
     if kind == "source":
         verdict = rule["verdict"]
@@ -246,7 +249,8 @@ def judge(claim: Claim, rule: Mapping[str, Any], measured: Measured) -> Judgemen
         evidence,
         condition if verdict == "conditions" else "",
         _reason(rule, verdict, _deciding(evidence)),
-        _ours(rule.get("ours", ""), evidence),
+        _ours(rule.get("ours", ""), told or evidence),
+        told,
     )
 
 
@@ -400,6 +404,28 @@ def _measure(claim: Claim, test: Mapping[str, Any], measured: Measured) -> Evide
 def _number(glance: str) -> str:
     """``115`` of ``×115``, ``10.2`` of ``10.2 MiB``"""
     return glance.removeprefix(TIMES).partition(" ")[0].partition("/")[0]
+
+
+def _tell(test: Mapping[str, Any], measured: Measured) -> Evidence:
+    """What the newest run holds, held against nothing."""
+    found = measured(test["chapter"])
+    ours = found if isinstance(found, str) else quantity(test, found)
+    if isinstance(found, str) or isinstance(ours, str):
+        return Evidence(quantity_name(test), str(ours), "missing", "", test["chapter"])
+    versions = ", ".join(named_versions(found.run.manifest.systems))
+    return Evidence(
+        quantity_name(test, found),
+        as_printed(test, ours, found),
+        "holds",
+        "",
+        test["chapter"],
+        found.run.run_id,
+        ours.n,
+        versions,
+        runs=1,
+        here=_number(at_a_glance(test, ours, found)),
+        beside=True,
+    )
 
 
 def _began(run: Run) -> float:

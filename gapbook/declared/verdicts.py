@@ -60,6 +60,7 @@ class VerdictRule(Declared, frozen=True, kw_only=True):
     verdict: Literal["confirmed", "conditions", "refuted", "undecided"] | UnsetType = UNSET
     condition: str | UnsetType = UNSET
     reason: str | UnsetType = UNSET
+    told: tuple[RuleTest, ...] | UnsetType = UNSET
     ours: str | UnsetType = UNSET
 
     def __post_init__(self) -> None:
@@ -81,6 +82,11 @@ class VerdictRule(Declared, frozen=True, kw_only=True):
     def _require_words_of_ours(self) -> None:
         """Whatever is measured is told in words, and the words name only tests that measure."""
         measured = {number for number, test in enumerate(self.test or ()) if test.chapter}
+        if measured and self.told:
+            raise ValueError(
+                f"verdict {self.claim}: its tests measure, so told has nothing to add; leave it out"
+            )
+        measured = set(range(len(self.told))) if self.told else measured
         if bool(measured) != bool(self.ours):
             raise ValueError(
                 f"verdict {self.claim}: ours says in words what its tests measure; "

@@ -103,12 +103,12 @@ def _table(found: Sequence[Entry], chapters: Mapping[str, str]) -> Html:
 
 def _row(one: Entry, anchors: Set[str], shared: Set[str], chapters: Mapping[str, str]) -> Html:
     return Html(
-        '<tr id="claim-{id}" class="gb-v-{verdict}"{evidence}{systems}><td>{word}</td>'
+        '<tr id="claim-{id}"{verdict}{evidence}{systems}><td>{word}</td>'
         "<td>{says} <small>{note}{source}, {where}</small>{more}</td><td>{published}</td><td>{ours} {number}</td></tr>"
     ).format(
         id=one.id,
-        verdict=one.verdict,
         # What a script knows anyway is left out: half of the claims are open, and most name their systems.
+        verdict="" if one.verdict == "undecided" else Html(' class="gb-v-{}"').format(one.verdict),
         evidence="" if one.evidence == "open" else Html(' data-e="{}"').format(one.evidence),
         systems="" if one.names_systems else Html(' data-y="{}"').format(" ".join(one.systems)),
         word=one.word,

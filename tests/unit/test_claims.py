@@ -7,6 +7,7 @@ import io
 import json
 import re
 import tomllib
+from collections.abc import Sequence
 from typing import Any
 
 import jsonschema
@@ -14,6 +15,7 @@ import msgspec
 import pytest
 
 from gapbook import cli
+from gapbook.book import register as kept
 from gapbook.book import systems
 from gapbook.book.declarations import REGISTER, schema_of
 from gapbook.claims.claim import NOTE
@@ -99,16 +101,17 @@ def test_a_sentence_that_many_claims_share_is_said_once(register: Register) -> N
 # --- ours -------------------------------------------------------------------------------------
 def test_what_was_measured_is_said_in_words_without_names_of_contestants(claims: dict[str, Entry]) -> None:
     for one in claims.values():
-        measured = [place for place in one.places if place.run and place.outcome != "missing"]
+        measured = [place for place in (*one.places, *one.told) if place.run and place.outcome != "missing"]
         if measured:
             assert len(one.ours.split()) >= _FEWEST_WORDS, one.id
-            assert OUR_ARITHMETIC not in one.ours
+            assert not one.ours.startswith(OUR_ARITHMETIC)
             assert _contestants(one.id).isdisjoint(re.findall(r"[\w.-]+", one.ours)), one.id
 
 
 def _contestants(identifier: str) -> set[str]:
     """The names in the tests of a claim that are no words: ``postgres-rust-deep``."""
-    named = [test.get(key, []) for test in _RULES[identifier]["test"] for key in ("over", "under")]
+    tests = [*_RULES[identifier].get("test", []), *_RULES[identifier].get("told", [])]
+    named = [test.get(key, []) for test in tests for key in ("over", "under")]
     each = [name for names in named for name in ([names] if isinstance(names, str) else names)]
     return {name.partition("@")[0] for name in each if "-" in name}
 
@@ -123,7 +126,12 @@ def _contestants(identifier: str) -> set[str]:
             "SpacetimeDB 1.2.0 committed 10.3 times as many transfers a second as SQLite",
         ),
         ("convex-throughput-ratio-20vu", "our arithmetic: ×37.06"),
-        ("convex-headline-47x", "our arithmetic: 5 values from ×28.35 to ×51.3"),
+        (
+            "convex-headline-47x",
+            "SpacetimeDB, called as published, did 2.71 times as many operations a second",
+        ),
+        ("convex-forty-times-requests", "our arithmetic: 5 values from ×28.35 to ×51.3"),
+        ("today-tps-postgres-alpha15", "Postgres behind Node.js committed 1,060 transfers a second"),
         ("walsync-memory-savings-5db", "our arithmetic: 138 MB"),
         ("keynote-orm-round-trips", "5 counted in the source"),
     ],
@@ -139,6 +147,7 @@ def test_ours_answers_the_published_number(claims: dict[str, Entry], identifier:
         ({"test": [{"compute": "1"}]}, "nothing is measured, so leave it out"),
         ({"ours": "{2} times as fast"}, r"ours names \{2\}; allowed: \{0\}"),
         ({"ours": "very fast"}, "ours names no test"),
+        ({"told": [{"chapter": "fair"}]}, "told has nothing to add; leave it out"),
     ],
 )
 def test_a_rule_whose_words_do_not_fit_its_tests_is_refused(changed: dict[str, Any], says: str) -> None:
@@ -282,9 +291,16 @@ def test_a_filter_that_nobody_has_is_told(
 
 
 def test_the_command_finds_what_the_page_finds(
-    register: Register, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    register: Register, tmp_path: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("gapbook.claims.entries.entries", lambda: register.entries)
+    judged: list[int] = []
+
+    def judge_again() -> Sequence[Entry]:
+        judged.append(1)
+        return register.entries
+
+    monkeypatch.setattr(kept, "entries", judge_again)
+    monkeypatch.setattr(kept, "build_directory", lambda: tmp_path)
     assert cli.main(["claims", "70", "x", "--source", "TrailBase page"]) == 0
     told = capsys.readouterr().out
     assert told.startswith("Not here, published almost ×70\n")
@@ -296,6 +312,13 @@ def test_the_command_finds_what_the_page_finds(
     said = capsys.readouterr().err
     assert said.count("\n") == 1
     assert "none of 434 has the words 'unheard-of'" in said
+    assert judged == [1]
+    (tmp_path / "register" / "kept.json").write_text(
+        '{"key": "of another checkout", "register": ', encoding="utf-8"
+    )
+    monkeypatch.setattr(kept, "hash_of_what_pages_depend_on", lambda: "another")
+    assert kept.register() == tuple(register.entries) == kept.register()
+    assert judged == [1, 1]
 
 
 def test_systems_are_those_of_the_folders(capsys: pytest.CaptureFixture[str]) -> None:
