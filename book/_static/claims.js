@@ -48,7 +48,10 @@
 
   const text = (part) => part?.textContent ?? "";
 
-  const ownText = (cell) => [...cell.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE).map(text).join(" ");
+  // What a cell says itself: words in it may lead to the glossary.
+  function ownText(cell, ...others) {
+    return [...cell.childNodes].filter((node) => !others.includes(node)).map(text).join("");
+  }
 
   const slug = (label) => label.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "");
 
@@ -63,8 +66,8 @@
 
   function claimOf(row, systems) {
     const [verdict, claim, published, ours] = row.cells;
-    const says = ownText(claim);
     const source = claim.querySelector("small");
+    const says = ownText(claim, source, claim.querySelector("details"));
     const named = systemsOf(row, says, systems);
     const anchor = row.id.replace("claim-", "");
     // Published number; claim; source and systems; all else: as the weights are.
@@ -72,7 +75,7 @@
       text(published),
       says,
       `${text(source)} ${anchor} ${named.join(" ")}`,
-      `${text(verdict)} ${ownText(ours)}`,
+      `${text(verdict)} ${ownText(ours, ours.lastElementChild)}`,
     ].map(tokens);
     const choices = {
       source: [slug(text(source.querySelector("a")))],

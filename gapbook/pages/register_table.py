@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence, Set
 
 from gapbook.claims.entries import EVIDENCE, Entry, Place
 from gapbook.claims.look_up import CHOICES, choices_of
+from gapbook.claims.rules import VERDICT_BAND_FRAC
 from gapbook.claims.search import slug
 from gapbook.claims.verdicts import TO_THE_DIGITS
 from gapbook.markup import Html, each, link
@@ -17,6 +18,8 @@ __all__ = ["register_section", "said_once"]
 _SIGNS = {"holds": "as claimed", "fails": "not as claimed", "straddles": "straddles an end", "missing": ""}
 _OFTEN = 3
 """How many claims share a sentence before it is said once for all of them."""
+_NUMBERS = re.compile(r"\d[\d,.]*")
+_BAND = f" ±{VERDICT_BAND_FRAC:.0%}"
 _SENTENCES = re.compile(r"(?<=\.) (?=[A-Z])")
 
 
@@ -128,37 +131,39 @@ def _more(one: Entry, anchors: Set[str], shared: Set[str]) -> Html:
     why = " ".join(sentence for sentence in _SENTENCES.split(one.why) if sentence not in shared)
     parts = [_with_links(why, anchors)] if why else []
     if one.places:
-        parts.append(Html("<ul>{}</ul>").format(each(Html("<li>{}</li>"), map(_place, one.places))))
+        parts.append(
+            Html("<ul>{}</ul>").format(
+                each(Html("<li>{}</li>"), (_place(place, one.published) for place in one.places))
+            )
+        )
     if not parts:
         return Html("")
     return Html("<details><summary>why</summary>{}</details>").format(Html("").join(parts))
 
 
-def _place(place: Place) -> str:
+def _place(place: Place, published: str) -> str:
     if place.outcome == "missing":
         return f"{place.quantity}: {place.ours[0].lower()}{place.ours[1:]}."
     beside = "Beside it: " if place.beside else ""
     expected = place.expected.removesuffix(TO_THE_DIGITS)
-    return (
-        f"{beside}{place.quantity}: {place.ours}; expected {expected}: {_SIGNS[place.outcome]}.{_runs(place)}"
-    )
+    # What is expected is said where it is not the published number, which stands in the same row.
+    number = expected.removesuffix(_BAND)
+    told = "" if number in _NUMBERS.findall(published) else f"expected {expected}: "
+    return f"{beside}{place.quantity}: {place.ours}; {told}{_SIGNS[place.outcome]}.{_runs(place)}"
 
 
 def _runs(place: Place) -> str:
     """What decides: one run, or how many on how many machines; and whether they are older than the rule."""
     if not place.run:
         return ""
-    told = (
-        f" {place.spread[0].upper()}{place.spread[1:]}."
-        if place.spread
-        else f" Run {place.run}, n = {place.n}."
-    )
+    where = place.spread.partition(",")[0].removeprefix("over ")
+    told = f" {where}" if where else f" Run {place.run}, n = {place.n}"
     if not place.runs_older:
-        return told
+        return f"{told}."
     older = (
         "older than the rule" if place.runs_older == place.runs else f"{place.runs_older} older than the rule"
     )
-    return f"{told[:-1]}; {older}."
+    return f"{told}; {older}."
 
 
 def _with_links(text: str, anchors: Set[str]) -> Html:

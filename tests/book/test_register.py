@@ -22,7 +22,10 @@ _TYPED = {
     "47x": "convex-headline-47x",
     "14x": "keynote-headline-14x",
 }
+_TERMS = ("stored procedure", "durability", "HTTP")
+"""Words that lead to the glossary where they first stand, as in the book."""
 _AS_TYPED_TOO = (
+    *_TERMS,
     *(
         "70 x",
         "70×",
@@ -52,13 +55,18 @@ def file(register: Register, tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "_static").mkdir()
     for name in ("gapbook.css", "gapbook.js", "claims.css", "claims.js"):
         (folder / "_static" / name).write_bytes((_STATIC / name).read_bytes())
+    cards, table, rows = register.page().html.partition("<tbody>")
+    for term in _TERMS:
+        before, said, after = rows.partition(f" {term} ")
+        assert said
+        rows = f'{before} <a class="gb-term" href="words.html">{term}</a> {after}'
     path = folder / "notebooks" / "claims.html"
     path.parent.mkdir()
     path.write_text(
         "<!doctype html><meta charset=utf-8><meta name=viewport content='width=device-width'>"
         "<link rel=stylesheet href=../_static/gapbook.css><link rel=stylesheet href=../_static/claims.css>"
         "<script src=../_static/gapbook.js></script><script defer src=../_static/claims.js></script>"
-        f"<body style='margin:0'><main class='bd-content'>{register.total().html}{register.page().html}</main>",
+        f"<body style='margin:0'><main class='bd-content'>{register.total().html}{cards}{table}{rows}</main>",
         encoding="utf-8",
     )
     return path
