@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
+from gapbook.claims.claim import documents
 from gapbook.claims.verdicts import WORDS, Evidence, Judgement, judge_all
 from gapbook.declared.reading import read
 from gapbook.declared.verdict_change import VerdictChange, VerdictChanges
@@ -13,16 +14,12 @@ from gapbook.pages.superseded import folded
 from gapbook.paths import CHECKOUT
 
 __all__ = [
-    "DOCUMENTS",
     "change_facts",
     "changed_verdicts_table",
     "changed_words_table",
     "pooled_table",
     "verdict_changes",
 ]
-
-DOCUMENTS = ("keynote", "convex", "today", "trailbase", "walsync")
-"""The documents of the register, by the prefix of their claims."""
 
 
 @cache
@@ -71,5 +68,5 @@ def change_facts() -> dict[str, str]:
 
 @cache
 def _pooled() -> Sequence[tuple[Judgement, Evidence]]:
-    judged = (one for document in DOCUMENTS for one in judge_all(document))
+    judged = (one for document in documents() for one in judge_all(document))
     return tuple((one, place) for one in judged for place in one.evidence if place.runs > 1)

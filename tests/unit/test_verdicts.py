@@ -18,7 +18,7 @@ from gapbook.book.chapters import chapters, declared_parameters, overviews
 from gapbook.book.execute import execute_chapter
 from gapbook.book.prose import require_no_typed_numbers
 from gapbook.claims.arithmetic import compute, picks_in_use
-from gapbook.claims.claim import NOTE, Claim, claim, claims
+from gapbook.claims.claim import NOTE, Claim, claim, claims, documents
 from gapbook.claims.rules import RULES
 from gapbook.claims.verdicts import WORDS, Judgement, Verdict, judge, judge_all, judge_with
 from gapbook.declared.verdict_change import PrintedWord, VerdictKey
@@ -26,7 +26,6 @@ from gapbook.declared.verdicts import REASON_WORDS, VerdictRule
 from gapbook.errors import ParameterError
 from gapbook.method.findings import Findings
 from gapbook.pages.verdict_changes import (
-    DOCUMENTS,
     changed_verdicts_table,
     changed_words_table,
     verdict_changes,
@@ -248,7 +247,7 @@ def test_our_own_notes_are_never_confirmed(planted: Any) -> None:
     note = dataclasses.replace(_TWO, kind=NOTE)
     assert _judged(_rule(), planted(2.0, 2.01, 1.99), note).word == "Our own note"
     assert _judged(_rule(equals=9), planted(2.0, 2.01, 1.99), note).word == "Not here"
-    notes = [one for document in DOCUMENTS for one in judge_all(document) if one.claim.kind == NOTE]
+    notes = [one for document in documents() for one in judge_all(document) if one.claim.kind == NOTE]
     assert notes
     assert not {one.verdict for one in notes} & {"confirmed", "conditions"}
 
@@ -270,7 +269,7 @@ def test_what_is_told_beside_a_verdict_decides_nothing(planted: Any) -> None:
 
 
 def test_every_reason_has_six_words_at_most() -> None:
-    for judged in (one for document in DOCUMENTS for one in judge_all(document)):
+    for judged in (one for document in documents() for one in judge_all(document)):
         assert len(judged.reason.split()) <= REASON_WORDS, judged
         assert bool(judged.reason) >= (judged.verdict == "undecided"), judged.claim.identifier
         assert judged.word == judged.word.strip()
@@ -490,7 +489,7 @@ def test_trials_that_all_came_out_have_an_interval_too() -> None:
 
 
 def test_a_verdict_that_changed_is_the_one_of_today() -> None:
-    today = {one.claim.identifier: one.verdict for document in DOCUMENTS for one in judge_all(document)}
+    today = {one.claim.identifier: one.verdict for document in documents() for one in judge_all(document)}
     for claimed, change in {one.claim: one for one in verdict_changes()}.items():
         assert change.was != WORDS[change.now], claimed
         assert change.now == today[claimed], claimed
