@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import json
 import logging
 import os
 import re
@@ -263,6 +264,17 @@ def _parser() -> argparse.ArgumentParser:
     known.add_argument("--json", action="store_true", help="as data")
     known.set_defaults(command=_systems)
 
+    cite = commands.add_parser("cite", help="how to cite a number of the book, in each form")
+    cite.add_argument("number", metavar="ID", help="what its address ends with, as fair-both-wait-busy")
+    cite.set_defaults(command=lambda chosen: _cite(chosen.number))
+
+    explain = commands.add_parser(
+        "explain", help="from a number to its trials, columns, formula and function"
+    )
+    explain.add_argument("number", metavar="ID", help="what its address ends with, as fair-both-wait-busy")
+    explain.add_argument("--json", action="store_true", help="the same as JSON")
+    explain.set_defaults(command=_explain)
+
     commands.add_parser("check", help="read all declarations, and say what is wrong in them").set_defaults(
         command=lambda chosen: _check()
     )
@@ -401,6 +413,24 @@ def _systems(chosen: argparse.Namespace) -> None:
     from gapbook.book.systems import as_json, as_lines, systems
 
     print((as_json if chosen.json else as_lines)(systems()))
+
+
+def _cite(identifier: str) -> None:
+    from gapbook.book.numbers import known_number
+    from gapbook.pages.short_citation import number_citation
+
+    for form, text in number_citation(known_number(identifier).citable(identifier)).items():
+        print(f"{form}:\n{text}\n")
+
+
+def _explain(chosen: argparse.Namespace) -> None:
+    from gapbook.book.explain import explained, explained_as_data
+
+    if chosen.json:
+        print(json.dumps(explained_as_data(chosen.number), indent=1, ensure_ascii=False))
+        return
+    for line in explained(chosen.number):
+        print(line)
 
 
 def _check() -> int:

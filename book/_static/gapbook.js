@@ -38,6 +38,17 @@
     selection.addRange(range);
   }
 
+  // A citation holds the place of its number in the book; on the web that becomes an address.
+  function writeAddresses() {
+    if (!location.protocol.startsWith("http")) return;
+    for (const own of document.querySelectorAll(".gb-address")) {
+      const place = own.getAttribute("href").replace("../", "");
+      for (const code of own.closest(".gb-panel").querySelectorAll(".gb-code")) {
+        if (!code.textContent.includes(`/${place}`)) code.textContent = code.textContent.replaceAll(place, own.href);
+      }
+    }
+  }
+
   // Pages opened from a file or over plain HTTP have no clipboard: the text is then left selected.
   async function copy(button) {
     const code = shown(button.closest(".gb-panel"));
@@ -164,6 +175,7 @@
     nameSidebar();
     window.addEventListener("beforeprint", printWhole);
     document.addEventListener("click", keepFocus, true);
+    writeAddresses();
     for (const button of document.querySelectorAll(".gb-copy")) {
       button.hidden = false;
       button.addEventListener("click", () => copy(button));

@@ -28,11 +28,14 @@ from gapbook.book.kept_pages import (
     key_of,
 )
 from gapbook.book.kernel import temporary_folder
+from gapbook.book.number_pages import write_number_pages
+from gapbook.book.numbers import require_lasting
 from gapbook.book.offered import offered
 from gapbook.book.proof_pages import trials_of, trials_page, with_trials_pages, without_proof
 from gapbook.book.shown_code import one_fold_each
 from gapbook.book.side_by_side import execute_chapters
 from gapbook.book.timings import Timings
+from gapbook.book.told_numbers import numbers_told, without_numbers
 from gapbook.deploy.deployment import Deployment
 from gapbook.errors import GapbookError, RecordError, SetupError
 from gapbook.locks import own_folder, taking_turns
@@ -47,6 +50,7 @@ from gapbook.writing import require_writable
 __all__ = [
     "build_published",
     "build_with",
+    "execute_published",
     "own_build",
     "published_page",
     "runs_shown",
@@ -67,6 +71,18 @@ def build_published(timings: Timings) -> Path:
     pages cannot be written.
     """
     require_writable(build_directory(), "GAPBOOK_BUILD")
+    folder = build_directory() / "published"
+    with taking_turns(folder):
+        executed = execute_published(timings)
+        require_lasting(numbers_told(executed))
+        return _build(folder, executed, timings) / "index.html"
+
+
+def execute_published(timings: Timings) -> dict[str, Path]:
+    """The executed notebook of every page of the published book, as far as it is not kept from before.
+
+    Raises RecordError as :func:`build_published` does.
+    """
     listed = _listed()
     for chapter in listed:
         if not _is_published(chapter):
@@ -75,10 +91,7 @@ def build_published(timings: Timings) -> Path:
                 f"{published_folder(chapter).relative_to(CHECKOUT)}; to see it with a run of your own: "
                 f"gapbook run {chapter}"
             )
-    folder = build_directory() / "published"
-    with taking_turns(folder):
-        executed = _execute_published(listed, timings)
-        return _build(folder, executed, timings) / "index.html"
+    return _execute_published(listed, timings)
 
 
 def published_page() -> Path | None:
@@ -210,6 +223,8 @@ def _build(
         site = _render(staged)
     for notebook in executed.values():
         _offer(notebook, site)
+    with timings.of("pages of numbers written"):
+        write_number_pages(numbers_told(executed), site)
     return site
 
 
@@ -250,7 +265,7 @@ def _place(chapter: str, executed: Path, staged: Path) -> bool:
     if trials is not None:
         path = staged / "notebooks" / f"{trials_of(chapter)}.ipynb"
         path.write_text(json.dumps(trials), encoding="utf-8")
-    notebook["cells"] = one_fold_each(without_proof([rest[0], *first, *rest[1:]]))
+    notebook["cells"] = one_fold_each(without_proof(without_numbers([rest[0], *first, *rest[1:]])))
     (staged / "notebooks" / executed.name).write_text(json.dumps(notebook), encoding="utf-8")
     return trials is not None
 

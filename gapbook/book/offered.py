@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["offered"]
+__all__ = ["glued_values", "offered", "with_values"]
 
 _ROLE = re.compile(r"\{glue:text\}`([^`:]+)[^`]*`")
 _MADE_BY = "papermill"
@@ -17,12 +17,22 @@ _TEXT = "application/papermill.record/text/plain"
 def offered(notebook: Mapping[str, Any]) -> dict[str, Any]:
     """The notebook in the order in which it runs. Where a page glues a value into a sentence, the value stands there;
     what is not known stays a role."""
-    values = dict(value for cell in notebook["cells"] for value in _values_of(cell))
+    values = glued_values(notebook)
     return {
         **notebook,
         "metadata": {name: told for name, told in notebook["metadata"].items() if name != _MADE_BY},
         "cells": [_readable(cell, values) for cell in notebook["cells"]],
     }
+
+
+def glued_values(notebook: Mapping[str, Any]) -> dict[str, str]:
+    """What a notebook makes available to its prose, by name."""
+    return dict(value for cell in notebook["cells"] for value in _values_of(cell))
+
+
+def with_values(prose: str, values: Mapping[str, str]) -> str:
+    """Prose with its values where it glues them; what is not known stays a role."""
+    return _ROLE.sub(lambda role: values.get(role[1], role[0]), prose)
 
 
 def _values_of(cell: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -38,5 +48,5 @@ def _readable(cell: Mapping[str, Any], values: Mapping[str, str]) -> dict[str, A
     metadata = {name: told for name, told in cell["metadata"].items() if name != _MADE_BY}
     source = "".join(cell["source"])
     if cell["cell_type"] == "markdown":
-        source = _ROLE.sub(lambda role: values.get(role[1], role[0]), source)
+        source = with_values(source, values)
     return {**cell, "metadata": metadata, "source": source}

@@ -4,6 +4,7 @@ Nothing is estimated here. Each chart is drawn at two widths, carries its own ke
 the theme of the page it stands in.
 """
 
+from gapbook.charts._card import CARD_HEIGHT, CARD_WIDTH, card
 from gapbook.charts._closing import Closing, close
 from gapbook.charts._comparisons import Comparison, Condition, comparisons
 from gapbook.charts._contestant_cells import Cell, Contestant, Trial
@@ -25,6 +26,8 @@ from gapbook.charts._tokens import TOKENS
 from gapbook.charts._waterfall import waterfall
 
 __all__ = [
+    "CARD_HEIGHT",
+    "CARD_WIDTH",
     "PHONE_WIDTH",
     "TOKENS",
     "WIDE_WIDTH",
@@ -54,6 +57,7 @@ __all__ = [
     "Step",
     "Then",
     "Trial",
+    "card",
     "close",
     "comparisons",
     "contestants",

@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import io
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
@@ -15,10 +16,11 @@ from gapbook.charts._canvas import Layer
 from gapbook.charts._scale import LogScale
 from gapbook.paths import cache_directory, hash_files
 
-__all__ = ["kept_svg"]
+__all__ = ["kept_png", "kept_svg"]
 
 _DRAWN_BY = ("_kept.py", "_smaller.py", "_strokes.py", "_text.py", "_tokens.py", "_vega.py")
-_LIBRARIES = ("altair", "vl-convert-python")
+_LIBRARIES = ("altair", "vl-convert-python", "pillow")
+_COLOURS = 32
 
 
 def kept_svg(
@@ -32,13 +34,37 @@ def kept_svg(
         (int(s.plane), s.mark, s.space, s.options, [sorted(row.items()) for row in r]) for s, r in layers
     ]
     told = repr((_drawn_by(), size, marks, x_scale, y_scale))
-    path = cache_directory() / "charts" / f"{hashlib.sha256(told.encode()).hexdigest()}.svg"
-    found = _read(path)
-    if found is None:
+
+    def drawn() -> bytes:
         # Imported here: what was drawn before needs no library.
         from gapbook.charts._vega import svg_of  # noqa: PLC0415
 
-        found = svg_of(size, layers, x_scale, y_scale)
+        return svg_of(size, layers, x_scale, y_scale).encode()
+
+    return _kept(told, "svg", drawn).decode()
+
+
+def kept_png(svg: str) -> bytes:
+    """An SVG of a few colours as a picture of its own size, kept as :func:`kept_svg` keeps drawings."""
+
+    def drawn() -> bytes:
+        import vl_convert  # noqa: PLC0415
+        from PIL import Image  # noqa: PLC0415
+
+        image = Image.open(io.BytesIO(vl_convert.svg_to_png(svg, scale=1)))
+        small = io.BytesIO()
+        image.convert("RGB").quantize(_COLOURS).save(small, "PNG", optimize=True)
+        return small.getvalue()
+
+    return _kept(repr((_drawn_by(), svg)), "png", drawn)
+
+
+def _kept(told: str, kind: str, draw: Callable[[], bytes]) -> bytes:
+    """What was drawn of the same before, or is drawn now and kept. Nothing depends on what is kept."""
+    path = cache_directory() / "charts" / f"{hashlib.sha256(told.encode()).hexdigest()}.{kind}"
+    found = _read(path)
+    if found is None:
+        found = draw()
         with contextlib.suppress(OSError):  # which costs time and nothing else
             _write(path, found)
     return found
@@ -52,19 +78,18 @@ def _drawn_by() -> str:
     return f"{code} {' '.join(map(version, _LIBRARIES))}"
 
 
-def _read(path: Path) -> str | None:
+def _read(path: Path) -> bytes | None:
     """The drawing of a file whose first line is its sum; None where there is none that is whole."""
     try:
         content = path.read_bytes()
     except OSError:
         return None
-    told, _, svg = content.partition(b"\n")
-    return svg.decode() if told == _sum_of(svg) else None
+    told, _, drawing = content.partition(b"\n")
+    return drawing if told == _sum_of(drawing) else None
 
 
-def _write(path: Path, svg: str) -> None:
+def _write(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    content = svg.encode()
     handle, unfinished = tempfile.mkstemp(dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:

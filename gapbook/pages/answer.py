@@ -12,6 +12,7 @@ from gapbook.markup import Html, each, link
 from gapbook.method.cells import Named
 from gapbook.method.interval import Interval
 from gapbook.method.over_runs import ratio_over_runs
+from gapbook.method.source import Ratio
 from gapbook.pages import page
 from gapbook.pages.citation import CitationResults
 from gapbook.pages.cuts import cut_sentence
@@ -115,7 +116,7 @@ class AnswerResults(CitationResults):
         groups = [self.contestants(group) for group in compared]
         after = [
             self.treatment_gloss(),
-            self._promises(groups),
+            self.promises_of(groups),
             *self._caveats(groups, at),
             self.between_sessions(cited),
         ]
@@ -167,6 +168,7 @@ class AnswerResults(CitationResults):
                     ratio,
                     self.over_sessions(self.ratio_by_block(over.name, under.name, treatment, metric)),
                     between,
+                    Ratio(over.name, under.name, treatment, metric),
                 )
             )
         if not parts:
@@ -238,7 +240,7 @@ class AnswerResults(CitationResults):
         """What the values of the treatment mean, computed; empty for one that explains itself."""
         return gloss_of(self.scenario)
 
-    def _promises(self, compared: _Groups) -> str:
+    def promises_of(self, compared: _Groups) -> str:
         """The durability class of each side of each comparison, and what kills showed of it."""
         real = [[c for c in group if not c.simulated] for group in compared]
         classes = [[c.durability for c in group] for group in real if group]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from gapbook.markup import Html
 from gapbook.method.findings import named_versions
 from gapbook.method.interval import Interval
+from gapbook.method.source import Source
 from gapbook.pages import page
 from gapbook.pages.bibtex import bibtex_entry, book_as_cited
 from gapbook.pages.provenance import FindingsWithProvenance
@@ -14,6 +15,9 @@ from gapbook.pages.words import listed
 from gapbook.record.reach import reach
 
 __all__ = ["CitationResults"]
+
+
+_FORMS = {"plain": "plain", "markdown": "Markdown", "bibtex": "BibTeX"}
 
 
 class CitationResults(FindingsWithProvenance):
@@ -26,6 +30,7 @@ class CitationResults(FindingsWithProvenance):
         value: Interval,
         over_sessions: Interval | None = None,
         between_runs: str = "",
+        source: Source | None = None,
     ) -> page.Cited:
         """A number as an answer gives it, to be cited just so, and beside it its interval over sessions, where
         that is another, and what other runs made of it."""
@@ -34,7 +39,8 @@ class CitationResults(FindingsWithProvenance):
         between = None if self.each_block_is_a_session else over_sessions
         told = between.as_factor() if between else ""
         own = value.as_factor()
-        return page.Cited(f"{quantity}{where}", own, value.n, "" if told == own else told, between_runs)
+        beside = "" if told == own else told
+        return page.Cited(f"{quantity}{where}", own, value.n, beside, between_runs, source)
 
     def between_sessions(self, cited: Sequence[page.Cited]) -> str:
         """The same ratios with intervals that hold what changes from one session to the next."""
@@ -61,7 +67,8 @@ class CitationResults(FindingsWithProvenance):
         if not cited:
             note = page.banner("note", "This run has no number to cite: a needed cell has no valid trial.")
             return Html('<div id="cite">{}</div>').format(note)
-        return page.cite_panel(**self.citation(cited, sentence=sentence, conditions=conditions))
+        told = self.citation(cited, sentence=sentence, conditions=conditions)
+        return page.cite_panel({_FORMS[form]: text for form, text in told.items()})
 
     def citation(
         self, cited: Sequence[page.Cited], *, sentence: str = "", conditions: str = ""

@@ -11,8 +11,10 @@ from gapbook.markup import Html, SupportsHtml, link
 from gapbook.method.summary import summary_of, written
 from gapbook.pages import page
 from gapbook.pages.answer import AnswerResults
+from gapbook.pages.number import number_of, tell_numbers
 from gapbook.pages.rerun import RerunResults
 from gapbook.pages.sentence import Sentence
+from gapbook.pages.short_citation import Citable, number_citation, number_id, place_of
 from gapbook.paths import build_directory
 from gapbook.writing import require_writable
 
@@ -47,6 +49,7 @@ class FirstScreenResults(AnswerResults, RerunResults):
         self.export_picture(picture)
         if not self.run.published:
             self.export_summary()
+        self.tell_sentence(sentence, conditions)
         parts: list[SupportsHtml] = [
             self.banner() or Html(""),
             self.claim_and_verdict(claim) if claim else page.answer_word(word if sentence.cited else ""),
@@ -55,10 +58,42 @@ class FirstScreenResults(AnswerResults, RerunResults):
             picture,
             self.buttons(),
             self._in_full(in_full),
-            self.cite_panel(sentence.cited, sentence=sentence.plain, conditions=conditions),
+            self._cite(sentence, conditions),
             self.rerun_panel(),
         ]
         return Html("\n").join(parts)
+
+    def _cite(self, sentence: Sentence, conditions: str) -> Html:
+        """How to cite each number of the sentence: of a published run by its own address."""
+        numbers = [
+            (name, one.printed, one.cited)
+            for name, one in zip(sentence.names, sentence.said, strict=True)
+            if one.cited
+        ]
+        if not (self.run.published and numbers):
+            return self.cite_panel(sentence.cited, sentence=sentence.plain, conditions=conditions)
+        chapter, date = self.scenario.chapter, self.glue_values()["date"]
+        panels = []
+        for place, (name, printed, cited) in enumerate(numbers):
+            identifier = number_id(chapter, name)
+            told = Citable(identifier, chapter, sentence.plain, cited.value, cited.n, self.run.run_id, date)
+            panels.append(
+                page.cite_panel(
+                    number_citation(told),
+                    anchor="cite" if place == 0 else f"cite-{name}",
+                    title=f"Cite {printed}",
+                    address=place_of(identifier),
+                )
+            )
+        return Html("").join(panels)
+
+    def tell_sentence(self, sentence: Sentence, conditions: str) -> None:
+        """Each number of a sentence for its own address."""
+        tell_numbers(
+            number_of(self, name, one.printed, one.cited, sentence=sentence.plain, conditions=conditions)
+            for name, one in zip(sentence.names, sentence.said, strict=True)
+            if one.cited
+        )
 
     def _in_full(self, answer: page.Answer | None) -> Html:
         """What the first screen leaves out, folded: each comparison with its interval, what it must be read with, and

@@ -69,6 +69,7 @@ def front_screen(
     Raises ParameterError where a number of the sentence does not stand in the picture.
     """
     require_in(picture, sentence)
+    found.tell_sentence(sentence, conditions)
     parts: list[SupportsHtml] = [
         found.claim_and_verdict(claim_id),
         sentence,

@@ -8,11 +8,12 @@ from __future__ import annotations
 import hashlib
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from gapbook.markup import Html, each, link, values_table
+from gapbook.method.source import Source
 from gapbook.parameters import Range
 
 __all__ = [
@@ -60,7 +61,8 @@ class Cited:
     """A number of an answer: what it is of, the value as printed, and the blocks behind it.
 
     ``over_sessions`` is the same with its interval over sessions, empty where a run cannot tell it; ``between_runs``
-    from the least to the greatest that published runs made of it, empty where there is but one.
+    from the least to the greatest that published runs made of it, empty where there is but one. ``source`` is what it is
+    made of, None where that is more than a few cells.
     """
 
     quantity: str
@@ -68,6 +70,7 @@ class Cited:
     n: int
     over_sessions: str = ""
     between_runs: str = ""
+    source: Source | None = None
 
 
 @dataclass(frozen=True)
@@ -233,21 +236,31 @@ def provenance_line(parts: Sequence[str | Html]) -> Html:
     return Html('<p class="gb-provenance">{}</p>').format(Html(" · ").join(filter(None, parts)))
 
 
-def cite_panel(*, plain: str, markdown: str, bibtex: str, anchor: str = "cite") -> Html:
-    """The citation in three forms, switched without a script; a script adds the copy button."""
-    forms = (("plain", plain), ("Markdown", markdown), ("BibTeX", bibtex))
-    group = f"gb-{anchor}-{hashlib.sha256((plain + bibtex).encode()).hexdigest()[:8]}"
+def cite_panel(
+    forms: Mapping[str, str], *, anchor: str = "cite", title: str = "Cite this number", address: str = ""
+) -> Html:
+    """The citation in each form, by its label, switched without a script; a script adds the copy button.
+
+    ``address`` is that of the number's own page, from the first page of the book on, as it stands in the forms: a script
+    writes it out as a reader has it, where the book stands on the web.
+    """
+    group = f"gb-{anchor}-{hashlib.sha256(''.join(forms.values()).encode()).hexdigest()[:8]}"
     tab = Html('<input type="radio" name="{0}" id="{0}-{1}"{2}><label for="{0}-{1}">{3}</label>')
     tabs = Html("").join(
-        tab.format(group, index, " checked" if index == 0 else "", label)
-        for index, (label, _) in enumerate(forms)
+        tab.format(group, index, " checked" if index == 0 else "", label) for index, label in enumerate(forms)
     )
-    texts = each(Html('<pre class="gb-code" tabindex="0">{}</pre>'), (text for _, text in forms))
+    texts = each(Html('<pre class="gb-code" tabindex="0">{}</pre>'), forms.values())
+    own_page = (
+        Html('<p class="gb-note">{}</p>').format(
+            link(f"../{address}", "Its own page: history, data, card", kind="gb-address")
+        )
+        if address
+        else ""
+    )
     return Html(
-        '<section class="gb-panel gb-cite" id="{}" aria-label="Cite this number">'
-        '<p class="gb-panel-title">Cite this number</p>{}'
-        '<button type="button" class="gb-button gb-copy" hidden>copy</button>{}</section>'
-    ).format(anchor, tabs, texts)
+        '<section class="gb-panel gb-cite" id="{0}" aria-label="{1}"><p class="gb-panel-title">{1}</p>{2}'
+        '<button type="button" class="gb-button gb-copy" hidden>copy</button>{3}{4}</section>'
+    ).format(anchor, title, tabs, texts, own_page)
 
 
 def rerun_panel(

@@ -15,7 +15,7 @@ from gapbook.record.kept_code import code_is_kept
 from gapbook.record.machine import cores_number, cores_words
 from gapbook.record.schema import UNKNOWN_REVISION, Manifest
 
-__all__ = ["FindingsWithProvenance"]
+__all__ = ["FindingsWithProvenance", "date_of"]
 
 
 class FindingsWithProvenance(Findings):
@@ -86,7 +86,7 @@ class FindingsWithProvenance(Findings):
         return {
             **{name: words.as_text(value) for name, value in self.scenario.workload.parameters.items()},
             "run": self.run.run_id,
-            "date": _date(manifest.started_unix_s),
+            "date": date_of(manifest.started_unix_s),
             "blocks": str(self.blocks),
             "trials": str(self.run.trials.height),
             "valid_trials": str(int(self.run.trials["valid"].sum())),
@@ -194,5 +194,6 @@ def _ignored_words(manifest: Manifest) -> list[str]:
     return [f"not passed on from the shell: {', '.join(names)}"] if names else []
 
 
-def _date(unix_s: float) -> str:
+def date_of(unix_s: float) -> str:
+    """A day as it is printed: ``2026-11-27``."""
     return datetime.datetime.fromtimestamp(unix_s, datetime.UTC).date().isoformat()

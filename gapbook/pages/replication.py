@@ -13,6 +13,7 @@ from gapbook.markup import Html, values_table
 from gapbook.method.cells import Named
 from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval
+from gapbook.method.source import Rate
 from gapbook.pages import page
 from gapbook.pages.answer import AnswerResults
 from gapbook.pages.copies import losses, places
@@ -141,7 +142,8 @@ def _cited(
     value = _value(found, one.name, at, metric)
     if value is not None:
         known, shown = found.contestant(one), _told(value, found.metric(metric))
-        cited.append(page.Cited(f"{metric} of {known.full_label} at {found.at(at)}", shown, value.n))
+        where = f"{metric} of {known.full_label} at {found.at(at)}"
+        cited.append(page.Cited(where, shown, value.n, source=Rate(one.name, at, metric)))
         yield found.versioned_label(known), page.estimate(shown)
 
 

@@ -12,6 +12,7 @@ from gapbook.pages.factors import FactorResults
 from gapbook.pages.first_screen import FirstScreenResults
 from gapbook.pages.flaws import FlawResults
 from gapbook.pages.glued import glue_facts
+from gapbook.pages.number import number_of, tell_numbers
 from gapbook.pages.pictures import PictureResults
 from gapbook.pages.sentence import Said
 from gapbook.pages.sessions import SessionResults
@@ -60,6 +61,11 @@ class Results(
                 facts[key] = f"{value.value:,.0f}"
             else:
                 facts[key] = value.printed or _NOT_MEASURED if isinstance(value, Said) else value
+        tell_numbers(
+            number_of(self, key, said.printed, said.cited)
+            for key, said in more.items()
+            if isinstance(said, Said) and said.cited
+        )
         # A key that is glued twice on one page is an error of the renderer.
         glue_facts({key: text for key, text in facts.items() if key not in self._glued})
         self._glued |= facts.keys()

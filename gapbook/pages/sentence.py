@@ -15,6 +15,7 @@ from gapbook.errors import ParameterError
 from gapbook.markup import Html
 from gapbook.method.cells import Named
 from gapbook.method.interval import Interval, format_count
+from gapbook.method.source import Rate, Source
 from gapbook.pages import page
 from gapbook.pages.answer import AnswerResults
 from gapbook.pages.gloss import busiest_share
@@ -59,6 +60,8 @@ class Sentence:
 
     text: Html
     said: tuple[Said, ...] = ()
+    names: tuple[str, ...] = ()
+    """Of its numbers, one each: what the author calls them, and what their addresses end with."""
 
     @property
     def plain(self) -> str:
@@ -101,7 +104,8 @@ def rate(found: AnswerResults, one: Named, *, at: float | None = None, metric: s
         if metric == GOODPUT.name
         else found.metric(metric).unit
     )
-    return counted(format_count(value.estimate), where, value, unit=unit)
+    source = Rate(contestant.name, treatment, metric)
+    return counted(format_count(value.estimate), where, value, unit=unit, source=source)
 
 
 def counted(
@@ -112,12 +116,13 @@ def counted(
     unit: str = "",
     n: int = 0,
     within: str = "",
+    source: Source | None = None,
 ) -> Said:
     """A number of another kind, as printed: what it is of, and its interval where it has one; ``within`` is that in words
-    where it is none over blocks: ``46–78 %``."""
+    where it is none over blocks: ``46–78 %``, ``source`` what it is made of."""
     shown = f"{value.as_count() if value and value.bounded else printed}{unit}"
     shown += f" [{within}]" if within else ""
-    return Said(printed, page.Cited(quantity, shown, value.n if value else n))
+    return Said(printed, page.Cited(quantity, shown, value.n if value else n, source=source))
 
 
 def answered(answer: page.Answer, place: int) -> Said:
@@ -149,7 +154,8 @@ def sentence(text: str, **parts: Said | str) -> Sentence:
         raise ParameterError(
             f"first screen: {', '.join(unknown)}: stands either in the sentence or beside it"
         )
-    said = tuple(part for name in dict.fromkeys(names) if isinstance(part := parts[name], Said))
+    numbers = {name: part for name in dict.fromkeys(names) if isinstance(part := parts[name], Said)}
+    said = tuple(numbers.values())
     _refuse(text, "sentence", said)
     if missing := next((one.why for one in said if one.why), ""):
         return Sentence(Html.escape(missing))
@@ -159,7 +165,7 @@ def sentence(text: str, **parts: Said | str) -> Sentence:
         else part
         for name, part in parts.items()
     }
-    done = Sentence(Html.escape(text).format(**shown), said)
+    done = Sentence(Html.escape(text).format(**shown), said, tuple(numbers))
     _refuse_long(done.plain, MOST_WORDS, "sentence")
     return done
 

@@ -8,6 +8,7 @@ from gapbook import charts
 from gapbook.markup import Html, values_table
 from gapbook.method.cells import Named
 from gapbook.method.interval import Interval
+from gapbook.method.source import Kept, RatioOfRatios
 from gapbook.model.work import REDRAW_BOTH, REDRAW_DESTINATION, AliasTable, hot_share
 from gapbook.pages import page
 from gapbook.pages.gloss import busiest_share
@@ -187,10 +188,20 @@ class TransferResults(SweepResults):
             text = text.replace(f"{{{name}}}", told)
         span = f"{self.at(high)} against {self.at(low)}"
         cited = [
-            page.Cited(f"{names[0]} ÷ {names[1]}, growth of the ratio, {span}", factor.as_factor(), factor.n),
+            page.Cited(
+                f"{names[0]} ÷ {names[1]}, growth of the ratio, {span}",
+                factor.as_factor(),
+                factor.n,
+                source=RatioOfRatios(over.name, under.name, high, low),
+            ),
             *(
-                page.Cited(f"{name}, goodput kept, {span}", part.as_percent(), part.n)
-                for name, part in zip(names, kept, strict=True)
+                page.Cited(
+                    f"{label}, goodput kept, {span}",
+                    part.as_percent(),
+                    part.n,
+                    source=Kept(contestant.name, high, low),
+                )
+                for label, part, contestant in zip(names, kept, (over, under), strict=True)
                 if part is not None
             ),
         ]

@@ -27,7 +27,7 @@ def test_text_is_escaped_and_html_is_kept() -> None:
         page.verdict_line("refuted", HOSTILE, HOSTILE, anchor=HOSTILE),
         page.link_buttons([Download(HOSTILE, HOSTILE)]),
         page.settings_table((HOSTILE, HOSTILE, HOSTILE), [(HOSTILE, HOSTILE, HOSTILE)]),
-        page.cite_panel(plain=HOSTILE, markdown=HOSTILE, bibtex=HOSTILE),
+        page.cite_panel({HOSTILE: HOSTILE}, title=HOSTILE, address=HOSTILE),
         page.rerun_panel([HOSTILE], [Input("blocks", HOSTILE, HOSTILE)], needs=HOSTILE),
         page.download_buttons([Download(HOSTILE, HOSTILE)]),
         page.refused_table([(HOSTILE, HOSTILE, HOSTILE)]),
@@ -42,13 +42,11 @@ def test_an_answer_within_html_stays_html() -> None:
 
 
 def test_citation_shows_one_form_and_offers_three() -> None:
-    panel = page.cite_panel(plain="P", markdown="M", bibtex="B").html
+    panel = page.cite_panel({"plain": "P", "Markdown": "M", "BibTeX": "B"}).html
     assert re.findall(r"<pre[^>]*>(\w)</pre>", panel) == ["P", "M", "B"]
     assert panel.count("checked") == 1
     assert re.search(r'gb-copy" hidden>', panel)
-    names = set(
-        re.findall(r'name="([^"]+)"', panel + page.cite_panel(plain="Q", markdown="M", bibtex="B").html)
-    )
+    names = set(re.findall(r'name="([^"]+)"', panel + page.cite_panel({"plain": "Q", "Markdown": "M"}).html))
     assert len(names) == 2
 
 

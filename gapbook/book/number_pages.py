@@ -1,0 +1,150 @@
+"""The pages of single numbers: ``n/IDENTIFIER.html`` with its data and its card, static and without a script."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import msgspec
+
+from gapbook import charts
+from gapbook.book.told_numbers import Addressed
+from gapbook.method.interval import format_count, format_factor
+from gapbook.pages.short_citation import Citable, address_of, number_citation
+
+__all__ = ["write_number_pages"]
+
+
+def write_number_pages(numbers: Sequence[Addressed], site: Path) -> None:
+    """Write page, CSV, JSON and card of each number into ``n`` of the book's site."""
+    folder = site / "n"
+    folder.mkdir(exist_ok=True)
+    for one in numbers:
+        path = folder / f"{one.identifier}.html"
+        path.write_text(_page(one, site), encoding="utf-8")
+        path.with_suffix(".csv").write_text(_csv(one), encoding="utf-8")
+        path.with_suffix(".json").write_text(_json(one), encoding="utf-8")
+        path.with_suffix(".png").write_bytes(_card(one))
+
+
+def _citable(one: Addressed) -> Citable:
+    """What its citation needs of a number."""
+    number = one.number
+    return Citable(one.identifier, one.page, one.sentence, number.value, number.n, number.run, number.date)
+
+
+def _page(one: Addressed, site: Path) -> str:
+    number, address = one.number, address_of(one.identifier)
+    absolute = "://" in address
+    cited = number_citation(_citable(one))
+    return _template().render(
+        identifier=one.identifier,
+        page=one.page,
+        title=one.title,
+        sentence=one.sentence,
+        value=number.value,
+        conditions=_conditions(one),
+        chapter=number.chapter,
+        run=number.run,
+        date=number.date,
+        machine=number.machine,
+        address=address if absolute else f"{one.identifier}.html",
+        absolute=absolute,
+        card=f"{address.removesuffix('.html')}.png" if absolute else f"{one.identifier}.png",
+        card_width=charts.CARD_WIDTH,
+        card_height=charts.CARD_HEIGHT,
+        citations=list(cited.items()),
+        facts=list(_facts(one)),
+        columns=number.columns,
+        rows=[_printed(row, number.columns) for row in number.rows],
+        formula=number.formula,
+        function=number.function,
+        before=number.before,
+        has_trials=(site / "notebooks" / f"{number.chapter}-trials.html").is_file(),
+        command=_command(one),
+    )
+
+
+def _conditions(one: Addressed) -> str:
+    """The author's line, or, of a number in the prose, what its run says by itself."""
+    number = one.number
+    return number.conditions or f"{'; '.join([*number.versions, number.machine])}."
+
+
+def _facts(one: Addressed) -> Iterator[tuple[str, str]]:
+    number = one.number
+    yield "Quantity", number.quantity
+    yield (
+        "Value, with its 95 % interval" if "[" in number.value else "Value",
+        f"{number.value}, n = {number.n} block{'' if number.n == 1 else 's'}" if number.n else number.value,
+    )
+    if number.over_sessions:
+        yield "With an interval over sessions", number.over_sessions
+    if number.between_runs:
+        yield "Between published runs", number.between_runs
+    yield "Load", number.load
+    yield "Versions", "; ".join(number.versions)
+    yield "Machine", f"{number.machine}. Measured on {number.reach}; another machine may differ by more."
+    if number.promises:
+        yield "Promises, and what was lost", number.promises
+    yield "Run", f"{number.run} of {number.chapter}, {number.date}"
+
+
+def _printed(row: Sequence[float], columns: Sequence[str]) -> list[str]:
+    """Block and session whole, cells as rates, the value as it is printed elsewhere."""
+    block, session, *cells, value = row
+    told = (
+        format_count(value)
+        if len(columns) == len(("block", "session", "cell", "value"))
+        else f"×{format_factor(value)}"
+    )
+    return [f"{block:.0f}", f"{session:.0f}", *map(format_count, cells), told]
+
+
+def _csv(one: Addressed) -> str:
+    """A row a block, with all digits; of a number of more than a few cells, the number itself."""
+    number, text = one.number, io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    if number.columns:
+        table.writerow(number.columns)
+        table.writerows(number.rows)
+    else:
+        table.writerow(("quantity", "value", "n", "run"))
+        table.writerow((number.quantity, number.value, number.n, number.run))
+    return text.getvalue()
+
+
+def _json(one: Addressed) -> str:
+    told: Mapping[str, Any] = msgspec.to_builtins(one)
+    return json.dumps(
+        {**told, "address": address_of(one.identifier), "cite": number_citation(_citable(one))["Text"]},
+        indent=1,
+        ensure_ascii=False,
+    )
+
+
+def _card(one: Addressed) -> bytes:
+    number = one.number
+    foot = f"The Gap Book · {one.page} · run {number.run} · {number.date}"
+    return charts.card(one.sentence, number.value, _conditions(one), foot)
+
+
+def _command(one: Addressed) -> str:
+    return shlex.join(["gapbook", "run", one.number.chapter])
+
+
+@cache
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    return environment.get_template("number.html.jinja")

@@ -1,0 +1,174 @@
+"""The numbers that have an address, as they are now: kept in ``book/numbers.json``, so that an address lasts.
+
+    python -m gapbook.book.numbers
+
+writes the file anew from the pages that were executed last. A number that is gone, and an address that would lead to
+another number, are refused: name what is gone under ``withdrawn`` there, with what replaced it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from gapbook.book.told_numbers import Addressed, numbers_told
+from gapbook.errors import GapbookError, ParameterError, cut
+from gapbook.method.source import Kept, Rate, Ratio, RatioOfRatios
+from gapbook.pages.short_citation import Citable
+from gapbook.paths import CHECKOUT
+
+__all__ = [
+    "NUMBERS",
+    "KnownNumber",
+    "KnownNumbers",
+    "Withdrawn",
+    "known_number",
+    "known_numbers",
+    "require_lasting",
+    "updated",
+]
+
+NUMBERS = CHECKOUT / "book" / "numbers.json"
+_WRITE = "python -m gapbook.book.numbers"
+_OFFERED = 3
+
+
+class KnownNumber(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What is kept of a number: enough to cite it and to make it again from its run, without the book."""
+
+    page: str
+    chapter: str
+    sentence: str
+    quantity: str
+    value: str
+    n: int
+    run: str
+    date: str
+    source: Ratio | Rate | Kept | RatioOfRatios | None = None
+
+    def citable(self, identifier: str) -> Citable:
+        """What its citation needs."""
+        return Citable(identifier, self.page, self.sentence, self.value, self.n, self.run, self.date)
+
+
+class Withdrawn(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An address whose number is gone: why, and the address of what stands in its place, if anything does."""
+
+    why: str
+    replaced_by: str = ""
+
+
+class KnownNumbers(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Every address that was ever published."""
+
+    numbers: dict[str, KnownNumber]
+    withdrawn: dict[str, Withdrawn]
+
+
+def known_numbers(path: Path = NUMBERS) -> KnownNumbers:
+    """The numbers as they are kept; raises GapbookError for a file that is not as it must be."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=KnownNumbers)
+    except FileNotFoundError:
+        return KnownNumbers({}, {})
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise GapbookError(f"{path.name}: {error}; write it anew: {_WRITE}") from None
+
+
+def known_number(identifier: str) -> KnownNumber:
+    """The number of an address; raises ParameterError for one that is not known, with the nearest, and for one that was
+    withdrawn, with what replaced it."""
+    known = known_numbers()
+    if found := known.numbers.get(identifier):
+        return found
+    if gone := known.withdrawn.get(identifier):
+        instead = f"; in its place: {gone.replaced_by}" if gone.replaced_by else ""
+        raise ParameterError(f"number {identifier}: withdrawn, {gone.why}{instead}")
+    like = difflib.get_close_matches(identifier[:100], known.numbers, n=_OFFERED, cutoff=0.3)
+    offered = f"; the nearest: {', '.join(like)}" if like else ""
+    raise ParameterError(f"number {cut(identifier)}: no number has this address{offered}")
+
+
+def updated(told: Sequence[Addressed], known: KnownNumbers) -> KnownNumbers:
+    """What is to be kept of the numbers that a build has.
+
+    Raises GapbookError where one is gone and not withdrawn, or an address leads to another number than before.
+    """
+    now = {one.identifier: _kept_of(one) for one in told}
+    if gone := sorted(known.numbers.keys() - now.keys() - known.withdrawn.keys()):
+        raise GapbookError(
+            f"book/numbers.json: {', '.join(gone)}: no page prints it any more; an address lasts: name it under "
+            "withdrawn, with why and replaced_by"
+        )
+    if again := sorted(now.keys() & known.withdrawn.keys()):
+        raise GapbookError(
+            f"book/numbers.json: {', '.join(again)}: was withdrawn; give the new number another name"
+        )
+    for identifier, number in now.items():
+        before = known.numbers.get(identifier)
+        if before and before.source and number.source != before.source:
+            raise GapbookError(
+                f"book/numbers.json: {identifier}: leads to another number than before ({before.quantity}); give the new "
+                "one another name, and name the old one under withdrawn"
+            )
+    lost = {one.replaced_by for one in known.withdrawn.values() if one.replaced_by} - now.keys()
+    if lost:
+        raise GapbookError(
+            f"book/numbers.json: withdrawn: replaced_by {', '.join(sorted(lost))}: no such number"
+        )
+    return KnownNumbers(dict(sorted(now.items())), known.withdrawn)
+
+
+def require_lasting(told: Sequence[Addressed]) -> None:
+    """Raise GapbookError where what is kept is not what this build has; see :func:`updated`."""
+    known = known_numbers()
+    now = updated(told, known)
+    if now != known:
+        differ = [one for one in now.numbers if now.numbers[one] != known.numbers.get(one)]
+        raise GapbookError(
+            f"book/numbers.json: not of these pages ({', '.join(differ[:_OFFERED])}"
+            f"{' and more' if len(differ) > _OFFERED else ''}); write it anew and commit it: {_WRITE}"
+        )
+
+
+def _kept_of(one: Addressed) -> KnownNumber:
+    number = one.number
+    return KnownNumber(
+        one.page,
+        number.chapter,
+        one.sentence,
+        number.quantity,
+        number.value,
+        number.n,
+        number.run,
+        number.date,
+        number.source,
+    )
+
+
+def _write(executed: Mapping[str, Path]) -> None:
+    kept = updated(numbers_told(executed), known_numbers())
+    text = msgspec.json.format(msgspec.json.encode(kept), indent=1) + b"\n"
+    NUMBERS.write_bytes(text)
+    print(f"{NUMBERS.relative_to(CHECKOUT)}: {len(kept.numbers)} numbers, {len(kept.withdrawn)} withdrawn")
+
+
+def _main() -> int:
+    # Imported here: a build imports this module.
+    from gapbook.book.build import execute_published  # noqa: PLC0415
+    from gapbook.book.timings import Timings  # noqa: PLC0415
+
+    try:
+        _write(execute_published(Timings()))
+    except GapbookError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(_main())

@@ -1,0 +1,163 @@
+"""Where a number comes from: the cells of a run and the way from them to the number, so that anybody can make it again.
+
+A source is data: names of contestants, values of the treatment, a metric. It is kept beside the number, and holds for a
+newer run of the same chapter too. What a number is made of, block by block, is computed from the record when it is
+asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from gapbook.method.estimate import geometric_interval, metric_interval, ratio_interval
+from gapbook.method.findings import Findings
+from gapbook.method.interval import Interval
+from gapbook.record.metric import GOODPUT
+
+__all__ = ["Kept", "Made", "Rate", "Ratio", "RatioOfRatios", "Source", "cells_in", "made"]
+
+
+class Ratio(msgspec.Struct, frozen=True, tag_field="kind", tag="ratio", omit_defaults=True):
+    """A metric of ``over`` divided by that of ``under``, paired by block."""
+
+    over: str
+    under: str
+    treatment: float
+    metric: str = GOODPUT.name
+
+
+class Rate(msgspec.Struct, frozen=True, tag_field="kind", tag="rate", omit_defaults=True):
+    """A metric of one contestant."""
+
+    contestant: str
+    treatment: float
+    metric: str = GOODPUT.name
+
+
+class Kept(msgspec.Struct, frozen=True, tag_field="kind", tag="kept", omit_defaults=True):
+    """What a contestant does at one value of the treatment of what it does at another, the ``base``."""
+
+    contestant: str
+    treatment: float
+    base: float
+    metric: str = GOODPUT.name
+
+
+class RatioOfRatios(msgspec.Struct, frozen=True, tag_field="kind", tag="ratio-of-ratios", omit_defaults=True):
+    """How many times the ratio of two contestants at ``treatment`` is that at ``base``."""
+
+    over: str
+    under: str
+    treatment: float
+    base: float
+    metric: str = GOODPUT.name
+
+
+Source = Ratio | Rate | Kept | RatioOfRatios
+
+
+@dataclass(frozen=True)
+class Made:
+    """A number as it is made: a table with a row for each block that holds all its cells, and what comes of them.
+
+    ``columns`` are ``block``, ``session``, a column for each cell and ``value``, what the block alone says. ``formula`` says
+    in words how the value of a block comes of the cells, and the number of the blocks; ``function`` is what computes it.
+    """
+
+    interval: Interval
+    columns: tuple[str, ...]
+    rows: tuple[tuple[float, ...], ...]
+    formula: str
+    function: str
+
+
+@dataclass(frozen=True)
+class _Way:
+    """Of one kind of source: its cells, a block's value from theirs, the number from all blocks."""
+
+    cells: tuple[tuple[str, float], ...]
+    block: Callable[[Sequence[float]], float]
+    formula: str
+    function: str
+
+
+def cells_in(source: Source) -> tuple[tuple[str, float], ...]:
+    """The contestants and values of the treatment whose trials a number is made of."""
+    return _way(source).cells
+
+
+def made(source: Source, found: Findings) -> Made | None:
+    """The number as this run has it, with all that it is made of; None where no block holds all its cells."""
+    way = _way(source)
+    values = [found.values(name, treatment, source.metric) for name, treatment in way.cells]
+    blocks = sorted(set.intersection(*map(set, values)))
+    if not blocks:
+        return None
+    by_block = {block: way.block([of_cell[block] for of_cell in values]) for block in blocks}
+    sessions = {block: session for session, of_session in found.sessions.items() for block in of_session}
+    rows = tuple(
+        (block + 1, sessions.get(block, 0) + 1, *(of_cell[block] for of_cell in values), by_block[block])
+        for block in blocks
+    )
+    names = (f"{name}, {found.at(treatment)}" for name, treatment in way.cells)
+    return Made(
+        _interval(source, values, by_block, found),
+        ("block", "session", *names, "value"),
+        rows,
+        way.formula,
+        way.function,
+    )
+
+
+def _interval(
+    source: Source, values: Sequence[Mapping[int, float]], by_block: Mapping[int, float], found: Findings
+) -> Interval:
+    if isinstance(source, Rate):
+        return metric_interval(list(by_block.values()), found.metric(source.metric))
+    if isinstance(source, RatioOfRatios):
+        return geometric_interval(list(by_block.values()))
+    interval = ratio_interval(*values)
+    assert interval is not None, "there are blocks"
+    return interval
+
+
+_MEAN = "the number is the geometric mean of the blocks' values, its interval Student's t on their logs"
+
+
+def _way(source: Source) -> _Way:
+    if isinstance(source, Ratio):
+        return _Way(
+            ((source.over, source.treatment), (source.under, source.treatment)),
+            lambda cells: cells[0] / cells[1],
+            f"a block's value is its first cell divided by its second; {_MEAN}",
+            "gapbook.method.estimate.ratio_interval",
+        )
+    if isinstance(source, Rate):
+        return _Way(
+            ((source.contestant, source.treatment),),
+            lambda cells: cells[0],
+            f"a block's value is its cell; {_MEAN} where the metric is compared by ratios, else the mean and Student's t on "
+            "the values",
+            "gapbook.method.estimate.metric_interval",
+        )
+    if isinstance(source, Kept):
+        return _Way(
+            ((source.contestant, source.treatment), (source.contestant, source.base)),
+            lambda cells: cells[0] / cells[1],
+            f"a block's value is its first cell divided by its second; {_MEAN}",
+            "gapbook.method.estimate.ratio_interval",
+        )
+    return _Way(
+        (
+            (source.over, source.treatment),
+            (source.under, source.treatment),
+            (source.over, source.base),
+            (source.under, source.base),
+        ),
+        lambda cells: cells[0] / cells[1] / (cells[2] / cells[3]),
+        f"a block's value is first ÷ second, divided by third ÷ fourth; {_MEAN}",
+        "gapbook.method.estimate.geometric_interval",
+    )

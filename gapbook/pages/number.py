@@ -1,0 +1,135 @@
+"""A number that a page prints, with all that it needs to stand alone: what it is, where it holds, and what it is made of.
+
+A chapter says its numbers while it is executed, and its notebook keeps them; the book gives each an address.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+
+import msgspec
+
+from gapbook.method.findings import named_versions
+from gapbook.method.over_runs import ratio_over_runs
+from gapbook.method.source import Kept, Rate, Ratio, RatioOfRatios, cells_in, made
+from gapbook.pages.answer import AnswerResults
+from gapbook.pages.page import Cited
+from gapbook.pages.provenance import date_of
+from gapbook.record.machine import cores_words, processor_words
+from gapbook.record.reach import reach
+from gapbook.record.run import Run
+
+__all__ = ["NUMBERS_KIND", "Before", "Number", "number_of", "tell_numbers"]
+
+NUMBERS_KIND = "application/vnd.gapbook.numbers+json"
+"""The kind of a cell's output that holds numbers: for the build, and shown to nobody."""
+
+
+class Before(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What another published run held of the same cells, with its interval."""
+
+    run: str
+    chapter: str
+    date: str
+    value: str
+    machine: str
+
+
+class Number(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One printed number of one run.
+
+    ``name`` is what its author calls it, ``sentence`` the one that it stands in, empty where that is prose of the
+    chapter; ``published`` says whether its run is. ``quantity`` what it is of, in full; ``value`` as it is cited, with its
+    interval, and ``printed`` as a sentence has it. ``n`` is the number of blocks. ``rows`` are those of
+    :class:`gapbook.method.source.Made`, empty where it is made of more than a few cells; ``before`` the same quantity
+    in other published runs, the newest first.
+    """
+
+    name: str
+    sentence: str
+    chapter: str
+    run: str
+    published: bool
+    date: str
+    quantity: str
+    printed: str
+    value: str
+    n: int
+    conditions: str
+    load: str
+    machine: str
+    reach: str
+    versions: list[str]
+    promises: str = ""
+    over_sessions: str = ""
+    between_runs: str = ""
+    source: Ratio | Rate | Kept | RatioOfRatios | None = None
+    formula: str = ""
+    function: str = ""
+    columns: list[str] = []
+    rows: list[list[float]] = []
+    before: list[Before] = []
+
+
+def number_of(
+    found: AnswerResults, name: str, printed: str, cited: Cited, *, sentence: str = "", conditions: str = ""
+) -> Number:
+    """A number of a run as its page has it."""
+    run, source, facts = found.run, cited.source, found.glue_values()
+    way = made(source, found) if source else None
+    names = dict.fromkeys(contestant for contestant, _ in cells_in(source)) if source else ()
+    return Number(
+        name=name,
+        sentence=sentence,
+        chapter=found.scenario.chapter,
+        run=run.run_id,
+        published=run.published,
+        date=facts["date"],
+        quantity=cited.quantity,
+        printed=printed,
+        value=cited.value,
+        n=cited.n,
+        conditions=conditions,
+        load=f"{facts['load']}, {facts['window']} windows",
+        machine=_machine(run),
+        reach=f"{reach(run).counted}, {reach(run).time_words}",
+        versions=named_versions(run.manifest.systems),
+        promises=found.promises_of([[c for c in found.scenario.contestants if c.name in names]]),
+        over_sessions=cited.over_sessions,
+        between_runs=cited.between_runs,
+        source=source,
+        formula=way.formula if way else "",
+        function=way.function if way else "",
+        columns=list(way.columns) if way else [],
+        rows=[list(row) for row in way.rows] if way else [],
+        before=_before(found, source) if isinstance(source, Ratio) and run.published else [],
+    )
+
+
+def tell_numbers(numbers: Iterable[Number]) -> None:
+    """Put numbers into the notebook that is executed, as an output that no page shows; nothing where there is none."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    told = [msgspec.to_builtins(number) for number in numbers]
+    if shell is not None and told:
+        sys.modules["IPython.display"].display({NUMBERS_KIND: told}, raw=True)
+
+
+def _before(found: AnswerResults, source: Ratio) -> list[Before]:
+    several = ratio_over_runs(found, source.over, source.under, source.treatment, source.metric)
+    others = [one for one in several.each if one.run.run_id != found.run.run_id] if several else []
+    return [
+        Before(
+            one.run.run_id,
+            one.run.manifest.chapter,
+            date_of(one.began_unix_s),
+            one.interval.as_factor(),
+            _machine(one.run),
+        )
+        for one in reversed(others)
+    ]
+
+
+def _machine(run: Run) -> str:
+    machine = run.manifest.machine
+    return f"{processor_words(machine)}, {cores_words(machine)}"
