@@ -28,8 +28,8 @@ from gapbook.book.kept_pages import (
     key_of,
 )
 from gapbook.book.kernel import temporary_folder
-from gapbook.book.number_pages import write_number_pages
-from gapbook.book.numbers import require_lasting
+from gapbook.book.number_pages import write_number_pages, write_withdrawn_pages
+from gapbook.book.numbers import known_numbers, require_lasting
 from gapbook.book.offered import offered
 from gapbook.book.proof_pages import trials_of, trials_page, with_trials_pages, without_proof
 from gapbook.book.shown_code import one_fold_each
@@ -41,7 +41,7 @@ from gapbook.errors import GapbookError, RecordError, SetupError
 from gapbook.locks import own_folder, taking_turns
 from gapbook.method.named import named_run
 from gapbook.notebook_text import notebook_path
-from gapbook.pages.first_screen import pictures_folder
+from gapbook.pages.first_screen import PICTURE, pictures_folder
 from gapbook.pages.register import register_folder
 from gapbook.paths import CHECKOUT, build_directory, tool_path
 from gapbook.record.run import Run, find_run, published_folder
@@ -224,7 +224,9 @@ def _build(
     for notebook in executed.values():
         _offer(notebook, site)
     with timings.of("pages of numbers written"):
+        _place_figures(executed, site)
         write_number_pages(numbers_told(executed), site)
+        write_withdrawn_pages(known_numbers().withdrawn, site)
     return site
 
 
@@ -336,6 +338,16 @@ def _place_register(executed: Path, staged: Path) -> None:
         target = staged / "book" / "_static" / "register" / name
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(source, target)
+
+
+def _place_figures(executed: Mapping[str, Path], site: Path) -> None:
+    """Put the chart of each first screen where it stays when a newer run is shown: ``figures/CHAPTER.svg`` and beside it."""
+    folder = site / "figures"
+    folder.mkdir(exist_ok=True)
+    for chapter, notebook in executed.items():
+        for run_id in {run_id for run_id, name in _links(notebook) if name.startswith(f"{PICTURE}.")}:
+            for source in pictures_folder(run_id).glob(f"{PICTURE}.*"):
+                shutil.copy2(source, folder / f"{chapter}{source.suffix}")
 
 
 def _render(staged: Path) -> Path:

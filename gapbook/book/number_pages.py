@@ -15,11 +15,12 @@ import jinja2
 import msgspec
 
 from gapbook import charts
+from gapbook.book.numbers import Withdrawn
 from gapbook.book.told_numbers import Addressed
 from gapbook.method.interval import format_count, format_factor
 from gapbook.pages.short_citation import Citable, address_of, number_citation
 
-__all__ = ["write_number_pages"]
+__all__ = ["write_number_pages", "write_withdrawn_pages"]
 
 
 def write_number_pages(numbers: Sequence[Addressed], site: Path) -> None:
@@ -34,6 +35,15 @@ def write_number_pages(numbers: Sequence[Addressed], site: Path) -> None:
         path.with_suffix(".png").write_bytes(_card(one))
 
 
+def write_withdrawn_pages(withdrawn: Mapping[str, Withdrawn], site: Path) -> None:
+    """Write a page for each address whose number is gone, with what replaced it."""
+    folder = site / "n"
+    folder.mkdir(exist_ok=True)
+    for identifier, one in withdrawn.items():
+        page = _template("withdrawn").render(identifier=identifier, why=one.why, replaced_by=one.replaced_by)
+        (folder / f"{identifier}.html").write_text(page, encoding="utf-8")
+
+
 def _citable(one: Addressed) -> Citable:
     """What its citation needs of a number."""
     number = one.number
@@ -44,7 +54,7 @@ def _page(one: Addressed, site: Path) -> str:
     number, address = one.number, address_of(one.identifier)
     absolute = "://" in address
     cited = number_citation(_citable(one))
-    return _template().render(
+    return _template("number").render(
         identifier=one.identifier,
         page=one.page,
         title=one.title,
@@ -69,6 +79,7 @@ def _page(one: Addressed, site: Path) -> str:
         before=number.before,
         has_trials=(site / "notebooks" / f"{number.chapter}-trials.html").is_file(),
         command=_command(one),
+        chart=f"../figures/{one.page}.svg" if (site / "figures" / f"{one.page}.svg").is_file() else "",
     )
 
 
@@ -92,8 +103,8 @@ def _facts(one: Addressed) -> Iterator[tuple[str, str]]:
     yield "Load", number.load
     yield "Versions", "; ".join(number.versions)
     yield "Machine", f"{number.machine}. Measured on {number.reach}; another machine may differ by more."
-    if number.promises:
-        yield "Promises, and what was lost", number.promises
+    if number.notes:
+        yield "To be read with", number.notes
     yield "Run", f"{number.run} of {number.chapter}, {number.date}"
 
 
@@ -141,10 +152,10 @@ def _command(one: Addressed) -> str:
 
 
 @cache
-def _template() -> jinja2.Template:
+def _template(name: str) -> jinja2.Template:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
     )
-    return environment.get_template("number.html.jinja")
+    return environment.get_template(f"{name}.html.jinja")

@@ -1,9 +1,10 @@
-"""An extension of Sphinx for what surrounds the pages: fewer scripts, a search that reads what a reader reads, and dark
-colours where no script runs.
+"""An extension of Sphinx for what surrounds the pages: fewer scripts, a search that reads what a reader reads, dark
+colours where no script runs, and what a link to a page shows where it is pasted.
 """
 
 from __future__ import annotations
 
+import html
 import re
 import shutil
 from collections.abc import Iterable
@@ -12,6 +13,9 @@ from typing import Any
 
 from docutils import nodes
 from sphinx.builders.html import StandaloneHTMLBuilder
+
+from gapbook.markup import Html
+from gapbook.pages.bibtex import book_as_cited, book_released
 
 __all__ = ["Builder", "add_files_of_its_own", "dark_rules", "searchable", "setup"]
 
@@ -35,6 +39,8 @@ _NOT_SEARCHED = re.compile(
     r"<(svg|style|script|select)\b.*?</\1>|<div[^>]*\bgb-(?:rerun|cite)\b.*", re.DOTALL | re.IGNORECASE
 )
 _TAGS = re.compile(r"<[^<]+?>")
+_SENTENCE = re.compile(r'<p class="gb-sentence">(.*?)</p>', re.DOTALL)
+_NUMBER_PAGE = re.compile(r'href="\.\./(n/[\w.-]+)\.html"')
 
 
 class Builder(StandaloneHTMLBuilder):
@@ -81,6 +87,38 @@ def add_files_of_its_own(app: Any, page: str, _template: str, _context: dict[str
         app.add_js_file(f"{name}.js", loading_method="defer")
 
 
+def _with_metadata(_app: Any, page: str, _template: str, context: dict[str, Any], _tree: Any) -> None:
+    """Title, sentence and card of a page for whoever links it, and what a reference manager reads (Highwire)."""
+    body = context.get("body", "")
+    authors, address = book_as_cited()
+    title = searchable(context.get("title", "")).strip()
+    told = {
+        "name": [("citation_title", title), *(("citation_author", one) for one in authors)],
+        "property": [],
+    }
+    told["name"].append(("citation_publication_date", book_released().replace("-", "/")))
+    told["property"] += [("og:site_name", "The Gap Book"), ("og:type", "article"), ("og:title", title)]
+    if sentence := _SENTENCE.search(body):
+        words = " ".join(html.unescape(searchable(sentence[1])).split()).replace(" .", ".").replace(" ,", ",")
+        told["name"].append(("description", words))
+        told["property"].append(("og:description", words))
+    if number := _NUMBER_PAGE.search(body):
+        card = f"{number[1]}.png"
+        above = f"{address.rstrip('/')}/" if address else "../" * page.count("/")
+        told["property"].append(("og:image", f"{above}{card}"))
+    if address:
+        told["property"].append(("og:url", f"{address.rstrip('/')}/{page}.html"))
+    meta = Html('<meta {}="{}" content="{}" />')
+    context["metatags"] = context.get("metatags", "") + "".join(
+        meta.format(kind, name, value) for kind, of_kind in told.items() for name, value in of_kind
+    )
+
+
+def _at_its_address(_app: Any, config: Any) -> None:
+    """Pages name their own address where the book has one."""
+    _, config.html_baseurl = book_as_cited()
+
+
 def _finish(app: Any, failure: Exception | None) -> None:
     if failure is not None:
         return
@@ -95,7 +133,9 @@ def _finish(app: Any, failure: Exception | None) -> None:
 def setup(app: Any) -> dict[str, bool]:
     """Called by Sphinx."""
     app.add_builder(Builder, override=True)
+    app.connect("config-inited", _at_its_address)
     app.connect("html-page-context", _with_roles_in_use)
     app.connect("html-page-context", add_files_of_its_own)
+    app.connect("html-page-context", _with_metadata)
     app.connect("build-finished", _finish)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

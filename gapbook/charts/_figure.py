@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
+import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -29,6 +32,14 @@ class Table:
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+
+    def as_csv(self) -> str:
+        """The same as a file, as it is printed."""
+        text = io.StringIO()
+        table = csv.writer(text, lineterminator="\n")
+        table.writerow(self.columns)
+        table.writerows(self.rows)
+        return text.getvalue()
 
 
 @dataclass(frozen=True)
@@ -83,6 +94,12 @@ class Figure:
         if width not in drawings:
             raise ValueError(f"a chart is drawn {WIDE_WIDTH} or {PHONE_WIDTH} pixels wide, not {width}")
         return self._titled(drawings[width], theme, "w" if width == WIDE_WIDTH else "p").html
+
+    def as_json(self) -> str:
+        """Title, description and table as JSON."""
+        rows = [dict(zip(self.table.columns, row, strict=True)) for row in self.table.rows]
+        told = {"title": self.title, "description": self.description, "rows": rows}
+        return json.dumps(told, indent=1, ensure_ascii=False)
 
     def png(self, width: int = WIDE_WIDTH, theme: FileTheme = "light", *, scale: float = 2) -> bytes:
         # Imported here: pages need no library for what was drawn before.

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
 
 import yaml
 
 from gapbook.paths import CHECKOUT
 
-__all__ = ["bibtex_entry", "book_as_cited", "latex"]
+__all__ = ["bibtex_entry", "book_as_cited", "book_released", "latex"]
 
 # Braces stand in pairs even where one is printed: bibtex counts them, with a backslash before or not.
 _COMMANDS = {
@@ -105,6 +107,17 @@ def bibtex_entry(
 
 def book_as_cited() -> tuple[Sequence[str], str]:
     """The authors and the address of the book, as CITATION.cff has them; the address is empty where it has none."""
-    cited = yaml.safe_load((CHECKOUT / "CITATION.cff").read_text(encoding="utf-8"))
+    cited = _citation_file()
     authors = [one.get("name") or f"{one['family-names']}, {one['given-names']}" for one in cited["authors"]]
     return authors, str(cited.get("url") or cited.get("repository-code") or "")
+
+
+def book_released() -> str:
+    """The day of the book's release, as CITATION.cff has it: ``2026-11-21``."""
+    return str(_citation_file()["date-released"])
+
+
+@cache
+def _citation_file() -> Mapping[str, Any]:
+    told: Mapping[str, Any] = yaml.safe_load((CHECKOUT / "CITATION.cff").read_text(encoding="utf-8"))
+    return told

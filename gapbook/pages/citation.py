@@ -17,7 +17,7 @@ from gapbook.record.reach import reach
 __all__ = ["CitationResults"]
 
 
-_FORMS = {"plain": "plain", "markdown": "Markdown", "bibtex": "BibTeX"}
+_FORMS = {"plain": "Text", "markdown": "Markdown", "bibtex": "BibTeX"}
 
 
 class CitationResults(FindingsWithProvenance):

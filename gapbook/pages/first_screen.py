@@ -18,9 +18,10 @@ from gapbook.pages.short_citation import Citable, number_citation, number_id, pl
 from gapbook.paths import build_directory
 from gapbook.writing import require_writable
 
-__all__ = ["FirstScreenResults", "pictures_folder", "require_in"]
+__all__ = ["PICTURE", "FirstScreenResults", "pictures_folder", "require_in"]
 
-_PICTURE = "gap"
+PICTURE = "gap"
+"""The name, without its kind, of each file of a first screen's chart."""
 _SUMMARY = "compare.json"
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 
@@ -127,8 +128,8 @@ class FirstScreenResults(AnswerResults, RerunResults):
                 page.Download("Data", f"{folder}/trials.parquet"),
                 page.Download("Latencies", f"{folder}/histograms.parquet"),
                 page.Download("Manifest", f"{folder}/manifest.json"),
-                page.Download("PNG", f"{folder}/{_PICTURE}.png"),
-                page.Download("SVG", f"{folder}/{_PICTURE}.svg"),
+                page.Download("PNG", f"{folder}/{PICTURE}.png"),
+                page.Download("SVG", f"{folder}/{PICTURE}.svg"),
             ]
         )
 
@@ -140,8 +141,10 @@ class FirstScreenResults(AnswerResults, RerunResults):
         folder = pictures_folder(self.run.run_id)
         require_writable(folder, "GAPBOOK_BUILD")
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{_PICTURE}.svg").write_text(figure.svg(), encoding="utf-8")
-        (folder / f"{_PICTURE}.png").write_bytes(figure.png())
+        (folder / f"{PICTURE}.svg").write_text(figure.svg(), encoding="utf-8")
+        (folder / f"{PICTURE}.png").write_bytes(figure.png())
+        (folder / f"{PICTURE}.csv").write_text(figure.table.as_csv(), encoding="utf-8")
+        (folder / f"{PICTURE}.json").write_text(figure.as_json(), encoding="utf-8")
 
     def export_summary(self) -> None:
         """Write the run in small, for the page that lays it beside a published one; raises RecordError or SetupError."""

@@ -61,7 +61,7 @@ class Number(msgspec.Struct, frozen=True, omit_defaults=True):
     machine: str
     reach: str
     versions: list[str]
-    promises: str = ""
+    notes: str = ""
     over_sessions: str = ""
     between_runs: str = ""
     source: Ratio | Rate | Kept | RatioOfRatios | None = None
@@ -92,10 +92,10 @@ def number_of(
         n=cited.n,
         conditions=conditions,
         load=f"{facts['load']}, {facts['window']} windows",
-        machine=_machine(run),
+        machine=f"{facts['processor']}, {facts['cores']}",
         reach=f"{reach(run).counted}, {reach(run).time_words}",
         versions=named_versions(run.manifest.systems),
-        promises=found.promises_of([[c for c in found.scenario.contestants if c.name in names]]),
+        notes=found.promises_of([[c for c in found.scenario.contestants if c.name in names]]),
         over_sessions=cited.over_sessions,
         between_runs=cited.between_runs,
         source=source,
@@ -131,5 +131,6 @@ def _before(found: AnswerResults, source: Ratio) -> list[Before]:
 
 
 def _machine(run: Run) -> str:
+    """``an AMD EPYC, 2 cores``"""
     machine = run.manifest.machine
     return f"{processor_words(machine)}, {cores_words(machine)}"

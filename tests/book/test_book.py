@@ -27,6 +27,7 @@ from gapbook.book.chapters import chapters, overviews
 from gapbook.book.kernel import read_text_notebook
 from gapbook.charts._tokens import TOKENS
 from gapbook.cli import main
+from gapbook.pages.short_citation import FORMS
 from gapbook.paths import CHECKOUT
 from gapbook.record.run import published_folder
 from tests.book.book_site import CHAPTER, Open, Site, gapbook
@@ -251,25 +252,31 @@ def test_no_published_answer_has_a_number_that_tells_too_little(published_site: 
         assert not wide, page
         if ratios:
             assert "another may differ by more than the intervals" in answer, page
-            cited = " ".join(re.findall(r'<div id="cite".*?</div>', shown, re.DOTALL))
+            cited = " ".join(re.findall(r'<section[^>]* id="cite.*?</section>', shown, re.DOTALL))
+            assert cited, page
             assert not re.findall(r"n = [12]\b", cited), page
     assert answered
 
 
 def test_each_published_page_cites_what_its_first_screen_says(published_site: Site) -> None:
-    """The same numbers, in their order, each with its interval, and no others."""
+    """The same numbers, in their order, each with its own address in every form, and no others."""
     for name in chapters():
         if not any(published_folder(name).glob("*/manifest.json")):
             continue
         shown = html.unescape(
             (published_site.folder / "notebooks" / f"{name}.html").read_text(encoding="utf-8")
         )
-        screen, _, panel = shown.partition('id="cite"')
-        sentence = screen.partition('<p class="gb-sentence">')[2].partition("</p>")[0]
+        sentence = shown.partition('<p class="gb-sentence">')[2].partition("</p>")[0]
         said = re.findall(r'<strong class="gb-number">([^<]*)</strong>', sentence)
-        cited = re.findall(r"\*\*(.+?)\*\*", panel.partition("</div>")[0])
+        cited = re.findall(
+            r'<section[^>]* id="cite[^"]*" aria-label="Cite ([^"]*)"(.*?)</section>', shown, re.DOTALL
+        )
         assert said, name
-        assert [_digits(one)[0] for one in said] == [_digits(one)[0] for one in cited], name
+        assert said == [number for number, _ in cited], name
+        for number, panel in cited:
+            (address,) = set(re.findall(r'href="\.\./(n/[\w.-]+\.html)"', panel))
+            assert panel.count(address) == len(FORMS) + 1, name
+            assert _digits(number)[0] in panel, name
 
 
 def _digits(text: str) -> list[str]:
@@ -348,14 +355,17 @@ def test_citation_is_shown_in_each_of_its_forms(site: Site, visit: Open, scripts
     if not any(answers_of(site)):
         assert page.locator(".gb-cite").count() == 0
         return
-    panel = page.locator(".gb-cite")
+    panel = page.locator(".gb-cite").first
     texts = []
-    for label in ("BibTeX", "Markdown", "plain"):
+    for label in ("BibTeX", "Markdown", "Text"):
         panel.locator("label", has_text=label).click()
         shown = panel.locator(".gb-code:visible")
         assert shown.count() == 1
         texts.append(shown.inner_text())
-        assert site.run.run_id in texts[-1]
+    assert site.run.run_id in texts[0]
+    if site.run.published:
+        address = page.locator(".gb-address").first.evaluate("(link) => link.href")
+        assert all(address in text for text in texts)
     assert len(set(texts)) == 3
     assert texts[0].startswith("@")
     copy = panel.locator(".gb-copy")

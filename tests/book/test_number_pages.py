@@ -1,0 +1,67 @@
+"""The pages of single numbers: whole without a script, with data, card, and what a link to them shows."""
+
+from __future__ import annotations
+
+import csv
+import html
+import json
+import re
+import struct
+from pathlib import Path
+
+from gapbook.book.numbers import known_numbers
+from gapbook.charts import CARD_HEIGHT, CARD_WIDTH
+from tests.book.book_site import Open, Site
+from tests.drawn import drawn
+
+_LOOKED_AT = 4
+_PNG_SIZE = slice(16, 24)
+"""Width and height in the header of a PNG."""
+
+
+def test_every_number_has_its_page_its_data_and_its_card(published_site: Site) -> None:
+    folder, known = published_site.folder / "n", known_numbers()
+    made = {path.stem for path in folder.glob("*.html")}
+    assert made == known.numbers.keys() | known.withdrawn.keys()
+    for identifier, number in known.numbers.items():
+        page = html.unescape((folder / f"{identifier}.html").read_text(encoding="utf-8"))
+        assert "<script" not in page
+        assert f'property="og:title" content="{number.sentence}"' in page
+        assert f'property="og:image" content="{identifier}.png"' in page
+        for told in (number.value, number.quantity, number.run, number.date, f"n/{identifier}.html"):
+            assert told in page, (identifier, told)
+        for target in re.findall(r'(?:href|src)="(\.[^"#]*|[\w-][\w.-]*)"', page):
+            assert (folder / target).is_file(), (identifier, target)
+        assert struct.unpack(">II", (folder / f"{identifier}.png").read_bytes()[_PNG_SIZE]) == (
+            CARD_WIDTH,
+            CARD_HEIGHT,
+        )
+        told = json.loads((folder / f"{identifier}.json").read_text(encoding="utf-8"))
+        assert told["identifier"] == identifier
+        head, *rows = csv.reader((folder / f"{identifier}.csv").open(encoding="utf-8"))
+        assert rows
+        assert len(rows) == len(told["number"].get("rows", rows))
+        assert all(len(row) == len(head) for row in rows)
+
+
+def test_figures_and_chapters_say_what_a_link_shows(published_site: Site) -> None:
+    chapters = {number.page for number in known_numbers().numbers.values()} - {"front", "claims"}
+    for chapter in chapters:
+        for kind in ("svg", "png", "csv", "json"):
+            assert (published_site.folder / "figures" / f"{chapter}.{kind}").stat().st_size > 0, chapter
+        page = (published_site.folder / "notebooks" / f"{chapter}.html").read_text(encoding="utf-8")
+        head = html.unescape(page.partition("</head>")[0])
+        for name in ("description", "citation_title", "citation_author", "citation_publication_date"):
+            assert len(re.findall(rf'<meta name="{name}" content="[^"]+', head)) == 1, (chapter, name)
+        card = re.search(r'property="og:image" content="([^"]+)"', head)
+        assert card is not None, chapter
+        assert Path(published_site.folder / "notebooks" / card[1]).is_file()
+
+
+def test_pages_of_numbers_open_clean_on_a_phone(published_site: Site, visit: Open) -> None:
+    for identifier in drawn(sorted(known_numbers().numbers), _LOOKED_AT):
+        found = visit(published_site, f"n/{identifier}.html", width=390, scripts=False)
+        assert found.errors == []
+        assert found.outside == []
+        assert found.page.locator("h1").count() == 1
+        assert found.page.evaluate("document.documentElement.scrollWidth") <= 390, identifier
