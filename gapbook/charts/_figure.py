@@ -13,6 +13,7 @@ from typing import Literal
 
 from gapbook.charts._canvas import Canvas, Drawing
 from gapbook.charts._drawn import drawn
+from gapbook.charts._kept import kept_png
 from gapbook.charts._tokens import Theme, recolour
 from gapbook.markup import Html, values_table
 
@@ -102,11 +103,7 @@ class Figure:
         return json.dumps(told, indent=1, ensure_ascii=False)
 
     def png(self, width: int = WIDE_WIDTH, theme: FileTheme = "light", *, scale: float = 2) -> bytes:
-        # Imported here: pages need no library for what was drawn before.
-        import vl_convert  # noqa: PLC0415
-
-        image: bytes = vl_convert.svg_to_png(self.svg(width, theme), scale=scale)
-        return image
+        return kept_png(self.svg(width, theme), scale)
 
     def _titled(self, drawing: Drawing, theme: Theme, end: str) -> Html:
         """Vega drops the description: put title and text alternative in, and make every id this drawing's own."""

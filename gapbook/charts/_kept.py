@@ -20,7 +20,7 @@ __all__ = ["kept_png", "kept_svg"]
 
 _DRAWN_BY = ("_kept.py", "_smaller.py", "_strokes.py", "_text.py", "_tokens.py", "_vega.py")
 _LIBRARIES = ("altair", "vl-convert-python", "pillow")
-_COLOURS = 32
+_COLOURS = 64
 
 
 def kept_svg(
@@ -44,19 +44,19 @@ def kept_svg(
     return _kept(told, "svg", drawn).decode()
 
 
-def kept_png(svg: str) -> bytes:
-    """An SVG of a few colours as a picture of its own size, kept as :func:`kept_svg` keeps drawings."""
+def kept_png(svg: str, scale: float = 1) -> bytes:
+    """An SVG of a few colours as a picture, ``scale`` times its size, kept as :func:`kept_svg` keeps drawings."""
 
     def drawn() -> bytes:
         import vl_convert  # noqa: PLC0415
         from PIL import Image  # noqa: PLC0415
 
-        image = Image.open(io.BytesIO(vl_convert.svg_to_png(svg, scale=1)))
+        image = Image.open(io.BytesIO(vl_convert.svg_to_png(svg, scale=scale)))
         small = io.BytesIO()
         image.convert("RGB").quantize(_COLOURS).save(small, "PNG", optimize=True)
         return small.getvalue()
 
-    return _kept(repr((_drawn_by(), svg)), "png", drawn)
+    return _kept(repr((_drawn_by(), svg, scale)), "png", drawn)
 
 
 def _kept(told: str, kind: str, draw: Callable[[], bytes]) -> bytes:

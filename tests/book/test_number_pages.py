@@ -38,7 +38,7 @@ def test_every_number_has_its_page_its_data_and_its_card(published_site: Site) -
         )
         told = json.loads((folder / f"{identifier}.json").read_text(encoding="utf-8"))
         assert told["identifier"] == identifier
-        head, *rows = csv.reader((folder / f"{identifier}.csv").open(encoding="utf-8"))
+        head, *rows = csv.reader((folder / f"{identifier}.csv").read_text(encoding="utf-8").splitlines())
         assert rows
         assert len(rows) == len(told["number"].get("rows", rows))
         assert all(len(row) == len(head) for row in rows)
