@@ -17,7 +17,7 @@ import msgspec
 
 from gapbook.book.told_numbers import Addressed, numbers_told
 from gapbook.errors import GapbookError, ParameterError, cut
-from gapbook.method.source import Kept, Rate, Ratio, RatioOfRatios
+from gapbook.method.source import Kept, Rate, Ratio, RatioOfRatios, Worth
 from gapbook.pages.short_citation import Citable
 from gapbook.paths import CHECKOUT
 
@@ -48,7 +48,7 @@ class KnownNumber(msgspec.Struct, frozen=True, omit_defaults=True):
     n: int
     run: str
     date: str
-    source: Ratio | Rate | Kept | RatioOfRatios | None = None
+    source: Ratio | Rate | Kept | RatioOfRatios | Worth | None = None
 
     def citable(self, identifier: str) -> Citable:
         """What its citation needs."""

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 
 import msgspec
 
-from gapbook.method.estimate import geometric_interval, metric_interval, ratio_interval
+from gapbook.method.estimate import Contrast, geometric_interval, metric_interval, ratio_interval
+from gapbook.method.factors import Factor
 from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval
 from gapbook.record.metric import GOODPUT
 
-__all__ = ["Kept", "Made", "Rate", "Ratio", "RatioOfRatios", "Source", "cells_in", "made"]
+__all__ = ["Kept", "Made", "Rate", "Ratio", "RatioOfRatios", "Source", "Worth", "cells_in", "made"]
 
 
 class Ratio(msgspec.Struct, frozen=True, tag_field="kind", tag="ratio", omit_defaults=True):
@@ -56,7 +57,18 @@ class RatioOfRatios(msgspec.Struct, frozen=True, tag_field="kind", tag="ratio-of
     metric: str = GOODPUT.name
 
 
-Source = Ratio | Rate | Kept | RatioOfRatios
+class Worth(msgspec.Struct, frozen=True, tag_field="kind", tag="worth", omit_defaults=True):
+    """What a factor is worth in a gap; the whole gap where none is named, and with ``to`` its step on to that at another
+    value of the treatment."""
+
+    factors: tuple[Factor, ...]
+    treatment: float
+    factor: str = ""
+    to: float | None = None
+    metric: str = GOODPUT.name
+
+
+Source = Ratio | Rate | Kept | RatioOfRatios | Worth
 
 
 @dataclass(frozen=True)
@@ -85,12 +97,15 @@ class _Way:
 
 
 def cells_in(source: Source) -> tuple[tuple[str, float], ...]:
-    """The contestants and values of the treatment whose trials a number is made of."""
-    return _way(source).cells
+    """The contestants and values of the treatment whose trials a number is made of; none where those of a whole lattice
+    are."""
+    return () if isinstance(source, Worth) else _way(source).cells
 
 
 def made(source: Source, found: Findings) -> Made | None:
     """The number as this run has it, with all that it is made of; None where no block holds all its cells."""
+    if isinstance(source, Worth):
+        return _made_of_a_lattice(source, found)
     way = _way(source)
     values = [found.values(name, treatment, source.metric) for name, treatment in way.cells]
     blocks = sorted(set.intersection(*map(set, values)))
@@ -112,8 +127,52 @@ def made(source: Source, found: Findings) -> Made | None:
     )
 
 
+def _made_of_a_lattice(source: Worth, found: Findings) -> Made | None:
+    contrast, formula, function = _contrast_of(source, found)
+    if contrast is None:
+        return None
+    sessions = {block: session for session, of_session in found.sessions.items() for block in of_session}
+    rows = tuple(
+        (block + 1, sessions.get(block, 0) + 1, value)
+        for block, value in sorted(contrast.factor_by_block.items())
+    )
+    return Made(contrast.interval, ("block", "session", "value"), rows, formula, function)
+
+
+def _contrast_of(source: Worth, found: Findings) -> tuple[Contrast | None, str, str]:
+    if source.to is not None:
+        step = found.further(source.factors, source.treatment, source.to, metric=source.metric)
+        return (
+            step.step if step else None,
+            f"a block's value is the whole gap at {found.at(source.to)} divided by that at {found.at(source.treatment)}; "
+            f"{_PSEUDO}",
+            "gapbook.method.factors.further",
+        )
+    parts = found.decompose(source.factors, source.treatment, metric=source.metric)
+    whole = parts.whole if parts else None
+    if not source.factor:
+        return (
+            whole,
+            f"a block's value is the end of the gap divided by its start; {_PSEUDO}",
+            "gapbook.method.factors.decompose",
+        )
+    shares = {share.factor.name: share.contrast for share in parts.shares} if parts else {}
+    return (
+        shares.get(source.factor),
+        "a block's value is the step's mean over all orders in which every step was measured (Shapley value), on a log "
+        f"scale; {_PSEUDO}",
+        "gapbook.method.factors.decompose",
+    )
+
+
+_PSEUDO = "where a block lacks a trial, its value is a jackknife pseudo-value, and the number comes of a fit of cells and blocks"
+
+
 def _interval(
-    source: Source, values: Sequence[Mapping[int, float]], by_block: Mapping[int, float], found: Findings
+    source: Ratio | Rate | Kept | RatioOfRatios,
+    values: Sequence[Mapping[int, float]],
+    by_block: Mapping[int, float],
+    found: Findings,
 ) -> Interval:
     if isinstance(source, Rate):
         return metric_interval(list(by_block.values()), found.metric(source.metric))
@@ -127,7 +186,7 @@ def _interval(
 _MEAN = "the number is the geometric mean of the blocks' values, its interval Student's t on their logs"
 
 
-def _way(source: Source) -> _Way:
+def _way(source: Ratio | Rate | Kept | RatioOfRatios) -> _Way:
     if isinstance(source, Ratio):
         return _Way(
             ((source.over, source.treatment), (source.under, source.treatment)),

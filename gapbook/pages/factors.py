@@ -13,6 +13,7 @@ from gapbook.method.estimate import Contrast
 from gapbook.method.factors import Decomposition, Factor, Share
 from gapbook.method.holm import holm
 from gapbook.method.interval import format_factor
+from gapbook.method.source import Worth
 from gapbook.pages import page
 from gapbook.pages.answer import AnswerResults
 from gapbook.pages.words import factor_cell
@@ -43,7 +44,8 @@ class FactorResults(AnswerResults):
                 )
             names = f"{end.full_label} ÷ {start.full_label}"
             whole.append(place.format(page.estimate(parts.gap.as_times()), self.at(treatment)))
-            cited.append(self.cited_contrast(f"{names}, whole gap", treatment, parts.whole))
+            told = Worth(tuple(factors), treatment)
+            cited.append(self.cited_contrast(f"{names}, whole gap", parts.whole, told))
             for share in parts.shares:
                 if share.factor.family == "residual":
                     ordered = order_range_words(share)
@@ -53,7 +55,8 @@ class FactorResults(AnswerResults):
                         )
                     )
                     quantity = f"{names}, engine residual ({ordered})"
-                    cited.append(self.cited_contrast(quantity, treatment, share.contrast))
+                    told = Worth(tuple(factors), treatment, share.factor.name)
+                    cited.append(self.cited_contrast(quantity, share.contrast, told))
         text = Html.escape(sentence)
         for name, values in (("whole", whole), ("residual", residual)):
             text = text.replace(f"{{{name}}}", Html(" and ").join(values))
@@ -63,10 +66,10 @@ class FactorResults(AnswerResults):
         ends = [one for one in (end, start) if one is not None]
         return self.read_with(text, [ends], cited)
 
-    def cited_contrast(self, quantity: str, treatment: float, contrast: Contrast) -> page.Cited:
+    def cited_contrast(self, quantity: str, contrast: Contrast, source: Worth) -> page.Cited:
         """A contrast of a decomposition as it is cited, over sessions too."""
         over_sessions = self.over_sessions(contrast.factor_by_block, contrast.degrees_of_freedom)
-        return self.cited(quantity, treatment, contrast.interval, over_sessions)
+        return self.cited(quantity, source.treatment, contrast.interval, over_sessions, source=source)
 
     def factors_table(self, factors: Sequence[Factor], metric: str = GOODPUT.name) -> Html:
         """Each factor's share at each value of the treatment, the gap they multiply to, and the range over orders."""

@@ -12,7 +12,7 @@ import msgspec
 
 from gapbook.method.findings import named_versions
 from gapbook.method.over_runs import ratio_over_runs
-from gapbook.method.source import Kept, Rate, Ratio, RatioOfRatios, cells_in, made
+from gapbook.method.source import Kept, Rate, Ratio, RatioOfRatios, Worth, cells_in, made
 from gapbook.pages.answer import AnswerResults
 from gapbook.pages.page import Cited
 from gapbook.pages.provenance import date_of
@@ -64,7 +64,7 @@ class Number(msgspec.Struct, frozen=True, omit_defaults=True):
     notes: str = ""
     over_sessions: str = ""
     between_runs: str = ""
-    source: Ratio | Rate | Kept | RatioOfRatios | None = None
+    source: Ratio | Rate | Kept | RatioOfRatios | Worth | None = None
     formula: str = ""
     function: str = ""
     columns: list[str] = []

@@ -8,6 +8,7 @@ from dataclasses import replace
 from gapbook.method.estimate import Contrast
 from gapbook.method.factors import Factor
 from gapbook.method.interval import format_factor
+from gapbook.method.source import Worth
 from gapbook.pages.factors import FactorResults
 from gapbook.pages.sentence import Said
 
@@ -21,19 +22,20 @@ def worth(found: FactorResults, factors: Sequence[Factor], name: str, *, at: flo
     """How many times the factor of that name is worth in the gap at a value of the treatment."""
     parts = found.decompose(factors, at)
     shares = {share.factor.name: share.contrast for share in parts.shares} if parts else {}
-    return _said(found, f"{name}, of the gap", at, shares.get(name))
+    return _said(found, f"{name}, of the gap", shares.get(name), Worth(tuple(factors), at, name))
 
 
 def whole_gap(found: FactorResults, factors: Sequence[Factor], *, at: float) -> Said:
     """How many times the whole gap is, as its factors multiply to it."""
     parts = found.decompose(factors, at)
-    return _said(found, "whole gap", at, parts.whole if parts else None)
+    return _said(found, "whole gap", parts.whole if parts else None, Worth(tuple(factors), at))
 
 
 def further_worth(found: FactorResults, factors: Sequence[Factor], *, at: float, to: float) -> Said:
     """How many times the whole gap at one value of the treatment is that at another."""
     further = found.further(factors, at, to)
-    return _said(found, f"whole gap, of that at {found.at(at)}", to, further.step if further else None)
+    step = further.step if further else None
+    return _said(found, f"whole gap at {found.at(to)}, of that", step, Worth(tuple(factors), at, to=to))
 
 
 def as_factors(**said: Said) -> dict[str, Said]:
@@ -43,10 +45,10 @@ def as_factors(**said: Said) -> dict[str, Said]:
     }
 
 
-def _said(found: FactorResults, quantity: str, at: float, contrast: Contrast | None) -> Said:
+def _said(found: FactorResults, quantity: str, contrast: Contrast | None, source: Worth) -> Said:
     if contrast is None:
         return Said(why=_NOT_CLOSED)
     if found.run.published and not contrast.interval.tells:
         return Said(why=_TOO_WIDE)
-    cited = found.cited_contrast(quantity, at, contrast)
+    cited = found.cited_contrast(quantity, contrast, source)
     return Said(format_factor(contrast.interval.estimate), cited)
