@@ -9,7 +9,7 @@ import hashlib
 import json
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from gapbook.markup import Html, each, link, values_table
@@ -70,7 +70,7 @@ class Cited:
     n: int
     over_sessions: str = ""
     between_runs: str = ""
-    source: Source | None = None
+    source: Source | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,9 @@ from gapbook.claims.rules import VERDICT_BAND_FRAC
 from gapbook.markup import Html, link, values_table
 from gapbook.pages import page
 from gapbook.pages.glued import glue_facts
+from gapbook.pages.number import tell_numbers
 from gapbook.pages.register_table import register_section, said_once
+from gapbook.pages.verdict_numbers import verdict_numbers
 from gapbook.paths import CHECKOUT, build_directory
 
 __all__ = ["Register", "register_folder"]
@@ -49,6 +51,10 @@ class Register:
     def page(self) -> Html:
         """Search, the famous headlines and the whole table."""
         return register_section(self.entries, self._chapters)
+
+    def tell_numbers(self) -> None:
+        """Each number of a verdict for its own address."""
+        tell_numbers(verdict_numbers(self.entries))
 
     def downloads(self) -> Html:
         """The whole register as files, which are written for the book to take."""

@@ -12,6 +12,7 @@ from gapbook.claims.rules import VERDICT_BAND_FRAC
 from gapbook.claims.search import slug
 from gapbook.claims.verdicts import TO_THE_DIGITS
 from gapbook.markup import Html, each, link
+from gapbook.pages.verdict_numbers import number_page_of
 
 __all__ = ["register_section", "said_once"]
 
@@ -87,8 +88,10 @@ def _card(one: Entry, chapters: Mapping[str, str]) -> Html:
 
 
 def _number_link(one: Entry, chapters: Mapping[str, str]) -> Html:
-    """Where the number of a claim is told in full: its chapter."""
-    return link(f"{one.chapter}.html", chapters.get(one.chapter, one.chapter))
+    """Where the number of a claim is told in full: its own page, and its chapter."""
+    chapter = link(f"{one.chapter}.html", chapters.get(one.chapter, one.chapter))
+    own = number_page_of(one)
+    return Html("{} · {}").format(link(own, "the number"), chapter) if own else chapter
 
 
 # --- the table --------------------------------------------------------------------------------

@@ -8,12 +8,23 @@ from typing import NamedTuple
 
 from gapbook.pages.bibtex import bibtex_entry, book_as_cited
 
-__all__ = ["FORMS", "MOST_WORDS", "Citable", "address_of", "number_citation", "number_id", "place_of"]
+__all__ = [
+    "FORMS",
+    "MOST_SENTENCE_WORDS",
+    "MOST_WORDS",
+    "Citable",
+    "address_of",
+    "number_citation",
+    "number_id",
+    "place_of",
+]
 
 MOST_WORDS = 40
 """Of a citation, without its address."""
 FORMS = ("Text", "Markdown", "BibTeX", "CSL-JSON")
 _BOOK = "The Gap Book"
+MOST_SENTENCE_WORDS = MOST_WORDS - len(_BOOK.split())
+"""Of the sentence in a citation, for where it comes from stands behind it."""
 
 
 class Citable(NamedTuple):

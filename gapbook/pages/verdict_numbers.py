@@ -2,48 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from gapbook.claims.verdicts import Evidence, Judgement
+from gapbook.claims.entries import Entry, Place
 from gapbook.pages.number import Number
 from gapbook.pages.provenance import FindingsWithProvenance
+from gapbook.pages.short_citation import MOST_SENTENCE_WORDS, number_id, place_of
 from gapbook.record.reach import reach
 from gapbook.record.run import find_run
 
-__all__ = ["verdict_numbers"]
+__all__ = ["number_page_of", "verdict_numbers"]
+
+_PAGE = "claims"
 
 
-def verdict_numbers(judged: Iterable[Judgement]) -> Iterator[Number]:
-    """A number for each claim that a run was asked about: the published value beside ours, and the verdict."""
-    for one in judged:
-        measured = [evidence for evidence in one.evidence if evidence.run_id]
-        if measured:
+def verdict_numbers(found: Iterable[Entry]) -> Iterator[Number]:
+    """A number for each claim that a run was asked about: ours beside the published one, and the verdict."""
+    for one in found:
+        if measured := _measured(one):
             yield _number(one, measured)
 
 
-def _number(judged: Judgement, measured: list[Evidence]) -> Number:
+def number_page_of(one: Entry) -> str:
+    """The page of a claim's number, from a chapter on; empty for a claim that no run was asked about."""
+    return f"../{place_of(number_id(_PAGE, one.id))}" if _measured(one) else ""
+
+
+def _measured(one: Entry) -> Sequence[Place]:
+    return [place for place in one.places if place.run]
+
+
+def _number(one: Entry, measured: Sequence[Place]) -> Number:
     first = measured[0]
-    found = FindingsWithProvenance(find_run(first.chapter, first.run_id), first.chapter)
+    found = FindingsWithProvenance(find_run(first.chapter, first.run), first.chapter)
     facts = found.glue_values()
-    beside = judged.published_and_ours
     return Number(
-        name=judged.claim.identifier,
-        sentence=" ".join(filter(None, (_ended(judged.claim.says), _ended(judged.word), _ended(beside)))),
+        name=one.id,
+        sentence=_sentence(one),
         chapter=first.chapter,
-        run=first.run_id,
+        run=first.run,
         published=found.run.published,
         date=facts["date"],
-        quantity="; ".join(f"{one.quantity}: {one.ours}" for one in measured),
-        printed=first.value or first.ours,
-        value=beside or first.ours,
+        quantity="; ".join(f"{place.quantity}: {place.ours}" for place in measured),
+        printed=one.ours or first.ours,
+        value=first.ours if len(measured) == 1 else one.ours or first.ours,
         n=first.n,
-        conditions=_ended("; ".join(dict.fromkeys(filter(None, (one.versions for one in measured))))),
+        conditions=_ended("; ".join(dict.fromkeys(place.versions for place in measured if place.versions))),
         load=f"{facts['load']}, {facts['window']} windows",
         machine=f"{facts['processor']}, {facts['cores']}",
-        reach=first.pooled or f"{reach(found.run).counted}, {reach(found.run).time_words}",
+        reach=first.spread or f"{reach(found.run).counted}, {reach(found.run).time_words}",
         versions=[first.versions] if first.versions else [],
-        notes=judged.why,
+        notes=one.why,
     )
+
+
+def _sentence(one: Entry) -> str:
+    """The claim, the verdict, and ours, as far as a citation has room for them: else what was claimed is left to the page."""
+    said, word = _ended(f"Claimed: {one.says}"), _ended(one.word)
+    ours = _ended(f"Ours: {one.ours}") if one.ours else ""
+    wished = (f"{said} {word} {ours}", f"{said} {word}", f"{word} {ours}")
+    return next((text.strip() for text in wished if len(text.split()) <= MOST_SENTENCE_WORDS), word)
 
 
 def _ended(text: str) -> str:

@@ -130,6 +130,8 @@ ELSEWHERE = {
     "answer_calibration",
     "calibration_facts",
     "between_sessions",
+    "promises_of",
+    "tell_sentence",
     "compared",
     "citation",
     "cited",
@@ -199,7 +201,7 @@ def test_the_first_screen_stands_whatever_is_missing(
     assert answers != ('gb-sentence">Not answered by this run' in screen.html)
     assert answers == ("Nobody waits." in screen.html)
     assert found.run.run_id in screen.html
-    assert {path.name for path in tmp_path.rglob("gap.*")} == {"gap.svg", "gap.png"}
+    assert {path.name for path in tmp_path.rglob("gap.*")} == {"gap.svg", "gap.png", "gap.csv", "gap.json"}
 
 
 def test_a_verdict_that_another_chapter_measured_names_it(stored: dict[str, Run]) -> None:
