@@ -7,7 +7,7 @@
   if (!section) return;
   const book = JSON.parse(section.dataset.book);
   const FIRST = 8;
-  const MOST = { cells: 500, ratios: 20_000, facts: 200, name: 200, key: 300, text: 5_000, shown: 100 };
+  const MOST = { cells: 500, ratios: 20_000, numbers: 500, facts: 200, name: 200, key: 300, text: 5_000, shown: 100 };
   // Control characters but tab and line ends, line separators, and what turns the direction of a text round.
   const CONTROLS = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]/;
   const WHAT_IT_IS = "The command gapbook compare RUN --export writes such a file.";
@@ -109,6 +109,15 @@
       checkCount(one.under, where, 0, run.cells.length - 1);
       require(one.over !== one.under, `${where} is of one cell`);
       checkEstimate(one.ratio, where);
+    });
+    checkList(run.numbers, "numbers", MOST.numbers, (one, where) => {
+      checkText(one.address, `the address of ${where}`, MOST.name, 1);
+      require(
+        Array.isArray(one.cells) && one.cells.length > 0 && one.cells.length <= MOST.cells,
+        `the cells of ${where} are no list of up to ${MOST.cells}`,
+      );
+      for (const place of one.cells) checkCount(place, `a cell of ${where}`, 0, run.cells.length - 1);
+      checkEstimate(one.value, where);
     });
     require(new Set(setups(run, wholly)).size === run.cells.length, "two cells are the same");
     return run;
@@ -282,6 +291,24 @@
       const versions = versionsOf(yours, ours, [over, under].map((place) => [places.get(place), place]));
       return [rowOf(quantity, mine, theirs, spread, isSameRun, versions)];
     });
+    return farthestFirst(rows);
+  }
+
+  // The numbers of the chapter that both made of the same cells.
+  function statedOf(yours, ours, places, spread, isSameRun) {
+    const held = new Map(yours.numbers.map((one) => [one.address, one]));
+    const rows = ours.numbers.flatMap(({ address, cells, value }) => {
+      const own = held.get(address);
+      const pairs = cells.map((place) => [places.get(place), place]);
+      const mine = new Set(pairs.map(([your]) => your));
+      if (!own || mine.has(undefined) || mine.size !== own.cells.length || !own.cells.every((place) => mine.has(place)))
+        return [];
+      return [rowOf(address, own.value, value, spread, isSameRun, versionsOf(yours, ours, pairs))];
+    });
+    return farthestFirst(rows);
+  }
+
+  function farthestFirst(rows) {
     const order = Object.keys(book.readings);
     return rows.sort(
       (one, other) =>
@@ -319,17 +346,24 @@
       );
     const alone = (run, taken) =>
       run.cells.flatMap((_, place) => (taken.has(place) ? [] : [`${nameOf(run, place)}, ${loadOf(run, place)}`]));
+    const stated = statedOf(yours, ours, places, usual.ratios, isSameRun);
     const ratios = ratiosOf(yours, ours, places, usual.ratios, isSameRun);
+    const [what, counted] = [
+      ["numbers of the chapter", stated],
+      ["ratios", ratios],
+      ["rates", rates],
+    ].find(([, rows]) => rows.length > 0) ?? ["rates", rates];
     return {
       yours,
       ours,
       isSameRun,
       kind,
       usual,
+      stated,
       ratios,
       rates,
-      counted: ratios.length > 0 ? ratios : rates,
-      what: ratios.length > 0 ? "ratios" : "rates",
+      counted,
+      what,
       yoursAlone: alone(yours, new Set(places.values())),
       oursAlone: alone(ours, new Set(places.keys())),
       differences: differencesOf(yours, ours),
@@ -454,6 +488,17 @@
     return line;
   }
 
+  // A number of the chapter has a page of its own.
+  function linked(line) {
+    const [cell] = line.cells;
+    if (!/^[a-z0-9-]+$/.test(cell.textContent)) return line;
+    const link = document.createElement("a");
+    link.href = `../n/${cell.textContent}.html`;
+    link.textContent = cell.textContent;
+    cell.replaceChildren(link);
+    return line;
+  }
+
   function lines(rows, format) {
     return rows.map((row) => {
       const versions = row.versions.length > 0 ? ` (${row.versions.join("; ")})` : "";
@@ -479,10 +524,11 @@
   }
 
   function show(found) {
-    const { yours, ours, ratios, rates, yoursAlone, oursAlone, differences } = found;
+    const { yours, ours, stated, ratios, rates, yoursAlone, oursAlone, differences } = found;
     section.querySelector(".gb-runs").textContent = `Yours: ${runWords(yours)}.\nOurs: ${runWords(ours)}.`;
     section.querySelector(".gb-usual").textContent = usualWords(found);
     section.querySelector(".gb-paste").textContent = textToPaste(found);
+    fill("stated", lines(stated, asFactor).map(linked));
     fill("first", lines(ratios.slice(0, FIRST), asFactor));
     fill("ratios", lines(ratios, asFactor), `All ${ratios.length} ratios`);
     fill("rates", lines(rates, asCount), `All ${rates.length} rates`);

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
@@ -78,11 +78,12 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """``yours_alone`` and ``ours_alone`` are the places of cells that the other has not."""
+    """``stated`` are numbers of the chapter, by their addresses; ``yours_alone`` and ``ours_alone`` are the places of cells that the other has not."""
 
     yours: Summary
     ours: Summary
     spread: Spread
+    stated: Sequence[Row]
     ratios: Sequence[Row]
     rates: Sequence[Row]
     yours_alone: Sequence[int]
@@ -95,8 +96,8 @@ class Comparison:
 
     @property
     def rows(self) -> Sequence[Row]:
-        """What is counted: ratios, and rates where the runs hold no ratio."""
-        return self.ratios or self.rates
+        """What is counted: what the chapter states, else ratios, else rates."""
+        return self.stated or self.ratios or self.rates
 
     def count(self, *readings: Reading) -> int:
         return sum(row.reading in readings for row in self.rows)
@@ -146,12 +147,33 @@ def compared(yours: Summary, ours: Summary, spread: Spread = NO_SPREAD) -> Compa
         yours,
         ours,
         spread,
+        sorted(_stated(yours, ours, matched, spread.ratios, same_run=same_run), key=_farthest),
         sorted(ratios, key=_farthest),
         rates,
         [place for place in range(len(yours.cells)) if place not in matched],
         [place for place in range(len(ours.cells)) if place not in back],
         _differences(yours, ours),
     )
+
+
+def _stated(
+    yours: Summary, ours: Summary, matched: Mapping[int, int], spread: float, *, same_run: bool
+) -> Iterator[Row]:
+    """The numbers of the chapter that both made of the same cells."""
+    held = {number.address: number for number in yours.numbers}
+    for number in ours.numbers:
+        own = held.get(number.address)
+        if own is None or {matched.get(place) for place in own.cells} != set(number.cells):
+            continue
+        versions = _versions(yours, ours, [(place, matched[place]) for place in own.cells])
+        yield _row(
+            number.address,
+            own.value.interval,
+            number.value.interval,
+            spread,
+            same_run=same_run,
+            versions=versions,
+        )
 
 
 def divided(over: Interval, under: Interval) -> Interval:

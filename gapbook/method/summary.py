@@ -20,6 +20,8 @@ from gapbook.errors import RecordError, cut
 from gapbook.method.findings import Findings, versions_of
 from gapbook.method.interval import Interval
 from gapbook.method.same import Cell, Setup, cells_of
+from gapbook.method.source import Worth, made
+from gapbook.method.stated import cells_behind, stated_sources
 from gapbook.record.bounds import parsed
 from gapbook.record.fields import Count, Name, Sha256, UnixSeconds
 from gapbook.record.machine import Machine, cores_number
@@ -32,6 +34,7 @@ __all__ = [
     "SUMMARY_VERSION",
     "Estimate",
     "RatioOfCells",
+    "StatedNumber",
     "Summary",
     "SummaryCell",
     "SummaryContestant",
@@ -46,6 +49,7 @@ MOST_SUMMARY_BYTES = 2 * 2**20
 _MOST_CELLS = 500
 _MOST_RATIOS = 20_000
 _MOST_FACTS = 200
+_MOST_NUMBERS = 500
 _Above: TypeAlias = Annotated[float, msgspec.Meta(ge=1e-15, le=1e18)]
 _Facts: TypeAlias = Annotated[dict[str, str], msgspec.Meta(max_length=_MOST_FACTS)]
 
@@ -100,6 +104,14 @@ class RatioOfCells(msgspec.Struct, frozen=True):
     ratio: Estimate
 
 
+class StatedNumber(msgspec.Struct, frozen=True):
+    """A number of the chapter that has an address, made of cells by their place in the list."""
+
+    address: Name
+    cells: Annotated[list[Count], msgspec.Meta(min_length=1, max_length=_MOST_CELLS)]
+    value: Estimate
+
+
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """``facts`` are those that all contestants share; ``settings``, ``machine`` and ``versions`` are told in words.
 
@@ -124,6 +136,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     contestants: Annotated[list[SummaryContestant], msgspec.Meta(max_length=_MOST_CELLS)]
     cells: Annotated[list[SummaryCell], msgspec.Meta(max_length=_MOST_CELLS)]
     ratios: Annotated[list[RatioOfCells], msgspec.Meta(max_length=_MOST_RATIOS)]
+    numbers: Annotated[list[StatedNumber], msgspec.Meta(max_length=_MOST_NUMBERS)]
 
     def __post_init__(self) -> None:
         if not self.manifest_sha256.startswith(self.run_id):
@@ -133,6 +146,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         for ratio in self.ratios:
             if max(ratio.over, ratio.under) >= len(self.cells) or ratio.over == ratio.under:
                 raise ValueError("a ratio is of no two cells")
+        if any(place >= len(self.cells) for number in self.numbers for place in number.cells):
+            raise ValueError("a number is of no cell")
         if len(set(self.setups)) != len(self.cells):
             raise ValueError("two cells are the same")
 
@@ -166,7 +181,7 @@ def summary_of(run: Run) -> Summary:
     are none that a summary may have."""
     try:
         return msgspec.json.decode(msgspec.json.encode(_summary(run)), type=Summary)
-    except (msgspec.ValidationError, ValueError) as error:
+    except (msgspec.ValidationError, ArithmeticError, ValueError) as error:
         raise RecordError(f"run {run.run_id}: cannot be told in small: {one_line(error)}") from error
 
 
@@ -240,6 +255,7 @@ def _summary(run: Run) -> Summary:
             for cell, (_, value) in measured.items()
         ],
         ratios=list(_ratios(found, list(measured), recorded)),
+        numbers=list(_numbers(found, list(measured))),
     )
 
 
@@ -270,6 +286,18 @@ def _ratios(
             ratio = _estimate(found.ratio(*names, cells[over].treatment))
             if ratio is not None:
                 yield RatioOfCells(over, under, ratio)
+
+
+def _numbers(found: Findings, cells: Sequence[Cell]) -> Iterator[StatedNumber]:
+    """What the chapter states, where this run has all cells behind it; of a gap those that it has, and between the same cells
+    alone its parts are compared."""
+    places = {tuple(cell): place for place, cell in enumerate(cells)}
+    for address, source in stated_sources(found.run.manifest.chapter).items():
+        behind = cells_behind(source, found)
+        held = sorted(places[cell] for cell in behind if cell in places)
+        whole = held if isinstance(source, Worth) else len(held) == len(behind)
+        if whole and (number := made(source, found)) and (value := _estimate(number.interval)):
+            yield StatedNumber(address, held, value)
 
 
 def _estimate(found: Interval | None) -> Estimate | None:

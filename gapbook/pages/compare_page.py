@@ -75,7 +75,15 @@ def compare_page() -> Html:
         json.dumps(_told(runs)),
         _WITHOUT_SCRIPTS,
         _TAKE,
-        _FOUND.format(_table("What lies farthest apart", "ratio", "first"), Html("").join(parts)),
+        _FOUND.format(
+            Html("").join(
+                (
+                    _table("What the chapter says", "number", "stated"),
+                    _table("The ratios that lie farthest apart", "ratio", "first"),
+                )
+            ),
+            Html("").join(parts),
+        ),
     )
 
 

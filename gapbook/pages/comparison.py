@@ -40,6 +40,7 @@ def comparison_lines(found: Comparison) -> list[str]:
         f"ours:  {_run_words(found.ours)}",
         "",
         *_usual(found),
+        *_table("number of the chapter", found.stated, Interval.as_factor),
         *_table("ratio", found.ratios, Interval.as_factor),
         *_table("goodput, per second", found.rates, Interval.as_count),
         *_alone("only in yours", found.yours, found.yours_alone),
@@ -63,7 +64,7 @@ def _texts(found: Comparison) -> Iterator[str]:
     yours, ours = found.yours, found.ours
     processor = " ".join(yours.processor.split()[:_PROCESSOR_WORDS])
     where = f"Run {yours.run_id} ({processor}) beside The Gap Book's {ours.run_id}, {ours.chapter}:"
-    what, total = ("ratios" if found.ratios else "rates"), len(found.rows)
+    what, total = _what(found), len(found.rows)
     told = total - found.count("no interval")
     if found.same_run:
         yield f"{where} the same run, ×1.00 in all {total} {what}."
@@ -77,6 +78,10 @@ def _texts(found: Comparison) -> Iterator[str]:
         yield f"{where} {agree}."
 
 
+def _what(found: Comparison) -> str:
+    return "numbers of the chapter" if found.stated else "ratios" if found.ratios else "rates"
+
+
 def comparison_json(found: Comparison) -> str:
     """All of it, for a program."""
     content = {
@@ -85,6 +90,7 @@ def comparison_json(found: Comparison) -> str:
         "ours": _run_of(found.ours),
         "same_run": found.same_run,
         "usual_sd_log": {"ratios": found.spread.ratios, "rates": found.spread.rates},
+        "numbers": list(map(_row_of, found.stated)),
         "ratios": list(map(_row_of, found.ratios)),
         "rates": list(map(_row_of, found.rates)),
         "only_yours": list(map(found.yours.named, found.yours_alone)),
@@ -111,7 +117,7 @@ def _usual(found: Comparison) -> list[str]:
         "one kind of processor" if found.yours.processor == found.ours.processor else "two kinds of processor"
     )
     beyond, told = found.count("beyond"), len(found.rows) - found.count("no interval")
-    what = "ratios" if found.ratios else "rates"
+    what = _what(found)
     return [
         f"Two runs of the book on {kind} lie apart by ×{format_factor(math.exp(found.spread.ratios))} in a ratio and "
         f"×{format_factor(math.exp(found.spread.rates))} in a rate (one standard deviation, noise taken off).",

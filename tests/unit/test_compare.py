@@ -20,7 +20,9 @@ from gapbook.method.named import named_summary, published_chapters
 from gapbook.method.spread import compared_as_usual, published_summaries, usual_spread
 from gapbook.method.summary import MOST_SUMMARY_BYTES, Estimate, Summary, read_summary, summary_of, written
 from gapbook.pages.comparison import MOST_WORDS, comparison_json, comparison_lines, text_to_paste
+from gapbook.paths import CHECKOUT
 from gapbook.record.run import latest_published
+from tests.halved import first_cells
 from tests.hostile_values import MARKUP, Harm, hostile_contents, putting
 
 _CHAPTER = "fair"
@@ -49,6 +51,8 @@ def test_a_run_as_good_as_the_same_lies_within_its_noise() -> None:
     found = compared(_changed(_ours()), _ours())
     assert {row.ratio.estimate for row in (*found.ratios, *found.rates)} == {1.0}
     assert {row.reading for row in found.ratios} == {"equal", "no interval"}
+    assert len(found.stated) == len(_ours().numbers) > 10
+    assert {row.reading for row in found.stated} == {"equal"}
 
 
 def test_each_pair_of_published_runs_is_one_comparison_seen_from_two_sides() -> None:
@@ -77,6 +81,8 @@ def test_what_differs_by_more_than_machines_do_is_told_first_and_pasted() -> Non
     ours = _ours()
     one = ours.ratios[0]
     farther = msgspec.structs.replace(one, ratio=_times(one.ratio, 50))
+    # Where the chapter states nothing, the ratios are counted.
+    ours = msgspec.structs.replace(ours, numbers=[])
     found = compared_as_usual(_changed(ours, ratios=[farther, *ours.ratios[1:]]), ours)
     assert [row.reading for row in found.ratios].count("beyond") == 1
     assert found.ratios[0].reading == "beyond"
@@ -92,18 +98,29 @@ def _times(one: Estimate, factor: float) -> Estimate:
     return Estimate(one.estimate * factor, one.low * factor, one.high * factor, one.n)
 
 
+def test_what_a_chapter_states_is_compared_with_what_it_prints() -> None:
+    """Ratios, what a factor is worth, and the whole gap: by their addresses, and only where the cells are the same."""
+    known = json.loads((CHECKOUT / "book" / "numbers.json").read_bytes())["numbers"]
+    printed = {address: one["value"] for address, one in known.items()}
+    found = compared(_changed(_ours()), _ours())
+    told = {row.quantity: row.ours.as_factor() for row in found.stated}
+    assert told == {address: printed[address] for address in told}
+    assert told.keys() >= {"fair-gap", "fair-engine-part", "fair-both-wait"}
+    other = [*_ours().contestants]
+    other[0] = msgspec.structs.replace(other[0], facts={**other[0].facts, "tier": "another"})
+    less = compared(_changed(_ours(), contestants=other), _ours())
+    assert 0 < len(less.stated) < len(found.stated)
+
+
 def test_half_of_the_cells_are_compared_and_the_others_named() -> None:
     ours = _ours()
     half = len(ours.cells) // 2
-    yours = _changed(
-        ours,
-        cells=ours.cells[:half],
-        ratios=[one for one in ours.ratios if max(one.over, one.under) < half],
-    )
+    yours = _changed(first_cells(ours, half))
     found = compared(yours, ours)
     assert len(found.rates) == half
     assert len(found.ours_alone) == len(ours.cells) - half
     assert len(found.ratios) == len(yours.ratios) < len(ours.ratios)
+    assert 0 < len(found.stated) == len(yours.numbers) < len(ours.numbers)
 
 
 def test_cells_that_differ_in_the_version_alone_are_compared_and_say_so() -> None:
@@ -218,6 +235,8 @@ _WRONG: list[tuple[str, bytes | Harm]] = [
     ("a cell of nobody", putting(("cells", 0, "contestant"), 99)),
     ("a ratio of nothing", putting(("ratios", 0, "over"), 9_999)),
     ("a ratio of one cell", putting(("ratios", 0), {"over": 1, "under": 1, "ratio": {"estimate": 1, "low": None, "high": None, "n": 1}})),
+    ("a number of no cell", putting(("numbers", 0, "cells"), [])),
+    ("a number of nothing", putting(("numbers", 0, "cells"), [9_999])),
     ("an end alone", putting(("cells", 0, "goodput", "low"), None)),
     ("outside of its ends", putting(("cells", 0, "goodput", "estimate"), 1e17)),
     ("next to nothing", putting(("cells", 0, "goodput"), {"estimate": 1e-300, "low": None, "high": None, "n": 1})),
