@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from gapbook.book.numbers import known_numbers
 from gapbook.pages.bibtex import bibtex_entry, book_as_cited, latex
+from gapbook.pages.short_citation import number_citation
 from gapbook.paths import CHECKOUT
 
 _HARD = f"{string.punctuation} 2.0 × (−3 % to ≥ 5 µs, α ≤ 1.5) – “x” … Ünsér ñ Ω ★ 日\u00a0\x85"
@@ -53,17 +55,37 @@ def test_entry_is_balanced_and_has_every_field() -> None:
     ]
 
 
-def test_entry_compiles(tmp_path: Path) -> None:
+def _every_entry() -> str:
+    known = known_numbers().numbers
+    cited = [number_citation(one.citable(identifier))["BibTeX"] for identifier, one in known.items()]
+    return "\n".join([_hard_entry(), *cited])
+
+
+def test_every_entry_compiles(tmp_path: Path) -> None:
     if shutil.which("pdflatex") is None or shutil.which("bibtex") is None:
         pytest.skip("no pdflatex and bibtex here: apt-get install texlive-latex-base")
-    (tmp_path / "cited.bib").write_text(_hard_entry(), encoding="ascii")
+    (tmp_path / "cited.bib").write_text(_every_entry(), encoding="ascii")
     (tmp_path / "page.tex").write_text(_DOCUMENT, encoding="ascii")
     latex_run = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "page.tex"]
     for command in (latex_run, ["bibtex", "page"], latex_run):
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False, timeout=60)
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False, timeout=120)
         said = done.stdout.decode(errors="replace")
         assert (done.returncode, "Warning--" in said) == (0, False), said
     assert (tmp_path / "page.pdf").stat().st_size > 0
+    shown = (tmp_path / "page.bbl").read_text(encoding="ascii")
+    assert all(f"{{gapbook-{identifier}}}" in shown for identifier in known_numbers().numbers)
+
+
+def test_biber_reads_every_entry(tmp_path: Path) -> None:
+    if shutil.which("biber") is None:
+        pytest.skip("no biber here: apt-get install biber")
+    (tmp_path / "cited.bib").write_text(_every_entry(), encoding="ascii")
+    command = ["biber", "--tool", "--validate-datamodel", "cited.bib"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False, timeout=120)
+    said = done.stdout.decode(errors="replace")
+    assert (done.returncode, "WARN" in said, "ERROR" in said) == (0, False, False), said
+    read = (tmp_path / "cited_bibertool.bib").read_text(encoding="utf-8")
+    assert all(f"gapbook-{identifier}," in read for identifier in known_numbers().numbers)
 
 
 def test_the_book_is_cited_with_its_authors_and_no_address_that_it_does_not_have() -> None:
