@@ -91,7 +91,7 @@ def _number_link(one: Entry, chapters: Mapping[str, str]) -> Html:
     """Where the number of a claim is told in full: its own page, and its chapter."""
     chapter = link(f"{one.chapter}.html", chapters.get(one.chapter, one.chapter))
     own = number_page_of(one)
-    return Html("{} · {}").format(link(own, "the number"), chapter) if own else chapter
+    return Html("<span>{} · {}</span>").format(link(own, "number"), chapter) if own else chapter
 
 
 # --- the table --------------------------------------------------------------------------------
