@@ -460,7 +460,9 @@
   function textToPaste(found) {
     const all = [...texts(found)].map(wordsOf);
     const longest = all.find((words) => words.length <= book.most_words) ?? all[0];
-    return longest.slice(0, book.most_words).join(" ");
+    const { chapter } = found.ours;
+    const address = Object.hasOwn(book.addresses, chapter) ? [book.addresses[chapter]] : [];
+    return [...longest.slice(0, book.most_words), ...address].join(" ");
   }
 
   // --- on the page ----------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from gapbook.method.compared import MOST_FREEDOM, compared
 from gapbook.method.spread import published_summaries, usual_spread
 from gapbook.method.student import quantile_of_t
 from gapbook.method.summary import MOST_SUMMARY_BYTES, SUMMARY_VERSION, Summary, written
-from gapbook.pages.comparison import MOST_WORDS, READINGS
+from gapbook.pages.comparison import MOST_WORDS, READINGS, addresses_of
 from gapbook.pages.first_screen import pictures_folder
 from gapbook.writing import require_writable
 
@@ -112,6 +112,7 @@ def _told(runs: Mapping[str, Summary]) -> dict[str, object]:
         },
         "normal": _digits(quantile_of_t(float("inf"))),
         "student": [_digits(quantile_of_t(freedom)) for freedom in range(1, MOST_FREEDOM + 1)],
+        "addresses": addresses_of(runs),
         "runs": {chapter: [one.run_id, _address(one)] for chapter, one in runs.items()},
     }
 

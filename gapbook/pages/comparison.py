@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from gapbook.errors import cut
 from gapbook.method.compared import Comparison, Reading, Row
 from gapbook.method.interval import Interval, format_factor
+from gapbook.method.named import published_chapters
 from gapbook.method.summary import Summary
+from gapbook.pages.bibtex import book_as_cited
 from gapbook.pages.corrections import hour
 from gapbook.record.schema import one_line
 from gapbook.text_table import text_table
 
-__all__ = ["MOST_WORDS", "READINGS", "comparison_json", "comparison_lines", "text_to_paste"]
+__all__ = ["MOST_WORDS", "READINGS", "addresses_of", "comparison_json", "comparison_lines", "text_to_paste"]
 
 MOST_WORDS = 40
 """Of a text to paste."""
@@ -52,11 +54,23 @@ def comparison_lines(found: Comparison) -> list[str]:
 
 
 def text_to_paste(found: Comparison) -> str:
-    """The whole in at most 40 words: how many quantities lie as far apart as machines do, and the one that lies farthest."""
+    """The whole in at most 40 words: how many quantities lie as far apart as machines do, and the one that lies farthest;
+    then the address of the chapter, where the book has one."""
     texts = [text.split() for text in _texts(found)]
     longest = next((words for words in texts if len(words) <= MOST_WORDS), texts[0])
     # Names of a foreign run are of any length, and on any number of lines.
-    return " ".join(longest[:MOST_WORDS])
+    return " ".join([*longest[:MOST_WORDS], *addresses_of([found.ours.chapter]).values()])
+
+
+def addresses_of(chapters: Iterable[str]) -> dict[str, str]:
+    """Where the pages of published chapters are; none where the book has no address."""
+    _, book = book_as_cited()
+    known = published_chapters()
+    return {
+        chapter: f"{book.rstrip('/')}/notebooks/{chapter}.html"
+        for chapter in chapters
+        if book and chapter in known
+    }
 
 
 def _texts(found: Comparison) -> Iterator[str]:

@@ -30,7 +30,8 @@ _HOSTILE = 200
 
 
 def _ours(chapter: str = _CHAPTER) -> Summary:
-    return summary_of(latest_published(chapter))
+    """The newest published run."""
+    return [one for one in published_summaries() if one.chapter == chapter][-1]
 
 
 def _changed(one: Summary, **changes: Any) -> Summary:
@@ -160,6 +161,17 @@ def test_a_name_of_two_lines_stays_in_its_row() -> None:
     assert all("\n" not in line for line in forged)
 
 
+def test_the_text_to_paste_ends_in_the_address_of_the_chapter_where_the_book_has_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = compared(_ours(), _ours())
+    plain = text_to_paste(found)
+    monkeypatch.setattr("gapbook.pages.comparison.book_as_cited", lambda: ([], "https://book.example/"))
+    assert text_to_paste(found) == f"{plain} https://book.example/notebooks/{_CHAPTER}.html"
+    elsewhere = msgspec.structs.replace(_ours(), chapter="../../x")
+    assert "book.example" not in text_to_paste(compared(_ours(), elsewhere))
+
+
 def test_the_interval_of_two_runs_is_that_of_welch() -> None:
     # t(0.975, 4) and t(0.975, 8): two samples of five, each with a standard error of 0.1 on the log scale.
     half = 2.776445 * 0.1
@@ -223,8 +235,8 @@ _WRONG: list[tuple[str, bytes | Harm]] = [
     ("a list", b"[]"),
     ("a number", b"7"),
     ("nothing in it", b"{}"),
-    ("a manifest", latest_published("precision").folder.joinpath("manifest.json").read_bytes()),
-    ("cut", written(_ours()).encode()[:-40]),
+    ("a manifest", b'{"format": 3, "run_id": "000000000000", "chapter": "fair"}'),
+    ("cut", b'{"summary": 1, "run_id": "000000'),
     ("deep", b'{"summary": 1, "a": ' + b"[" * 5_000),
     ("large", b'{"summary": 1, "a": "' + b"x" * MOST_SUMMARY_BYTES + b'"}'),
     ("no number", b'{"summary": NaN}'),
@@ -253,22 +265,16 @@ def _made(name: str, wrong: bytes | Harm) -> tuple[str, bytes]:
     return name, json.dumps(content).encode()
 
 
-def _hostile_files() -> list[tuple[str, bytes]]:
-    content = json.loads(written(_ours()))
-    return [
-        _made(name, wrong) for name, wrong in (*_WRONG, *hostile_contents(content, _HOSTILE, ("summary",)))
-    ]
-
-
 def test_a_hostile_file_ends_in_one_line_or_in_plain_text(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In one test, for what it compares with is read but once."""
+    """In one test, beside a run that is read from a file too: nothing is computed for each of them."""
     refused = 0
-    for number, (name, data) in enumerate(_hostile_files()):
-        file = tmp_path / f"{number}.json"
-        file.write_bytes(data)
-        code = main(["compare", str(file)])
+    file, ours = tmp_path / "compare.json", tmp_path / "ours.json"
+    ours.write_text(written(_ours()), encoding="utf-8")
+    for name, harm in hostile_contents(json.loads(written(_ours())), _HOSTILE, ("summary",)):
+        file.write_bytes(_made(name, harm)[1])
+        code = main(["compare", str(file), str(ours)])
         told = capsys.readouterr()
         assert code in {0, 2}, name
         assert (told.out == "") == (code == 2), name
