@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 
-from gapbook.claims.entries import EVIDENCE, Entry, Place
+from gapbook.claims.entries import Entry, Place
 from gapbook.claims.look_up import CHOICES, choices_of
 from gapbook.claims.rules import VERDICT_BAND_FRAC
 from gapbook.claims.search import slug
@@ -98,16 +98,16 @@ def _number_link(one: Entry, chapters: Mapping[str, str]) -> Html:
 def _table(found: Sequence[Entry], chapters: Mapping[str, str]) -> Html:
     """Every claim with its verdict, its source and its evidence."""
     anchors = {one.id for one in found}
-    shared = {sentence for sentences in shared_sentences(found).values() for sentence in sentences}
+    shared = shared_sentences(found)
     head = each(Html('<th scope="col">{}</th>'), ("verdict", "claim and source", "published", "ours"))
-    rows = Html("").join(_row(one, anchors, shared, chapters) for one in found)
+    rows = Html("").join(_row(one, anchors, shared.get(_group(one), ()), chapters) for one in found)
     return Html(
         '<div class="gb-table"><table><caption class="visually-hidden">All claims</caption>'
         "<thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>"
     ).format(head, rows)
 
 
-def _row(one: Entry, anchors: Set[str], shared: Set[str], chapters: Mapping[str, str]) -> Html:
+def _row(one: Entry, anchors: Set[str], shared: Sequence[str], chapters: Mapping[str, str]) -> Html:
     return Html(
         '<tr id="claim-{id}"{verdict}{evidence}{systems}><td>{word}</td>'
         "<td>{says} <small>{note}{source}, {where}</small>{more}</td><td>{published}</td><td>{ours} {number}</td></tr>"
@@ -129,7 +129,7 @@ def _row(one: Entry, anchors: Set[str], shared: Set[str], chapters: Mapping[str,
     )
 
 
-def _more(one: Entry, anchors: Set[str], shared: Set[str]) -> Html:
+def _more(one: Entry, anchors: Set[str], shared: Sequence[str]) -> Html:
     """Why it is judged so, and every place where it was tested."""
     why = " ".join(sentence for sentence in _SENTENCES.split(one.why) if sentence not in shared)
     parts = [_with_links(why, anchors)] if why else []
@@ -175,12 +175,12 @@ def _with_links(text: str, anchors: Set[str]) -> Html:
     return Html("").join(link(f"#claim-{word}", word) if word in anchors else word for word in words)
 
 
-def shared_sentences(found: Sequence[Entry]) -> Mapping[str, Sequence[str]]:
-    """Under each reason why claims cannot be decided, and each kind of evidence of the others, the sentences that many
-    of them share."""
-    grouped: dict[str, Counter[str]] = {}
+def shared_sentences(found: Sequence[Entry]) -> Mapping[tuple[str, str], Sequence[str]]:
+    """By document and reason why claims cannot be decided, the sentences that many of them share."""
+    grouped: dict[tuple[str, str], Counter[str]] = {}
     for one in found:
-        grouped.setdefault(one.reason or EVIDENCE[one.evidence], Counter()).update(_SENTENCES.split(one.why))
+        if one.verdict == "undecided":
+            grouped.setdefault(_group(one), Counter()).update(_SENTENCES.split(one.why))
     often = {
         group: [sentence for sentence, count in counts.items() if count >= _OFTEN]
         for group, counts in grouped.items()
@@ -188,12 +188,18 @@ def shared_sentences(found: Sequence[Entry]) -> Mapping[str, Sequence[str]]:
     return {group: sentences for group, sentences in often.items() if sentences}
 
 
+def _group(one: Entry) -> tuple[str, str]:
+    return one.source, one.reason
+
+
 def said_once(found: Sequence[Entry]) -> Html:
-    """What many claims share, once, under what they share it for."""
+    """What many claims share, once, under their document and what they share it for."""
     anchors = {one.id for one in found}
     return Html("<ul>{}</ul>").format(
         Html("").join(
-            Html("<li><b>{}</b>: {}</li>").format(group, _with_links(" ".join(sentences), anchors))
-            for group, sentences in shared_sentences(found).items()
+            Html("<li>{}, <b>{}</b>: {}</li>").format(
+                source, reason, _with_links(" ".join(sentences), anchors)
+            )
+            for (source, reason), sentences in shared_sentences(found).items()
         )
     )
