@@ -112,6 +112,7 @@
     });
     checkList(run.numbers, "numbers", MOST.numbers, (one, where) => {
       checkText(one.address, `the address of ${where}`, MOST.name, 1);
+      checkText(one.quantity, `the quantity of ${where}`);
       require(
         Array.isArray(one.cells) && one.cells.length > 0 && one.cells.length <= MOST.cells,
         `the cells of ${where} are no list of up to ${MOST.cells}`,
@@ -297,13 +298,14 @@
   // The numbers of the chapter that both made of the same cells.
   function statedOf(yours, ours, places, spread, isSameRun) {
     const held = new Map(yours.numbers.map((one) => [one.address, one]));
-    const rows = ours.numbers.flatMap(({ address, cells, value }) => {
+    const rows = ours.numbers.flatMap(({ address, quantity, cells, value }) => {
       const own = held.get(address);
       const pairs = cells.map((place) => [places.get(place), place]);
       const mine = new Set(pairs.map(([your]) => your));
       if (!own || mine.has(undefined) || mine.size !== own.cells.length || !own.cells.every((place) => mine.has(place)))
         return [];
-      return [rowOf(address, own.value, value, spread, isSameRun, versionsOf(yours, ours, pairs))];
+      const row = rowOf(address, own.value, value, spread, isSameRun, versionsOf(yours, ours, pairs));
+      return [{ ...row, says: quantity }];
     });
     return farthestFirst(rows);
   }
@@ -490,14 +492,18 @@
     return line;
   }
 
-  // A number of the chapter has a page of its own.
-  function linked(line) {
+  // A number of the chapter has a page of its own, and is told in words beneath its address.
+  function numbered(line, { quantity, says }) {
     const [cell] = line.cells;
-    if (!/^[a-z0-9-]+$/.test(cell.textContent)) return line;
-    const link = document.createElement("a");
-    link.href = `../n/${cell.textContent}.html`;
-    link.textContent = cell.textContent;
-    cell.replaceChildren(link);
+    if (/^[a-z0-9-]+$/.test(quantity)) {
+      const link = document.createElement("a");
+      link.href = `../n/${quantity}.html`;
+      link.textContent = quantity;
+      cell.replaceChildren(link);
+    }
+    const words = document.createElement("p");
+    words.textContent = says;
+    cell.append(words);
     return line;
   }
 
@@ -530,7 +536,10 @@
     section.querySelector(".gb-runs").textContent = `Yours: ${runWords(yours)}.\nOurs: ${runWords(ours)}.`;
     section.querySelector(".gb-usual").textContent = usualWords(found);
     section.querySelector(".gb-paste").textContent = textToPaste(found);
-    fill("stated", lines(stated, asFactor).map(linked));
+    fill(
+      "stated",
+      lines(stated, asFactor).map((line, place) => numbered(line, stated[place])),
+    );
     fill("first", lines(ratios.slice(0, FIRST), asFactor));
     fill("ratios", lines(ratios, asFactor), `All ${ratios.length} ratios`);
     fill("rates", lines(rates, asCount), `All ${rates.length} rates`);

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, get_args
 
 from gapbook.method.interval import Interval
@@ -52,7 +52,7 @@ NO_SPREAD = Spread(0.0, 0.0)
 
 @dataclass(frozen=True)
 class Row:
-    """A quantity that both runs hold. ``versions`` are yours and ours where those differ, by system."""
+    """A quantity that both runs hold; ``says`` what it is of, where it is named by its address. ``versions`` are yours and ours where those differ, by system."""
 
     quantity: str
     yours: Interval
@@ -60,6 +60,7 @@ class Row:
     ratio: Interval
     reading: Reading
     versions: tuple[str, ...] = ()
+    says: str = ""
 
     @property
     def distance(self) -> float:
@@ -166,7 +167,7 @@ def _stated(
         if own is None or {matched.get(place) for place in own.cells} != set(number.cells):
             continue
         versions = _versions(yours, ours, [(place, matched[place]) for place in own.cells])
-        yield _row(
+        row = _row(
             number.address,
             own.value.interval,
             number.value.interval,
@@ -174,6 +175,7 @@ def _stated(
             same_run=same_run,
             versions=versions,
         )
+        yield replace(row, says=number.quantity)
 
 
 def divided(over: Interval, under: Interval) -> Interval:

@@ -12,32 +12,35 @@ from gapbook.method.findings import Findings
 from gapbook.method.source import Kept, Rate, Ratio, RatioOfRatios, Source, Worth, cells_in
 from gapbook.paths import CHECKOUT
 
-__all__ = ["cells_behind", "stated_sources"]
+__all__ = ["Stated", "cells_behind", "stated_numbers"]
 
 _NUMBERS = CHECKOUT / "book" / "numbers.json"
 
 
-class _Known(msgspec.Struct, frozen=True):
+class Stated(msgspec.Struct, frozen=True):
+    """A number that has an address: its chapter, what it is of, and where it comes from, where that can be told."""
+
     chapter: str
+    quantity: str
     source: Ratio | Rate | Kept | RatioOfRatios | Worth | None = None
 
 
 class _Numbers(msgspec.Struct, frozen=True):
-    numbers: dict[str, _Known]
+    numbers: dict[str, Stated]
 
 
-def stated_sources(chapter: str) -> Mapping[str, Source]:
-    """By its address, where each number of a chapter comes from that is compared as ratios are; raises GapbookError for a
-    file of numbers that is not as it must be."""
+def stated_numbers(chapter: str) -> Mapping[str, Stated]:
+    """By its address, each number of a chapter that is compared as ratios are and can be made again; raises GapbookError
+    for a file of numbers that is not as it must be."""
     return {
-        address: known.source
+        address: known
         for address, known in _known().items()
         if known.chapter == chapter and known.source is not None and not isinstance(known.source, Rate)
     }
 
 
 @cache
-def _known() -> Mapping[str, _Known]:
+def _known() -> Mapping[str, Stated]:
     try:
         return msgspec.json.decode(_NUMBERS.read_bytes(), type=_Numbers).numbers
     except FileNotFoundError:

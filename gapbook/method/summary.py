@@ -21,7 +21,7 @@ from gapbook.method.findings import Findings, versions_of
 from gapbook.method.interval import Interval
 from gapbook.method.same import Cell, Setup, cells_of
 from gapbook.method.source import Worth, made
-from gapbook.method.stated import cells_behind, stated_sources
+from gapbook.method.stated import cells_behind, stated_numbers
 from gapbook.record.bounds import parsed
 from gapbook.record.fields import Count, Name, Sha256, UnixSeconds
 from gapbook.record.machine import Machine, cores_number
@@ -105,9 +105,11 @@ class RatioOfCells(msgspec.Struct, frozen=True):
 
 
 class StatedNumber(msgspec.Struct, frozen=True):
-    """A number of the chapter that has an address, made of cells by their place in the list."""
+    """A number of the chapter that has an address; ``quantity`` is what it is of, ``cells`` are those that it is made of, by
+    their place in the list."""
 
     address: Name
+    quantity: str
     cells: Annotated[list[Count], msgspec.Meta(min_length=1, max_length=_MOST_CELLS)]
     value: Estimate
 
@@ -292,12 +294,14 @@ def _numbers(found: Findings, cells: Sequence[Cell]) -> Iterator[StatedNumber]:
     """What the chapter states, where this run has all cells behind it; of a gap those that it has, and between the same cells
     alone its parts are compared."""
     places = {tuple(cell): place for place, cell in enumerate(cells)}
-    for address, source in stated_sources(found.run.manifest.chapter).items():
+    for address, stated in stated_numbers(found.run.manifest.chapter).items():
+        if (source := stated.source) is None:
+            continue
         behind = cells_behind(source, found)
         held = sorted(places[cell] for cell in behind if cell in places)
         whole = held if isinstance(source, Worth) else len(held) == len(behind)
         if whole and (number := made(source, found)) and (value := _estimate(number.interval)):
-            yield StatedNumber(address, held, value)
+            yield StatedNumber(address, stated.quantity, held, value)
 
 
 def _estimate(found: Interval | None) -> Estimate | None:

@@ -192,6 +192,7 @@ def _run_of(one: Summary) -> dict[str, Any]:
 def _row_of(row: Row) -> dict[str, Any]:
     return {
         "quantity": row.quantity,
+        "says": row.says,
         "yours": _interval_of(row.yours),
         "ours": _interval_of(row.ours),
         "yours_by_ours": _interval_of(row.ratio),

@@ -171,7 +171,7 @@ def test_the_run_of_another_machine_is_told_as_the_command_tells_it(opened: _Ope
     ):
         expected = [
             [
-                row.quantity,
+                row.quantity + row.says,
                 row.ratio.as_factor(),
                 READINGS[row.reading],
                 *(getattr(one, printed)() for one in (row.yours, row.ours)),
