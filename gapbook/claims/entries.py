@@ -234,7 +234,7 @@ def _ours(one: Judgement) -> str:
 
 
 def _computed(places: Sequence[Evidence]) -> str:
-    """``our arithmetic: ×37.06``"""
+    """``our arithmetic: 9,042 ÷ 244 = ×37.06``"""
     values = [place.value or place.here for place in places]
     if not values:
         return ""
@@ -243,7 +243,8 @@ def _computed(places: Sequence[Evidence]) -> str:
         return f"{OUR_ARITHMETIC}: {len(values)} values from {least} to {greatest}"
     # A value that answers the published number is of the same thing: it needs no name.
     if len(values) == 1 and places[0].value:
-        return f"{OUR_ARITHMETIC}: {values[0]}"
+        formula = places[0].ours.rpartition(" = ")[0]
+        return f"{OUR_ARITHMETIC}: {formula} = {values[0]}"
     named = (f"{place.quantity} {value}" for place, value in zip(places, values, strict=True))
     return f"{OUR_ARITHMETIC}: {'; '.join(named)}"
 

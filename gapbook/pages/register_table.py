@@ -133,15 +133,21 @@ def _more(one: Entry, anchors: Set[str], shared: Sequence[str]) -> Html:
     """Why it is judged so, and every place where it was tested."""
     why = " ".join(sentence for sentence in _SENTENCES.split(one.why) if sentence not in shared)
     parts = [_with_links(why, anchors)] if why else []
-    if one.places:
+    places = [place for place in one.places if place.run or _formula(place) not in one.ours]
+    if places:
         parts.append(
             Html("<ul>{}</ul>").format(
-                each(Html("<li>{}</li>"), (_place(place, one.published) for place in one.places))
+                each(Html("<li>{}</li>"), (_place(place, one.published) for place in places))
             )
         )
     if not parts:
         return Html("")
     return Html("<details><summary>why</summary>{}</details>").format(Html("").join(parts))
+
+
+def _formula(place: Place) -> str:
+    """What was computed, which may stand in the row already: ``9,042 ÷ 244 = ``"""
+    return "".join(place.ours.rpartition(" = ")[:2]) or place.ours
 
 
 def _place(place: Place, published: str) -> str:

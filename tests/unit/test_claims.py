@@ -125,14 +125,14 @@ def _contestants(identifier: str) -> set[str]:
             "keynote-headline-14x",
             "SpacetimeDB 1.2.0 committed 10.3 times as many transfers a second as SQLite",
         ),
-        ("convex-throughput-ratio-20vu", "our arithmetic: ×37.06"),
+        ("convex-throughput-ratio-20vu", "our arithmetic: 9,042 ÷ 244 = ×37.06"),
         (
             "convex-headline-47x",
             "SpacetimeDB, called as published, did 2.71 times as many operations a second",
         ),
         ("convex-forty-times-requests", "our arithmetic: 5 values from ×28.35 to ×51.3"),
         ("today-tps-postgres-alpha15", "Postgres behind Node.js committed 1,060 transfers a second"),
-        ("walsync-memory-savings-5db", "our arithmetic: 138 MB"),
+        ("walsync-memory-savings-5db", "our arithmetic: 152 − 14 = 138 MB"),
         ("keynote-orm-round-trips", "5 counted in the source"),
     ],
 )
