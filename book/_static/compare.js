@@ -7,7 +7,7 @@
   if (!section) return;
   const book = JSON.parse(section.dataset.book);
   const FIRST = 8;
-  const MOST = { cells: 500, ratios: 20_000, numbers: 500, facts: 200, name: 200, key: 300, text: 5_000, shown: 100 };
+  const MOST = { cells: 2_000, ratios: 20_000, numbers: 500, facts: 200, name: 200, key: 300, text: 5_000, shown: 100 };
   // Control characters but tab and line ends, line separators, and what turns the direction of a text round.
   const CONTROLS = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]/;
   const WHAT_IT_IS = "The command gapbook compare RUN --export writes such a file.";

@@ -44,9 +44,9 @@ __all__ = [
 ]
 
 SUMMARY_VERSION = 1
-MOST_SUMMARY_BYTES = 2 * 2**20
+MOST_SUMMARY_BYTES = 4 * 2**20
 """Of a file; that of the largest published run has a twentieth."""
-_MOST_CELLS = 500
+_MOST_CELLS = 2_000
 _MOST_RATIOS = 20_000
 _MOST_FACTS = 200
 _MOST_NUMBERS = 500

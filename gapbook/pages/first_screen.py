@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from gapbook import charts
-from gapbook.errors import ParameterError
+from gapbook.errors import ParameterError, RecordError
 from gapbook.markup import Html, SupportsHtml, link
 from gapbook.method.summary import summary_of, written
 from gapbook.pages import page
@@ -48,11 +48,10 @@ class FirstScreenResults(AnswerResults, RerunResults):
         """
         require_in(picture, sentence)
         self.export_picture(picture)
-        if not self.run.published:
-            self.export_summary()
         self.tell_sentence(sentence, conditions)
         parts: list[SupportsHtml] = [
             self.banner() or Html(""),
+            self.beside_the_published(),
             self.claim_and_verdict(claim) if claim else page.answer_word(word if sentence.cited else ""),
             sentence,
             Html('<p class="gb-conditions">{}</p>').format(conditions) if sentence.cited else Html(""),
@@ -109,14 +108,7 @@ class FirstScreenResults(AnswerResults, RerunResults):
         if self.run.published:
             return None
         return page.banner(
-            "own-run",
-            Html(
-                "This page shows run {}, measured here, not the published run. To lay it beside that one, give its {} to {}."
-            ).format(
-                self.run.run_id,
-                link(f"../_static/runs/{self.run.run_id}/{_SUMMARY}", _SUMMARY, download=True),
-                link("compare.html", "Compare"),
-            ),
+            "own-run", f"This page shows run {self.run.run_id}, measured here, not the published run."
         )
 
     def buttons(self) -> Html:
@@ -146,10 +138,23 @@ class FirstScreenResults(AnswerResults, RerunResults):
         (folder / f"{PICTURE}.csv").write_text(figure.table.as_csv(), encoding="utf-8")
         (folder / f"{PICTURE}.json").write_text(figure.as_json(), encoding="utf-8")
 
-    def export_summary(self) -> None:
-        """Write the run in small, for the page that lays it beside a published one; raises RecordError or SetupError."""
-        folder = pictures_folder(self.run.run_id)
-        (folder / _SUMMARY).write_text(written(summary_of(self.run)), encoding="utf-8")
+    def beside_the_published(self) -> Html:
+        """Where a run of the reader's own is laid beside the published one, with what is needed for that, which is written as a
+        file; or why it cannot be. Nothing for a published run."""
+        if self.run.published:
+            return Html("")
+        try:
+            summary = written(summary_of(self.run))
+        except RecordError as error:
+            return page.banner("note", f"It cannot be laid beside the published run: {error}.")
+        (pictures_folder(self.run.run_id) / _SUMMARY).write_text(summary, encoding="utf-8")
+        return page.banner(
+            "note",
+            Html("To lay it beside the published run, give {} to {}.").format(
+                link(f"../_static/runs/{self.run.run_id}/{_SUMMARY}", _SUMMARY, download=True),
+                link("compare.html", "Compare"),
+            ),
+        )
 
     def provenance_line(self) -> Html:
         return page.provenance_line(self.provenance_parts())

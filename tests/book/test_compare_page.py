@@ -260,7 +260,7 @@ def test_what_is_no_run_is_refused_in_a_line(opened: _Opened, tmp_path: Path) ->
         json.dumps({**whole, "run_id": "f" * 12}): "the run id is not that of its manifest",
         json.dumps({**whole, "machine": {"a": "\u202e"}}): "a value in machine holds a control character",
         '{"summary": 1, "a": ' + "[" * 20_000: "This is not JSON.",
-        " " * 3_000_000 + "{}": "This has 3,000,002 bytes",
+        " " * 5_000_000 + "{}": "This has 5,000,002 bytes",
     }
     told = opened.page.evaluate(_PASTE, list(texts))
     for (said, refused, hidden), expected in zip(told, texts.values(), strict=True):

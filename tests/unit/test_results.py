@@ -13,6 +13,7 @@ import pytest
 
 from gapbook.charts import Figure
 from gapbook.method.factors import Factor
+from gapbook.method.summary import read_summary, summary_of
 from gapbook.pages.proof import proof
 from gapbook.pages.results import Results
 from gapbook.pages.sentence import Said, sentence, times
@@ -124,7 +125,7 @@ RESULTS: dict[str, Callable[[Results], Any]] = {
 # Those that need a plant, a notebook or a folder to write to.
 ELSEWHERE = {
     "export_picture",
-    "export_summary",
+    "beside_the_published",
     "first_screen",
     "glue",
     "answer_calibration",
@@ -201,6 +202,9 @@ def test_the_first_screen_stands_whatever_is_missing(
     assert answers != ('gb-sentence">Not answered by this run' in screen.html)
     assert answers == ("Nobody waits." in screen.html)
     assert found.run.run_id in screen.html
+    (small,) = tmp_path.rglob("compare.json")
+    assert f"{found.run.run_id}/compare.json" in screen.html
+    assert read_summary(small) == summary_of(found.run)
     assert {path.name for path in tmp_path.rglob("gap.*")} == {"gap.svg", "gap.png", "gap.csv", "gap.json"}
 
 
