@@ -27,7 +27,7 @@ _SENTENCES = re.compile(r"(?<=\.) (?=[A-Z])")
 def register_section(found: Sequence[Entry], chapters: Mapping[str, str]) -> Html:
     """What a script searches and filters; ``chapters`` has the title of each by its address."""
     return Html('<section class="gb-register" aria-label="Register of claims">{}{}{}</section>').format(
-        _filters(found), _cards(found, chapters), _table(found, chapters)
+        _filters(found), _cards(found, chapters), _table(found)
     )
 
 
@@ -82,32 +82,32 @@ def _card(one: Entry, chapters: Mapping[str, str]) -> Html:
         source=link(one.address, f"{one.by}, {one.date}"),
         published=one.published if one.value is not None else "no number",
         ours=one.ours or "not measured here",
-        number=_number_link(one, chapters),
+        number=_number_link(one, chapters.get(one.chapter, one.chapter)),
         evidence=link(f"#claim-{one.id}", "evidence"),
     )
 
 
-def _number_link(one: Entry, chapters: Mapping[str, str]) -> Html:
-    """Where the number of a claim is told in full: its own page, and its chapter."""
-    chapter = link(f"{one.chapter}.html", chapters.get(one.chapter, one.chapter))
+def _number_link(one: Entry, label: str) -> Html:
+    """Where the number of a claim is told in full: its own page, and its chapter under that label."""
+    chapter = link(f"{one.chapter}.html", label)
     own = number_page_of(one)
     return Html("<span>{} · {}</span>").format(link(own, "number"), chapter) if own else chapter
 
 
 # --- the table --------------------------------------------------------------------------------
-def _table(found: Sequence[Entry], chapters: Mapping[str, str]) -> Html:
+def _table(found: Sequence[Entry]) -> Html:
     """Every claim with its verdict, its source and its evidence."""
     anchors = {one.id for one in found}
     shared = shared_sentences(found)
     head = each(Html('<th scope="col">{}</th>'), ("verdict", "claim and source", "published", "ours"))
-    rows = Html("").join(_row(one, anchors, shared.get(_group(one), ()), chapters) for one in found)
+    rows = Html("").join(_row(one, anchors, shared.get(_group(one), ())) for one in found)
     return Html(
         '<div class="gb-table"><table><caption class="visually-hidden">All claims</caption>'
         "<thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>"
     ).format(head, rows)
 
 
-def _row(one: Entry, anchors: Set[str], shared: Sequence[str], chapters: Mapping[str, str]) -> Html:
+def _row(one: Entry, anchors: Set[str], shared: Sequence[str]) -> Html:
     return Html(
         '<tr id="claim-{id}"{verdict}{evidence}{systems}><td>{word}</td>'
         "<td>{says} <small>{note}{source}, {where}</small>{more}</td><td>{published}</td><td>{ours} {number}</td></tr>"
@@ -125,7 +125,7 @@ def _row(one: Entry, anchors: Set[str], shared: Sequence[str], chapters: Mapping
         more=_more(one, anchors, shared),
         published=one.published,
         ours=one.ours,
-        number=_number_link(one, chapters),
+        number=_number_link(one, "chapter"),
     )
 
 
