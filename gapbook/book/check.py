@@ -267,9 +267,13 @@ def _verdicts(read: _Read) -> None:
             ruled[rule.claim] = path
             terms = [one for one in (rule.terms or {}).values() if isinstance(one, str)]
             read.require_known(path, (*keys, "terms"), "claim", terms, known)
-            for key, tests in (("test", rule.test), ("told", rule.told)):
-                for number, test in enumerate(tests or ()):
-                    chapter = [test.chapter] if test.chapter else []
+            named_chapters: dict[str, list[str]] = {
+                "test": [test.chapter or "" for test in rule.test or ()],
+                "told": [test.chapter for test in rule.told or ()],
+            }
+            for key, names in named_chapters.items():
+                for number, name in enumerate(names):
+                    chapter = [name] if name else []
                     read.require_known(path, (*keys, key, number, "chapter"), "chapter", chapter, notebooks)
     for path, register in read.of(ClaimsDeclaration).items():
         for place, one in enumerate(register.claim):

@@ -4,7 +4,6 @@ colours where no script runs, and what a link to a page shows where it is pasted
 
 from __future__ import annotations
 
-import html
 import re
 import shutil
 from collections.abc import Iterable
@@ -14,7 +13,6 @@ from typing import Any
 from docutils import nodes
 from sphinx.builders.html import StandaloneHTMLBuilder
 
-from gapbook.markup import Html
 from gapbook.pages.bibtex import book_as_cited, book_released
 
 __all__ = ["Builder", "add_files_of_its_own", "dark_rules", "searchable", "setup"]
@@ -88,30 +86,27 @@ def add_files_of_its_own(app: Any, page: str, _template: str, _context: dict[str
 
 
 def _with_metadata(_app: Any, page: str, _template: str, context: dict[str, Any], _tree: Any) -> None:
-    """Title, sentence and card of a page for whoever links it, and what a reference manager reads (Highwire)."""
+    """Title, sentence and card of a page for whoever links it, and what a reference manager reads (Highwire), for the
+    template ``layout.html`` to write."""
     body = context.get("body", "")
     authors, address = book_as_cited()
-    title = searchable(context.get("title", "")).strip()
-    told = {
-        "name": [("citation_title", title), *(("citation_author", one) for one in authors)],
-        "property": [],
-    }
-    told["name"].append(("citation_publication_date", book_released().replace("-", "/")))
-    told["property"] += [("og:site_name", "The Gap Book"), ("og:type", "article"), ("og:title", title)]
+    title = context.get("title", "")
+    book = f"{address.rstrip('/')}/" if address else ""
+    told = [
+        ("name", "citation_title", title),
+        *(("name", "citation_author", author) for author in authors),
+        ("name", "citation_publication_date", book_released().replace("-", "/")),
+        ("property", "og:site_name", "The Gap Book"),
+        ("property", "og:type", "article"),
+        ("property", "og:title", title),
+    ]
     if sentence := _SENTENCE.search(body):
-        words = " ".join(html.unescape(searchable(sentence[1])).split()).replace(" .", ".").replace(" ,", ",")
-        told["name"].append(("description", words))
-        told["property"].append(("og:description", words))
+        told += [("name", "description", sentence[1]), ("property", "og:description", sentence[1])]
     if number := _NUMBER_PAGE.search(body):
-        card = f"{number[1]}.png"
-        above = f"{address.rstrip('/')}/" if address else "../" * page.count("/")
-        told["property"].append(("og:image", f"{above}{card}"))
-    if address:
-        told["property"].append(("og:url", f"{address.rstrip('/')}/{page}.html"))
-    meta = Html('<meta {}="{}" content="{}" />')
-    context["metatags"] = context.get("metatags", "") + "".join(
-        meta.format(kind, name, value) for kind, of_kind in told.items() for name, value in of_kind
-    )
+        told.append(("property", "og:image", f"{book or '../' * page.count('/')}{number[1]}.png"))
+    if book:
+        told.append(("property", "og:url", f"{book}{page}.html"))
+    context["gapbook_metadata"] = told
 
 
 def _at_its_address(_app: Any, config: Any) -> None:

@@ -49,6 +49,18 @@ class RuleTest(Declared, frozen=True, kw_only=True):
     fixed: datetime.datetime | UnsetType = UNSET
 
 
+class ToldTest(Declared, frozen=True, kw_only=True):
+    """What was measured beside a claim that no test decides: it is told, and decides nothing."""
+
+    chapter: str
+    quantity: Quantity
+    over: str | tuple[str, ...]
+    metric: str | UnsetType = UNSET
+    under: str | tuple[str, ...] | UnsetType = UNSET
+    alpha: int | float | UnsetType = UNSET
+    treatment: int | float | UnsetType = UNSET
+
+
 class VerdictRule(Declared, frozen=True, kw_only=True):
     """How one claim is judged."""
 
@@ -60,7 +72,7 @@ class VerdictRule(Declared, frozen=True, kw_only=True):
     verdict: Literal["confirmed", "conditions", "refuted", "undecided"] | UnsetType = UNSET
     condition: str | UnsetType = UNSET
     reason: str | UnsetType = UNSET
-    told: tuple[RuleTest, ...] | UnsetType = UNSET
+    told: tuple[ToldTest, ...] | UnsetType = UNSET
     ours: str | UnsetType = UNSET
 
     def __post_init__(self) -> None:

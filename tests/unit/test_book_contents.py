@@ -115,6 +115,7 @@ def test_published_book_asks_for_a_run_of_every_chapter_of_the_contents_and_of_n
 
     monkeypatch.setenv("GAPBOOK_BUILD", str(tmp_path))
     monkeypatch.setattr(build, "_execute_published", execute)
+    monkeypatch.setattr(build, "require_lasting", lambda _told: None)
     monkeypatch.setattr(build, "_is_published", lambda chapter: chapter != "unlisted")
     build.build_published(Timings())
     assert executed == ["fair", "original"]

@@ -7,10 +7,12 @@ import re
 import shutil
 from pathlib import Path
 
+import msgspec
 import polars as pl
 import pytest
 
 from gapbook.errors import RecordError
+from gapbook.method.summary import Summary
 from gapbook.paths import CHECKOUT
 from gapbook.record.run import Run, canonical, find_run, latest_published, load_run
 from tests.unit import stored_runs as runs
@@ -29,9 +31,15 @@ def test_page_of_data_explains_each_column_of_each_file(run: Run) -> None:
     page = (CHECKOUT / "book" / "data.md").read_text(encoding="utf-8")
     _, *sections = page.split("## `")
     explained = {
-        section.partition("`")[0]: re.findall(r"^\| `(\w+)` \| .", section, re.MULTILINE)
+        section.partition("`")[0]: [
+            field
+            for row in re.findall(r"^\| (`.+?`) \| .", section, re.MULTILINE)
+            for field in re.findall(r"`(\w+)`", row)
+        ]
         for section in sections
     }
+    in_small = explained.pop("compare.json")
+    assert sorted(in_small) == sorted(field.name for field in msgspec.structs.fields(Summary))
     stored = {name: pl.read_parquet(run.folder / name).columns for name in _FILES[1:]}
     assert explained == {"manifest.json": [], **stored}
 
