@@ -424,7 +424,7 @@
   function result(found) {
     const told = found.counted.length - count(found, "no interval");
     if (found.isSameRun) return "Both are the same run: nothing differs.";
-    return `${count(found, "beyond")} of ${told} ${found.what} with an interval differ by more than noise and another machine make in 95 of 100.`;
+    return `${count(found, "beyond")} of ${told} ${found.what} lie farther apart than noise and another machine put them in 95 of 100 cases.`;
   }
 
   function usualWords(found) {

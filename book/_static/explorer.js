@@ -291,11 +291,13 @@
     }
   }
 
-  // The one that begins as the name does, for the longest: another version of the same system, say.
+  // The one that begins as the name does, for the longest: another version of the same system, say; of several the latest.
   function nearestName(names, name) {
     const shared = (one) => [...one].findIndex((letter, place) => letter !== name[place]);
     const lengths = names.map((one) => (shared(one) < 0 ? one.length : shared(one)));
-    return lengths.indexOf(Math.max(...lengths));
+    const longest = Math.max(...lengths);
+    const alike = names.filter((_, place) => lengths[place] === longest);
+    return names.indexOf(alike.toSorted((one, other) => one.localeCompare(other, "en", { numeric: true })).at(-1));
   }
 
   // --- the page -----------------------------------------------------------------------------------------------------

@@ -346,8 +346,8 @@ def _place_figures(executed: Mapping[str, Path], site: Path) -> None:
     folder.mkdir(exist_ok=True)
     for chapter, notebook in executed.items():
         for run_id in {run_id for run_id, name in _links(notebook) if name.startswith(f"{PICTURE}.")}:
-            for source in pictures_folder(run_id).glob(f"{PICTURE}.*"):
-                shutil.copy2(source, folder / f"{chapter}{source.suffix}")
+            for source in pictures_folder(run_id).glob(f"{PICTURE}[.-]*"):
+                shutil.copy2(source, folder / f"{chapter}{source.name.removeprefix(PICTURE)}")
 
 
 def _render(staged: Path) -> Path:

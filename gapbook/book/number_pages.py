@@ -72,14 +72,15 @@ def _page(one: Addressed, site: Path) -> str:
         card_height=charts.CARD_HEIGHT,
         citations=list(cited.items()),
         facts=list(_facts(one)),
-        columns=number.columns,
+        columns=[*number.columns[:2], *number.columns[-1:], *number.columns[2:-1]],
         rows=[_printed(row, number.columns) for row in number.rows],
         formula=number.formula,
         function=number.function,
         before=number.before,
+        claim=number.name if one.page == "claims" else "",
         has_trials=(site / "notebooks" / f"{number.chapter}-trials.html").is_file(),
         command=_command(one),
-        chart=f"../figures/{one.page}.svg" if (site / "figures" / f"{one.page}.svg").is_file() else "",
+        chart=f"../figures/{one.page}" if (site / "figures" / f"{one.page}.svg").is_file() else "",
     )
 
 
@@ -91,32 +92,36 @@ def _conditions(one: Addressed) -> str:
 
 def _facts(one: Addressed) -> Iterator[tuple[str, str]]:
     number = one.number
-    yield "Quantity", number.quantity
-    yield (
-        "Value, with its 95 % interval" if "[" in number.value else "Value",
-        f"{number.value}, n = {number.n} block{'' if number.n == 1 else 's'}" if number.n else number.value,
-    )
+    if number.parts:
+        yield from ((part.quantity, part.value) for part in number.parts)
+    else:
+        blocks = f", n = {number.n} block{'' if number.n == 1 else 's'}" if number.n else ""
+        yield "Quantity", number.quantity
+        yield (
+            "Value, with its 95 % interval" if "[" in number.value else "Value",
+            f"{number.value}{blocks}",
+        )
     if number.over_sessions:
         yield "With an interval over sessions", number.over_sessions
     if number.between_runs:
         yield "Between published runs", number.between_runs
     yield "Load", number.load
     yield "Versions", "; ".join(number.versions)
-    yield "Machine", f"{number.machine}. Measured on {number.reach}; another machine may differ by more."
+    yield "Machine", f"{number.machine}. Measured {number.reach}; another machine may differ by more."
     if number.notes:
         yield "To be read with", number.notes
     yield "Run", f"{number.run} of {number.chapter}, {number.date}"
 
 
 def _printed(row: Sequence[float], columns: Sequence[str]) -> list[str]:
-    """Block and session whole, cells as rates, the value as it is printed elsewhere."""
+    """Block and session whole, then the value as it is printed elsewhere, then cells as rates."""
     block, session, *cells, value = row
     told = (
         format_count(value)
         if len(columns) == len(("block", "session", "cell", "value"))
         else f"×{format_factor(value)}"
     )
-    return [f"{block:.0f}", f"{session:.0f}", *map(format_count, cells), told]
+    return [f"{block:.0f}", f"{session:.0f}", told, *map(format_count, cells)]
 
 
 def _csv(one: Addressed) -> str:
@@ -128,7 +133,8 @@ def _csv(one: Addressed) -> str:
         table.writerows(number.rows)
     else:
         table.writerow(("quantity", "value", "n", "run"))
-        table.writerow((number.quantity, number.value, number.n, number.run))
+        told = [(part.quantity, part.value) for part in number.parts] or [(number.quantity, number.value)]
+        table.writerows((quantity, value, number.n, number.run) for quantity, value in told)
     return text.getvalue()
 
 
@@ -144,7 +150,7 @@ def _json(one: Addressed) -> str:
 def _card(one: Addressed) -> bytes:
     number = one.number
     foot = f"The Gap Book · {one.page} · run {number.run} · {number.date}"
-    return charts.card(one.sentence, number.value, _conditions(one), foot)
+    return charts.card(one.sentence, number.value or number.conditions, _conditions(one), foot)
 
 
 def _command(one: Addressed) -> str:

@@ -18,8 +18,9 @@ _NUMBERS = CHECKOUT / "book" / "numbers.json"
 
 
 class Stated(msgspec.Struct, frozen=True):
-    """A number that has an address: its chapter, what it is of, and where it comes from, where that can be told."""
+    """A number that has an address: the page that prints it, the chapter of its run, what it is of, and where it comes from, where that can be told."""
 
+    page: str
     chapter: str
     quantity: str
     source: Ratio | Rate | Kept | RatioOfRatios | Worth | None = None
@@ -35,7 +36,9 @@ def stated_numbers(chapter: str) -> Mapping[str, Stated]:
     return {
         address: known
         for address, known in _known().items()
-        if known.chapter == chapter and known.source is not None and not isinstance(known.source, Rate)
+        if known.page == known.chapter == chapter
+        and known.source is not None
+        and not isinstance(known.source, Rate)
     }
 
 

@@ -135,7 +135,7 @@ def _usual(found: Comparison) -> list[str]:
     return [
         f"Two runs of the book on {kind} lie apart by ×{format_factor(math.exp(found.spread.ratios))} in a ratio and "
         f"×{format_factor(math.exp(found.spread.rates))} in a rate (one standard deviation, noise taken off).",
-        f"{beyond} of {told} {what} with an interval differ by more than noise and another machine make in 95 of 100.",
+        f"{beyond} of {told} {what} lie farther apart than noise and another machine put them in 95 of 100 cases.",
         "",
     ]
 

@@ -134,6 +134,7 @@ class FirstScreenResults(AnswerResults, RerunResults):
         require_writable(folder, "GAPBOOK_BUILD")
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{PICTURE}.svg").write_text(figure.svg(), encoding="utf-8")
+        (folder / f"{PICTURE}-phone.svg").write_text(figure.svg(charts.PHONE_WIDTH), encoding="utf-8")
         (folder / f"{PICTURE}.png").write_bytes(figure.png())
         (folder / f"{PICTURE}.csv").write_text(figure.table.as_csv(), encoding="utf-8")
         (folder / f"{PICTURE}.json").write_text(figure.as_json(), encoding="utf-8")

@@ -20,7 +20,7 @@ from gapbook.record.machine import cores_words, processor_words
 from gapbook.record.reach import reach
 from gapbook.record.run import Run
 
-__all__ = ["NUMBERS_KIND", "Before", "Number", "number_of", "tell_numbers"]
+__all__ = ["NUMBERS_KIND", "Before", "Number", "Part", "number_of", "tell_numbers"]
 
 NUMBERS_KIND = "application/vnd.gapbook.numbers+json"
 """The kind of a cell's output that holds numbers: for the build, and shown to nobody."""
@@ -36,12 +36,20 @@ class Before(msgspec.Struct, frozen=True, omit_defaults=True):
     machine: str
 
 
+class Part(msgspec.Struct, frozen=True):
+    """One of several values that stand together: of what it is, and the value with its interval, blocks and runs."""
+
+    quantity: str
+    value: str
+
+
 class Number(msgspec.Struct, frozen=True, omit_defaults=True):
     """One printed number of one run.
 
     ``name`` is what its author calls it, ``sentence`` the one that it stands in, empty where that is prose of the
     chapter; ``published`` says whether its run is. ``quantity`` what it is of, in full; ``value`` as it is cited, with its
-    interval, and ``printed`` as a sentence has it. ``n`` is the number of blocks. ``rows`` are those of
+    interval, and ``printed`` as a sentence has it. ``n`` is the number of blocks, ``parts`` the values where several make one answer, and ``value`` is
+    then empty. ``rows`` are those of
     :class:`gapbook.method.source.Made`, empty where it is made of more than a few cells; ``before`` the same quantity
     in other published runs, the newest first.
     """
@@ -67,6 +75,7 @@ class Number(msgspec.Struct, frozen=True, omit_defaults=True):
     source: Ratio | Rate | Kept | RatioOfRatios | Worth | None = None
     formula: str = ""
     function: str = ""
+    parts: list[Part] = []
     columns: list[str] = []
     rows: list[list[float]] = []
     before: list[Before] = []
@@ -93,7 +102,7 @@ def number_of(
         conditions=conditions,
         load=f"{facts['load']}, {facts['window']} windows",
         machine=f"{facts['processor']}, {facts['cores']}",
-        reach=f"{reach(run).counted}, {reach(run).time_words}",
+        reach=f"on {reach(run).counted}, {reach(run).time_words}",
         versions=named_versions(run.manifest.systems),
         notes=found.promises_of([[c for c in found.scenario.contestants if c.name in names]]),
         over_sessions=cited.over_sessions,

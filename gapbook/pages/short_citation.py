@@ -60,12 +60,13 @@ def address_of(identifier: str) -> str:
 def number_citation(one: Citable) -> Mapping[str, str]:
     """The citation in each of :data:`FORMS`.
 
-    Where a sentence is long, what its page tells too is left out: date and run, then the blocks, then the interval.
+    Where a sentence is long, what its page tells too is left out: the blocks, then date and run, then the interval.
     """
     address = address_of(one.identifier)
     authors, _ = book_as_cited()
     told = _told(one)
-    note = f"{one.sentence} {one.value}, n = {one.n}. Run {one.run}."
+    held = f"{one.value}, n = {one.n}" if one.value else f"n = {one.n}"
+    note = f"{one.sentence} {held}. Run {one.run}."
     year, month, day = one.date.split("-")
     return {
         "Text": f"{told} {address}",
@@ -85,7 +86,7 @@ def number_citation(one: Citable) -> Mapping[str, str]:
                 "container-title": _BOOK,
                 "author": [{"literal": author} for author in authors],
                 "issued": {"date-parts": [[int(year), int(month), int(day)]]},
-                "note": f"{one.value}, n = {one.n}, run {one.run}",
+                "note": f"{held}, run {one.run}",
                 "URL": address,
             },
             indent=1,
@@ -95,11 +96,13 @@ def number_citation(one: Citable) -> Mapping[str, str]:
 
 
 def _told(one: Citable) -> str:
-    blocks = f"{one.value}, n = {one.n}" if one.n else one.value
+    value = f" {one.value}." if one.value else ""
+    blocks = f" {one.value}, {one.n} blocks." if one.value and one.n else value
+    run = f"{_BOOK}, run {one.run}, {one.date}."
     wished = (
-        f"{one.sentence} {blocks}. {_BOOK}, run {one.run}, {one.date}.",
-        f"{one.sentence} {blocks}. {_BOOK}.",
-        f"{one.sentence} {one.value}. {_BOOK}.",
+        f"{one.sentence}{blocks} {run}",
+        f"{one.sentence}{value} {run}",
+        f"{one.sentence}{value} {_BOOK}.",
         f"{one.sentence} {_BOOK}.",
     )
     return next((text for text in wished if len(text.split()) <= MOST_WORDS), wished[-1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from gapbook.claims.entries import Entry, Place
-from gapbook.pages.number import Number
+from gapbook.pages.number import Number, Part
 from gapbook.pages.provenance import FindingsWithProvenance
 from gapbook.pages.short_citation import MOST_SENTENCE_WORDS, number_id, place_of
 from gapbook.record.reach import reach
@@ -36,6 +36,7 @@ def _number(one: Entry, measured: Sequence[Place]) -> Number:
     first = measured[0]
     found = FindingsWithProvenance(find_run(first.chapter, first.run), first.chapter)
     facts = found.glue_values()
+    several = len(measured) > 1
     return Number(
         name=one.id,
         sentence=_sentence(one),
@@ -43,17 +44,25 @@ def _number(one: Entry, measured: Sequence[Place]) -> Number:
         run=first.run,
         published=found.run.published,
         date=facts["date"],
-        quantity="; ".join(f"{place.quantity}: {place.ours}" for place in measured),
+        quantity="; ".join(place.quantity for place in measured),
         printed=one.ours or first.ours,
-        value=first.ours if len(measured) == 1 else one.ours or first.ours,
+        value="" if several else _over_runs(first),
+        parts=[Part(place.quantity, f"{_over_runs(place)}, n = {place.n} blocks") for place in measured]
+        if several
+        else [],
         n=first.n,
         conditions=_ended("; ".join(dict.fromkeys(place.versions for place in measured if place.versions))),
         load=f"{facts['load']}, {facts['window']} windows",
         machine=f"{facts['processor']}, {facts['cores']}",
-        reach=first.spread or f"{reach(found.run).counted}, {reach(found.run).time_words}",
+        reach=first.spread or f"on {reach(found.run).counted}, {reach(found.run).time_words}",
         versions=[first.versions] if first.versions else [],
         notes=one.why,
     )
+
+
+def _over_runs(place: Place) -> str:
+    """The value that decides: of several runs that of all of them, which the newest alone need not have."""
+    return f"{place.ours} over {place.runs} runs" if place.runs > 1 else place.ours
 
 
 def _sentence(one: Entry) -> str:

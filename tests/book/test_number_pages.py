@@ -30,7 +30,7 @@ def test_every_number_has_its_page_its_data_and_its_card(published_site: Site) -
         assert f'property="og:image" content="{identifier}.png"' in page
         for told in (number.value, number.quantity, number.run, number.date, f"n/{identifier}.html"):
             assert told in page, (identifier, told)
-        for target in re.findall(r'(?:href|src)="(\.[^"#]*|[\w-][\w.-]*)"', page):
+        for target in re.findall(r'(?:href|src|srcset)="(\.[^"#]*|[\w-][\w.-]*)"', page):
             assert (folder / target).is_file(), (identifier, target)
         assert struct.unpack(">II", (folder / f"{identifier}.png").read_bytes()[_PNG_SIZE]) == (
             CARD_WIDTH,
@@ -47,8 +47,8 @@ def test_every_number_has_its_page_its_data_and_its_card(published_site: Site) -
 def test_figures_and_chapters_say_what_a_link_shows(published_site: Site) -> None:
     chapters = {number.page for number in known_numbers().numbers.values()} - {"front", "claims"}
     for chapter in chapters:
-        for kind in ("svg", "png", "csv", "json"):
-            assert (published_site.folder / "figures" / f"{chapter}.{kind}").stat().st_size > 0, chapter
+        for kind in (".svg", "-phone.svg", ".png", ".csv", ".json"):
+            assert (published_site.folder / "figures" / f"{chapter}{kind}").stat().st_size > 0, chapter
         page = (published_site.folder / "notebooks" / f"{chapter}.html").read_text(encoding="utf-8")
         head = html.unescape(page.partition("</head>")[0])
         for name in ("description", "citation_title", "citation_author", "citation_publication_date"):
