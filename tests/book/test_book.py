@@ -301,7 +301,7 @@ def test_figures_are_drawn_for_the_width_at_hand(site: Site, visit: Open, script
     for width, drawn in ((1280, 688), (390, 328)):
         page = visit(site, width=width, scripts=scripts).page
         figures = page.locator("figure.gb-fig")
-        assert figures.count() >= 4
+        assert figures.count() >= 3
         for index in range(figures.count()):
             shown = figures.nth(index).locator(".gb-svg:visible")
             assert shown.count() == 1
@@ -365,7 +365,9 @@ def test_citation_is_shown_in_each_of_its_forms(site: Site, visit: Open, scripts
         texts.append(shown.inner_text())
     assert site.run.run_id in texts[0]
     if site.run.published:
+        # From where the page was opened, which a script knows; else from the book's first page on.
         address = page.locator(".gb-address").first.evaluate("(link) => link.href")
+        address = address if scripts else address[address.index("/n/") + 1 :]
         assert all(address in text for text in texts)
     assert len(set(texts)) == 3
     assert texts[0].startswith("@")
