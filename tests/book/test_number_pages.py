@@ -28,19 +28,22 @@ def test_every_number_has_its_page_its_data_and_its_card(published_site: Site) -
         assert "<script" not in page
         assert f'property="og:title" content="{number.sentence}"' in page
         assert f'property="og:image" content="{identifier}.png"' in page
-        for told in (number.value, number.quantity, number.run, number.date, f"n/{identifier}.html"):
-            assert told in page, (identifier, told)
+        data = json.loads((folder / f"{identifier}.json").read_text(encoding="utf-8"))
+        parts = data["number"].get("parts", [{"quantity": number.quantity, "value": number.value}])
+        assert number.quantity == "; ".join(part["quantity"] for part in parts)
+        told = [text for part in parts for text in part.values()]
+        for text in (*told, number.value, number.run, number.date, f"n/{identifier}.html"):
+            assert text in page, (identifier, text)
         for target in re.findall(r'(?:href|src|srcset)="(\.[^"#]*|[\w-][\w.-]*)"', page):
             assert (folder / target).is_file(), (identifier, target)
         assert struct.unpack(">II", (folder / f"{identifier}.png").read_bytes()[_PNG_SIZE]) == (
             CARD_WIDTH,
             CARD_HEIGHT,
         )
-        told = json.loads((folder / f"{identifier}.json").read_text(encoding="utf-8"))
-        assert told["identifier"] == identifier
+        assert data["identifier"] == identifier
         head, *rows = csv.reader((folder / f"{identifier}.csv").read_text(encoding="utf-8").splitlines())
         assert rows
-        assert len(rows) == len(told["number"].get("rows", rows))
+        assert len(rows) == len(data["number"].get("rows", parts))
         assert all(len(row) == len(head) for row in rows)
 
 
