@@ -35,7 +35,7 @@ from gapbook.book.proof_pages import trials_of, trials_page, with_trials_pages, 
 from gapbook.book.shown_code import one_fold_each
 from gapbook.book.side_by_side import execute_chapters
 from gapbook.book.timings import Timings
-from gapbook.book.told_numbers import numbers_told, without_numbers
+from gapbook.book.told_numbers import Addressed, numbers_told, without_numbers
 from gapbook.deploy.deployment import Deployment
 from gapbook.errors import GapbookError, RecordError, SetupError
 from gapbook.locks import own_folder, taking_turns
@@ -74,8 +74,9 @@ def build_published(timings: Timings) -> Path:
     folder = build_directory() / "published"
     with taking_turns(folder):
         executed = execute_published(timings)
-        require_lasting(numbers_told(executed))
-        return _build(folder, executed, timings) / "index.html"
+        numbers = numbers_told(executed)
+        require_lasting(numbers)
+        return _build(folder, executed, numbers, timings) / "index.html"
 
 
 def execute_published(timings: Timings) -> dict[str, Path]:
@@ -121,7 +122,8 @@ def build_with(chapter: str, executed: Path, folder: Path) -> Path:
             f"book: {len(absent)} of its other pages were not executed yet; gapbook book does that",
             flush=True,
         )
-    site = _build(folder, {**kept, chapter: executed}, Timings(), absent, also=chapter)
+    shown = {**kept, chapter: executed}
+    site = _build(folder, shown, numbers_told(shown), Timings(), absent, also=chapter)
     return site / "notebooks" / f"{chapter}.html"
 
 
@@ -210,6 +212,7 @@ def _page_of(chapter: str) -> str:
 def _build(
     folder: Path,
     executed: Mapping[str, Path],
+    numbers: Sequence[Addressed],
     timings: Timings,
     absent: Collection[str] = (),
     *,
@@ -225,7 +228,7 @@ def _build(
         _offer(notebook, site)
     with timings.of("pages of numbers written"):
         _place_figures(executed, site)
-        write_number_pages(numbers_told(executed), site)
+        write_number_pages(numbers, site)
         write_withdrawn_pages(known_numbers().withdrawn, site)
     return site
 

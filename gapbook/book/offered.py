@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["glued_values", "offered", "with_values"]
+__all__ = ["GLUED", "glued_values", "offered", "with_values"]
 
-_ROLE = re.compile(r"\{glue:text\}`([^`:]+)[^`]*`")
+GLUED = re.compile(r"\{glue:text\}`([^`:]+)[^`]*`")
 _MADE_BY = "papermill"
 _TEXT = "application/papermill.record/text/plain"
 
@@ -32,7 +32,7 @@ def glued_values(notebook: Mapping[str, Any]) -> dict[str, str]:
 
 def with_values(prose: str, values: Mapping[str, str]) -> str:
     """Prose with its values where it glues them; what is not known stays a role."""
-    return _ROLE.sub(lambda role: values.get(role[1], role[0]), prose)
+    return GLUED.sub(lambda role: values.get(role[1], role[0]), prose)
 
 
 def _values_of(cell: Mapping[str, Any]) -> list[tuple[str, str]]:

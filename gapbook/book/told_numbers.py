@@ -10,14 +10,13 @@ from typing import Any
 
 import msgspec
 
-from gapbook.book.offered import glued_values, with_values
+from gapbook.book.offered import GLUED, glued_values, with_values
 from gapbook.errors import GapbookError
 from gapbook.pages.number import NUMBERS_KIND, Number
 from gapbook.pages.short_citation import number_id
 
 __all__ = ["Addressed", "numbers_told", "without_numbers"]
 
-_ROLE = re.compile(r"\{glue:text\}`([^`:]+)[^`]*`")
 _TITLED = re.compile(r"\{(?:doc|ref|term)\}`([^`<]+?)\s*(?:<[^`]*>)?`")
 _SILENT = re.compile(r"\s*\{cite\}`[^`]*`")
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
@@ -44,15 +43,15 @@ def numbers_told(executed: Mapping[str, Path]) -> list[Addressed]:
     found: dict[str, Addressed] = {}
     for page, path in executed.items():
         notebook = json.loads(path.read_text(encoding="utf-8"))
-        title = next(_plain(line) for line in _lines(notebook))
+        lines, values = list(_lines(notebook)), glued_values(notebook)
         for one in _numbers_of(page, notebook):
-            sentence = one.sentence or _sentence_with(one.name, notebook)
+            sentence = one.sentence or _sentence_with(one.name, lines, values)
             if not (one.published and sentence):
                 continue
             identifier = number_id(page, one.name)
             if identifier in found:
                 raise GapbookError(f"book: two numbers have the address {identifier}; give one another name")
-            found[identifier] = Addressed(identifier, page, title, sentence, one)
+            found[identifier] = Addressed(identifier, page, _plain(lines[0]), sentence, one)
     return list(found.values())
 
 
@@ -81,12 +80,11 @@ def _numbers_of(page: str, notebook: Mapping[str, Any]) -> Sequence[Number]:
     return list(found.values())
 
 
-def _sentence_with(name: str, notebook: Mapping[str, Any]) -> str:
+def _sentence_with(name: str, lines: Sequence[str], values: Mapping[str, str]) -> str:
     """The first sentence of the prose in which a value of that name stands; empty where there is none."""
-    values = glued_values(notebook)
-    for line in _lines(notebook):
+    for line in lines:
         for sentence in _ENDS.split(line):
-            if name in _ROLE.findall(sentence):
+            if name in GLUED.findall(sentence):
                 return _plain(with_values(sentence, values))
     return ""
 
