@@ -17,12 +17,12 @@ import msgspec
 
 from gapbook.book.told_numbers import Addressed, numbers_told
 from gapbook.errors import GapbookError, ParameterError, cut
-from gapbook.method.source import Kept, Rate, Ratio, RatioOfRatios, Worth
+from gapbook.method.source import Source
+from gapbook.method.stated import NUMBERS
 from gapbook.pages.short_citation import Citable
 from gapbook.paths import CHECKOUT
 
 __all__ = [
-    "NUMBERS",
     "KnownNumber",
     "KnownNumbers",
     "Withdrawn",
@@ -32,7 +32,6 @@ __all__ = [
     "updated",
 ]
 
-NUMBERS = CHECKOUT / "book" / "numbers.json"
 _WRITE = "python -m gapbook.book.numbers"
 _OFFERED = 3
 
@@ -48,7 +47,7 @@ class KnownNumber(msgspec.Struct, frozen=True, omit_defaults=True):
     n: int
     run: str
     date: str
-    source: Ratio | Rate | Kept | RatioOfRatios | Worth | None = None
+    source: Source | None = None
 
     def citable(self, identifier: str) -> Citable:
         """What its citation needs."""

@@ -12,13 +12,24 @@ from dataclasses import dataclass
 
 import msgspec
 
-from gapbook.method.estimate import Contrast, geometric_interval, metric_interval, ratio_interval
+from gapbook.method.estimate import Contrast, geometric_interval, metric_interval
 from gapbook.method.factors import Factor
 from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval
 from gapbook.record.metric import GOODPUT
 
-__all__ = ["Kept", "Made", "Rate", "Ratio", "RatioOfRatios", "Source", "Worth", "cells_in", "made"]
+__all__ = [
+    "Kept",
+    "Made",
+    "Rate",
+    "Ratio",
+    "RatioOfRatios",
+    "Source",
+    "Worth",
+    "cells_in",
+    "contrast_of",
+    "made",
+]
 
 
 class Ratio(msgspec.Struct, frozen=True, tag_field="kind", tag="ratio", omit_defaults=True):
@@ -112,75 +123,61 @@ def made(source: Source, found: Findings) -> Made | None:
     if not blocks:
         return None
     by_block = {block: way.block([of_cell[block] for of_cell in values]) for block in blocks}
+    told = list(by_block.values())
+    interval = (
+        metric_interval(told, found.metric(source.metric))
+        if isinstance(source, Rate)
+        else geometric_interval(told)
+    )
+    rows = {block: (*(of_cell[block] for of_cell in values), value) for block, value in by_block.items()}
+    names = [f"{name}, {found.at(treatment)}" for name, treatment in way.cells]
+    return _made(found, interval, names, rows, way.formula, way.function)
+
+
+def _made(
+    found: Findings,
+    interval: Interval,
+    cells: Sequence[str],
+    rows: Mapping[int, tuple[float, ...]],
+    formula: str,
+    function: str,
+) -> Made:
+    """``rows`` are by block, each with its cells and its value."""
     sessions = {block: session for session, of_session in found.sessions.items() for block in of_session}
-    rows = tuple(
-        (block + 1, sessions.get(block, 0) + 1, *(of_cell[block] for of_cell in values), by_block[block])
-        for block in blocks
-    )
-    names = (f"{name}, {found.at(treatment)}" for name, treatment in way.cells)
-    return Made(
-        _interval(source, values, by_block, found),
-        ("block", "session", *names, "value"),
-        rows,
-        way.formula,
-        way.function,
-    )
+    numbered = tuple((block + 1, sessions.get(block, 0) + 1, *rest) for block, rest in sorted(rows.items()))
+    return Made(interval, ("block", "session", *cells, "value"), numbered, formula, function)
+
+
+def contrast_of(source: Worth, found: Findings) -> Contrast | None:
+    """What a factor, a whole gap or its step is worth in this run; None where the gap does not close."""
+    if source.to is not None:
+        step = found.further(source.factors, source.treatment, source.to, metric=source.metric)
+        return step.step if step else None
+    parts = found.decompose(source.factors, source.treatment, metric=source.metric)
+    if parts is None or not source.factor:
+        return parts.whole if parts else None
+    return next((share.contrast for share in parts.shares if share.factor.name == source.factor), None)
 
 
 def _made_of_a_lattice(source: Worth, found: Findings) -> Made | None:
-    contrast, formula, function = _contrast_of(source, found)
+    contrast = contrast_of(source, found)
     if contrast is None:
         return None
-    sessions = {block: session for session, of_session in found.sessions.items() for block in of_session}
-    rows = tuple(
-        (block + 1, sessions.get(block, 0) + 1, value)
-        for block, value in sorted(contrast.factor_by_block.items())
-    )
-    return Made(contrast.interval, ("block", "session", "value"), rows, formula, function)
-
-
-def _contrast_of(source: Worth, found: Findings) -> tuple[Contrast | None, str, str]:
     if source.to is not None:
-        step = found.further(source.factors, source.treatment, source.to, metric=source.metric)
-        return (
-            step.step if step else None,
-            f"a block's value is the whole gap at {found.at(source.to)} divided by that at {found.at(source.treatment)}; "
-            f"{_PSEUDO}",
-            "gapbook.method.factors.further",
+        value = f"the whole gap at {found.at(source.to)} divided by that at {found.at(source.treatment)}"
+    elif source.factor:
+        value = (
+            "the step's mean over all orders in which every step was measured (Shapley value), on a log scale"
         )
-    parts = found.decompose(source.factors, source.treatment, metric=source.metric)
-    whole = parts.whole if parts else None
-    if not source.factor:
-        return (
-            whole,
-            f"a block's value is the end of the gap divided by its start; {_PSEUDO}",
-            "gapbook.method.factors.decompose",
-        )
-    shares = {share.factor.name: share.contrast for share in parts.shares} if parts else {}
-    return (
-        shares.get(source.factor),
-        "a block's value is the step's mean over all orders in which every step was measured (Shapley value), on a log "
-        f"scale; {_PSEUDO}",
-        "gapbook.method.factors.decompose",
-    )
+    else:
+        value = "the end of the gap divided by its start"
+    function = "decompose" if source.to is None else "further"
+    rows = {block: (factor,) for block, factor in contrast.factor_by_block.items()}
+    formula = f"a block's value is {value}; {_PSEUDO}"
+    return _made(found, contrast.interval, (), rows, formula, f"gapbook.method.factors.{function}")
 
 
 _PSEUDO = "where a block lacks a trial, its value is a jackknife pseudo-value, and the number comes of a fit of cells and blocks"
-
-
-def _interval(
-    source: Ratio | Rate | Kept | RatioOfRatios,
-    values: Sequence[Mapping[int, float]],
-    by_block: Mapping[int, float],
-    found: Findings,
-) -> Interval:
-    if isinstance(source, Rate):
-        return metric_interval(list(by_block.values()), found.metric(source.metric))
-    if isinstance(source, RatioOfRatios):
-        return geometric_interval(list(by_block.values()))
-    interval = ratio_interval(*values)
-    assert interval is not None, "there are blocks"
-    return interval
 
 
 _MEAN = "the number is the geometric mean of the blocks' values, its interval Student's t on their logs"
@@ -188,12 +185,9 @@ _MEAN = "the number is the geometric mean of the blocks' values, its interval St
 
 def _way(source: Ratio | Rate | Kept | RatioOfRatios) -> _Way:
     if isinstance(source, Ratio):
-        return _Way(
-            ((source.over, source.treatment), (source.under, source.treatment)),
-            lambda cells: cells[0] / cells[1],
-            f"a block's value is its first cell divided by its second; {_MEAN}",
-            "gapbook.method.estimate.ratio_interval",
-        )
+        return _of_two((source.over, source.treatment), (source.under, source.treatment))
+    if isinstance(source, Kept):
+        return _of_two((source.contestant, source.treatment), (source.contestant, source.base))
     if isinstance(source, Rate):
         return _Way(
             ((source.contestant, source.treatment),),
@@ -201,13 +195,6 @@ def _way(source: Ratio | Rate | Kept | RatioOfRatios) -> _Way:
             f"a block's value is its cell; {_MEAN} where the metric is compared by ratios, else the mean and Student's t on "
             "the values",
             "gapbook.method.estimate.metric_interval",
-        )
-    if isinstance(source, Kept):
-        return _Way(
-            ((source.contestant, source.treatment), (source.contestant, source.base)),
-            lambda cells: cells[0] / cells[1],
-            f"a block's value is its first cell divided by its second; {_MEAN}",
-            "gapbook.method.estimate.ratio_interval",
         )
     return _Way(
         (
@@ -219,4 +206,13 @@ def _way(source: Ratio | Rate | Kept | RatioOfRatios) -> _Way:
         lambda cells: cells[0] / cells[1] / (cells[2] / cells[3]),
         f"a block's value is first ÷ second, divided by third ÷ fourth; {_MEAN}",
         "gapbook.method.estimate.geometric_interval",
+    )
+
+
+def _of_two(over: tuple[str, float], under: tuple[str, float]) -> _Way:
+    return _Way(
+        (over, under),
+        lambda cells: cells[0] / cells[1],
+        f"a block's value is its first cell divided by its second; {_MEAN}",
+        "gapbook.method.estimate.ratio_interval",
     )

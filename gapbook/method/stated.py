@@ -9,12 +9,13 @@ import msgspec
 
 from gapbook.errors import GapbookError
 from gapbook.method.findings import Findings
-from gapbook.method.source import Kept, Rate, Ratio, RatioOfRatios, Source, Worth, cells_in
+from gapbook.method.source import Rate, Source, Worth, cells_in
 from gapbook.paths import CHECKOUT
 
-__all__ = ["Stated", "cells_behind", "stated_numbers"]
+__all__ = ["NUMBERS", "Stated", "cells_behind", "stated_numbers"]
 
-_NUMBERS = CHECKOUT / "book" / "numbers.json"
+NUMBERS = CHECKOUT / "book" / "numbers.json"
+"""Every number that has an address (:mod:`gapbook.book.numbers` writes it)."""
 
 
 class Stated(msgspec.Struct, frozen=True):
@@ -23,7 +24,7 @@ class Stated(msgspec.Struct, frozen=True):
     page: str
     chapter: str
     quantity: str
-    source: Ratio | Rate | Kept | RatioOfRatios | Worth | None = None
+    source: Source | None = None
 
 
 class _Numbers(msgspec.Struct, frozen=True):
@@ -45,11 +46,11 @@ def stated_numbers(chapter: str) -> Mapping[str, Stated]:
 @cache
 def _known() -> Mapping[str, Stated]:
     try:
-        return msgspec.json.decode(_NUMBERS.read_bytes(), type=_Numbers).numbers
+        return msgspec.json.decode(NUMBERS.read_bytes(), type=_Numbers).numbers
     except FileNotFoundError:
         return {}
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise GapbookError(f"{_NUMBERS.name}: {error}") from None
+        raise GapbookError(f"{NUMBERS.name}: {error}") from None
 
 
 def cells_behind(source: Source, found: Findings) -> frozenset[tuple[str, float]]:

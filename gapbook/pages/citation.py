@@ -12,7 +12,6 @@ from gapbook.pages import page
 from gapbook.pages.bibtex import bibtex_entry, book_as_cited
 from gapbook.pages.provenance import FindingsWithProvenance
 from gapbook.pages.words import listed
-from gapbook.record.reach import reach
 
 __all__ = ["CitationResults"]
 
@@ -56,11 +55,7 @@ class CitationResults(FindingsWithProvenance):
         known = sorted(one.n for one in cited)
         held = " to ".join(dict.fromkeys(map(str, (known[0], known[-1]))))
         sessions = f" over {held} sessions" if self.each_block_is_a_session else ""
-        return f"Measured{sessions} {self._reached()}; another may differ by more than the intervals."
-
-    def _reached(self) -> str:
-        found = reach(self.run)
-        return f"on {found.counted}, {found.time_words}"
+        return f"Measured{sessions} {self.reached}; another may differ by more than the intervals."
 
     def cite_panel(self, cited: Sequence[page.Cited], *, sentence: str = "", conditions: str = "") -> Html:
         """The numbers of a sentence, just as it gives them; see :meth:`citation`."""
@@ -85,7 +80,7 @@ class CitationResults(FindingsWithProvenance):
         held = f" in {len(self.sessions)} sessions" if len(self.sessions) > 1 else ""
         bounds = "95 % CI, " if any("[" in one.value for one in cited) else ""
         counted = "one block, no interval" if blocks == "1" else f"{bounds}n = {blocks} blocks{held}"
-        design = f"{counted}, {self._reached()}; {measured}"
+        design = f"{counted}, {self.reached}; {measured}"
         where = f"The Gap Book, {chapter}, run {self.run.run_id}, {facts['date']}"
         plain, bold = (
             "; ".join(

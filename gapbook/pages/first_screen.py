@@ -65,16 +65,11 @@ class FirstScreenResults(AnswerResults, RerunResults):
 
     def _cite(self, sentence: Sentence, conditions: str) -> Html:
         """How to cite each number of the sentence: of a published run by its own address."""
-        numbers = [
-            (name, one.printed, one.cited)
-            for name, one in zip(sentence.names, sentence.said, strict=True)
-            if one.cited
-        ]
-        if not (self.run.published and numbers):
+        if not (self.run.published and sentence.numbers):
             return self.cite_panel(sentence.cited, sentence=sentence.plain, conditions=conditions)
         chapter, date = self.scenario.chapter, self.glue_values()["date"]
         panels = []
-        for place, (name, printed, cited) in enumerate(numbers):
+        for place, (name, printed, cited) in enumerate(sentence.numbers):
             identifier = number_id(chapter, name)
             told = Citable(identifier, chapter, sentence.plain, cited.value, cited.n, self.run.run_id, date)
             panels.append(
@@ -90,9 +85,8 @@ class FirstScreenResults(AnswerResults, RerunResults):
     def tell_sentence(self, sentence: Sentence, conditions: str) -> None:
         """Each number of a sentence for its own address."""
         tell_numbers(
-            number_of(self, name, one.printed, one.cited, sentence=sentence.plain, conditions=conditions)
-            for name, one in zip(sentence.names, sentence.said, strict=True)
-            if one.cited
+            number_of(self, name, printed, cited, sentence=sentence.plain, conditions=conditions)
+            for name, printed, cited in sentence.numbers
         )
 
     def _in_full(self, answer: page.Answer | None) -> Html:

@@ -12,12 +12,11 @@ import msgspec
 
 from gapbook.method.findings import named_versions
 from gapbook.method.over_runs import ratio_over_runs
-from gapbook.method.source import Kept, Rate, Ratio, RatioOfRatios, Worth, cells_in, made
+from gapbook.method.source import Ratio, Source, cells_in, made
 from gapbook.pages.answer import AnswerResults
 from gapbook.pages.page import Cited
 from gapbook.pages.provenance import date_of
 from gapbook.record.machine import cores_words, processor_words
-from gapbook.record.reach import reach
 from gapbook.record.run import Run
 
 __all__ = ["NUMBERS_KIND", "Before", "Number", "Part", "number_of", "tell_numbers"]
@@ -72,7 +71,7 @@ class Number(msgspec.Struct, frozen=True, omit_defaults=True):
     notes: str = ""
     over_sessions: str = ""
     between_runs: str = ""
-    source: Ratio | Rate | Kept | RatioOfRatios | Worth | None = None
+    source: Source | None = None
     formula: str = ""
     function: str = ""
     parts: list[Part] = []
@@ -102,7 +101,7 @@ def number_of(
         conditions=conditions,
         load=f"{facts['load']}, {facts['window']} windows",
         machine=f"{facts['processor']}, {facts['cores']}",
-        reach=f"on {reach(run).counted}, {reach(run).time_words}",
+        reach=found.reached,
         versions=named_versions(run.manifest.systems),
         notes=found.promises_of([[c for c in found.scenario.contestants if c.name in names]]),
         over_sessions=cited.over_sessions,

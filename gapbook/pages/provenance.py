@@ -13,6 +13,7 @@ from gapbook.pages import words
 from gapbook.record.gates import why_uncounted
 from gapbook.record.kept_code import code_is_kept
 from gapbook.record.machine import cores_number, cores_words
+from gapbook.record.reach import reach
 from gapbook.record.schema import UNKNOWN_REVISION, Manifest
 
 __all__ = ["FindingsWithProvenance", "date_of"]
@@ -152,6 +153,12 @@ class FindingsWithProvenance(Findings):
         """What an acknowledgement promises, where a contestant has no promise of its own: ``durability none``."""
         stores = self.scenario.workload.stores
         return f"durability {self.scenario.durability}" if stores else "nothing is stored"
+
+    @property
+    def reached(self) -> str:
+        """``on one machine, within 1.6 hours``"""
+        found = reach(self.run)
+        return f"on {found.counted}, {found.time_words}"
 
     def provenance_parts(self) -> list[str]:
         facts, machine = self.glue_values(), self.run.manifest.machine

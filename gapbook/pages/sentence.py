@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gapbook.errors import ParameterError
@@ -70,6 +70,12 @@ class Sentence:
     @property
     def cited(self) -> tuple[page.Cited, ...]:
         return tuple(one.cited for one in self.said if one.cited is not None)
+
+    @property
+    def numbers(self) -> Sequence[tuple[str, str, page.Cited]]:
+        """Name, number as printed, and how it is cited, of each that can be."""
+        named = zip(self.names, self.said, strict=True)
+        return [(name, one.printed, one.cited) for name, one in named if one.cited]
 
     @property
     def printed(self) -> tuple[str, ...]:

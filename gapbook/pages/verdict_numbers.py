@@ -8,7 +8,6 @@ from gapbook.claims.entries import Entry, Place
 from gapbook.pages.number import Number, Part
 from gapbook.pages.provenance import FindingsWithProvenance
 from gapbook.pages.short_citation import MOST_SENTENCE_WORDS, number_id, place_of
-from gapbook.record.reach import reach
 from gapbook.record.run import find_run
 
 __all__ = ["number_page_of", "verdict_numbers"]
@@ -54,7 +53,7 @@ def _number(one: Entry, measured: Sequence[Place]) -> Number:
         conditions=_ended("; ".join(dict.fromkeys(place.versions for place in measured if place.versions))),
         load=f"{facts['load']}, {facts['window']} windows",
         machine=f"{facts['processor']}, {facts['cores']}",
-        reach=first.spread or f"on {reach(found.run).counted}, {reach(found.run).time_words}",
+        reach=first.spread or found.reached,
         versions=[first.versions] if first.versions else [],
         notes=one.why,
     )

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gapbook.method.estimate import Contrast
 from gapbook.method.factors import Factor
 from gapbook.method.interval import format_factor
-from gapbook.method.source import Worth
+from gapbook.method.source import Worth, contrast_of
 from gapbook.pages.factors import FactorResults
 from gapbook.pages.sentence import Said
 
@@ -20,22 +19,17 @@ _TOO_WIDE = "Not answered by this run: the interval is too wide."
 
 def worth(found: FactorResults, factors: Sequence[Factor], name: str, *, at: float) -> Said:
     """How many times the factor of that name is worth in the gap at a value of the treatment."""
-    parts = found.decompose(factors, at)
-    shares = {share.factor.name: share.contrast for share in parts.shares} if parts else {}
-    return _said(found, f"{name}, of the gap", shares.get(name), Worth(tuple(factors), at, name))
+    return _said(found, f"{name}, of the gap", Worth(tuple(factors), at, name))
 
 
 def whole_gap(found: FactorResults, factors: Sequence[Factor], *, at: float) -> Said:
     """How many times the whole gap is, as its factors multiply to it."""
-    parts = found.decompose(factors, at)
-    return _said(found, "whole gap", parts.whole if parts else None, Worth(tuple(factors), at))
+    return _said(found, "whole gap", Worth(tuple(factors), at))
 
 
 def further_worth(found: FactorResults, factors: Sequence[Factor], *, at: float, to: float) -> Said:
     """How many times the whole gap at one value of the treatment is that at another."""
-    further = found.further(factors, at, to)
-    step = further.step if further else None
-    return _said(found, f"whole gap at {found.at(to)}, of that", step, Worth(tuple(factors), at, to=to))
+    return _said(found, f"whole gap at {found.at(to)}, of that", Worth(tuple(factors), at, to=to))
 
 
 def as_factors(**said: Said) -> dict[str, Said]:
@@ -45,7 +39,8 @@ def as_factors(**said: Said) -> dict[str, Said]:
     }
 
 
-def _said(found: FactorResults, quantity: str, contrast: Contrast | None, source: Worth) -> Said:
+def _said(found: FactorResults, quantity: str, source: Worth) -> Said:
+    contrast = contrast_of(source, found)
     if contrast is None:
         return Said(why=_NOT_CLOSED)
     if found.run.published and not contrast.interval.tells:
