@@ -12,16 +12,9 @@ from gapbook.claims.look_up import looked_up
 from gapbook.errors import ParameterError
 from gapbook.pages.register import Register
 from gapbook.paths import CHECKOUT
+from tests.claims_typed import TYPED
 
 _STATIC = CHECKOUT / "book" / "_static"
-_TYPED = {
-    "316": "today-note-ratio-postgres-alpha15",
-    "70x": "trailbase-insert-vs-payload",
-    "payload": "trailbase-insert-vs-payload",
-    "12 MB": "walsync-memory-walsync-20db",
-    "47x": "convex-headline-47x",
-    "14x": "keynote-headline-14x",
-}
 _TERMS = ("stored procedure", "durability", "HTTP")
 """Words that lead to the glossary where they first stand, as in the book."""
 _AS_TYPED_TOO = (
@@ -100,7 +93,7 @@ def _first_result(page: Page) -> str:
 @pytest.mark.parametrize("opened", [(688, True), (390, True)], indirect=True)
 def test_what_people_type_finds_its_card_first(opened: Page, file: Path) -> None:
     search = opened.get_by_label("Search the claims")
-    for typed, claim in _TYPED.items():
+    for typed, claim in TYPED.items():
         search.press("ControlOrMeta+a")
         search.press_sequentially(typed)
         assert _first_result(opened) == claim, typed
@@ -133,7 +126,7 @@ def test_page_and_command_line_find_the_same(opened: Page, register: Register) -
     choices = opened.locator("[data-filter]").evaluate_all(
         "all => all.flatMap((select) => [...select.options].map((one) => [select.dataset.filter, one.value]))"
     )
-    asked = [*(("words", words) for words in (*_TYPED, *_AS_TYPED_TOO)), *(one for one in choices if one[1])]
+    asked = [*(("words", words) for words in (*TYPED, *_AS_TYPED_TOO)), *(one for one in choices if one[1])]
     for name, value, label, found in opened.evaluate(_FOUND, asked):
         words, chosen = (value, {}) if name == "words" else ("", {name: value})
         assert sorted(found) == sorted(_looked_up(register, words, chosen)), value

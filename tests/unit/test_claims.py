@@ -28,6 +28,7 @@ from gapbook.errors import DeclarationError, ParameterError
 from gapbook.pages import register as page
 from gapbook.pages.register import Register
 from gapbook.paths import CHECKOUT
+from tests.claims_typed import TYPED
 
 _RULES = {
     rule["claim"]: rule
@@ -175,18 +176,10 @@ def test_every_claim_leads_to_its_source_at_its_revision_or_says_why_not(claims:
 
 
 # --- what people type -------------------------------------------------------------------------
-_TYPED = {
-    "316": "today-note-ratio-postgres-alpha15",
-    "70x": "trailbase-insert-vs-payload",
-    "payload": "trailbase-insert-vs-payload",
-    "12 MB": "walsync-memory-walsync-20db",
-    "47x": "convex-headline-47x",
-    "14x": "keynote-headline-14x",
-    "40x": "trailbase-fib-ratio",
-}
+_FOUND = {**TYPED, "40x": "trailbase-fib-ratio"}
 
 
-@pytest.mark.parametrize(("typed", "first"), _TYPED.items(), ids=_TYPED)
+@pytest.mark.parametrize(("typed", "first"), _FOUND.items(), ids=_FOUND)
 def test_what_people_type_finds_the_headline_first(claims: dict[str, Entry], typed: str, first: str) -> None:
     assert looked_up(typed, {}, list(claims.values()))[0].id == first
 
