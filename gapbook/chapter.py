@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from gapbook.deploy.server import ServerChoice
 from gapbook.deploy.stack import stack_class
-from gapbook.errors import GapbookError, ParameterError, SetupError
+from gapbook.errors import GapbookError, ParameterError
 from gapbook.given import given_names
 from gapbook.model.declaration import declaration_of
 from gapbook.model.plan import make_plan
@@ -23,10 +23,11 @@ from gapbook.record.durability import Durability
 from gapbook.record.placement import NATIVE, Placement
 from gapbook.record.run import Run, stored_run
 from gapbook.record.scenario import RecordedContestant
-from gapbook.trial.campaign import obtain_run
+from gapbook.trial.asked import Asked
 from gapbook.trial.contestant import Contestant
+from gapbook.trial.measured import measured
 from gapbook.trial.scenario import Scenario, WorkloadSettings
-from gapbook.trial.servers import absent_images, absent_tiers, absent_versions, parse_choices
+from gapbook.trial.servers import parse_choices
 from gapbook.trial.statable import statable
 from gapbook.trial.treatment import Treatment
 
@@ -37,7 +38,14 @@ _only_stated: ContextVar[bool] = ContextVar("only_stated", default=False)
 
 
 class StatedError(Exception):
-    """No fault: a chapter has said all that is asked of it, and its run is neither measured nor read."""
+    """No fault: a chapter has said all that is asked of it, and its run is neither measured nor read.
+
+    ``asked`` is what it would have measured.
+    """
+
+    def __init__(self, asked: Asked) -> None:
+        super().__init__(f"{asked.chapter} has stated its contestants")
+        self.asked = asked
 
 
 @contextmanager
@@ -175,9 +183,10 @@ class Chapter:
         whole = self._scenario(here, varies)
         scenario = whole.select(_names(self.parameters["contestants"]))
         choices = parse_choices(self.parameters["servers"])
+        asked = self._asked(scenario, choices, trials_per_block or {}, only_at or {})
         if _only_stated.get():
-            raise StatedError
-        run = self._stored or self._measured(scenario, choices, planned)
+            raise StatedError(asked)
+        run = self._stored or measured(asked, self.parameters["source"])
         given = {} if gone else _given(run, scenario, self.parameters, planned)
         return Results(
             run,
@@ -207,40 +216,26 @@ class Chapter:
             drain_s=max(Scenario.drain_s, timeout_s),
         )
 
-    def _measured(
+    def _asked(
         self,
         scenario: Scenario,
         choices: Mapping[str, ServerChoice],
-        planned: Mapping[str, Any],
-    ) -> Run:
-        """A run that is measured now, or was begun before and is finished now."""
+        trials_per_block: Mapping[str, float],
+        only_at: Mapping[str, Collection[float]],
+    ) -> Asked:
         given = self.parameters
-        absent = _say_absent(choices, scenario)
-        return obtain_run(
-            scenario.select([c.name for c in scenario.contestants if c.name not in absent]),
-            source=given["source"],
+        return Asked(
+            scenario,
+            choices,
             blocks=given["blocks"],
+            sessions=given.get("sessions", 1),
             attempts=given["attempts"],
-            choices=choices,
-            absent=absent,
             kills=given["kills"],
             cuts=given.get("cuts", 0),
-            sessions=given.get("sessions", 1),
-            **planned,
             parameters=_recorded(given),
+            trials_per_block=trials_per_block,
+            only_at=only_at,
         )
-
-
-def _say_absent(choices: Mapping[str, ServerChoice], scenario: Scenario) -> dict[str, str]:
-    """Contestants that are left out and why, printed; raises SetupError when nobody would be left."""
-    absent = absent_versions(choices, scenario.contestants) | absent_tiers(scenario.contestants)
-    absent |= absent_images(choices, scenario.contestants)
-    if len(absent) == len(scenario.contestants):
-        raise SetupError(next(iter(absent.values())))
-    for reason in dict.fromkeys(absent.values()):
-        names = ", ".join(name for name, why in absent.items() if why == reason)
-        print(f"not measured here: {names}: {reason}")
-    return absent
 
 
 def _as_list(value: Any) -> list[Any]:

@@ -1,7 +1,8 @@
 """A campaign: the published plans of several chapters, measured anew, session by session in turn.
 
 A session of one chapter is followed by one of the next, so that each chapter's sessions lie hours apart and a
-slow hour falls on all. What was measured stands in each chapter's own journal and runs; the campaign keeps
+slow hour falls on all. Chapters that share their settings are measured together
+(:mod:`gapbook.book.together`). What was measured stands in each chapter's own journal and runs; the campaign keeps
 when it began and how long sessions took, no more, and finds the rest there. It can be ended at any moment,
 in any way, and goes on where it was, on this machine or on another of its kind that is given the same files.
 """
@@ -17,16 +18,20 @@ import msgspec
 from papermill.exceptions import PapermillExecutionError
 
 from gapbook.book.execute import execute_chapter
-from gapbook.book.expected import duration_words, seconds_of
+from gapbook.book.expected import duration_words
 from gapbook.book.on_demand import install_on_demand
 from gapbook.book.plans import PublishedPlan
+from gapbook.book.together import Unit, measured_with, units_of
 from gapbook.errors import GapbookError, RecordError, SessionsLeftError
 from gapbook.locks import taking_turns
 from gapbook.parameters import chapter_parameters
 from gapbook.paths import build_directory, runs_directory
 from gapbook.record.run import Run, finished_folders, live_folder, load_run
 from gapbook.record.schema import one_line
+from gapbook.record.view import write_view
 from gapbook.record.whole import write_whole
+from gapbook.trial.asked import Asked, Together
+from gapbook.trial.measured import measured
 
 __all__ = ["Campaign"]
 
@@ -35,14 +40,14 @@ _FAILURES_IN_A_ROW = 2
 
 
 class _Took(msgspec.Struct):
-    """How long the sessions of a plan took that was measured with these parameters."""
+    """How long the sessions of a unit took that was measured with these parameters."""
 
     parameters: Mapping[str, object] = {}
     seconds: list[float] = []
 
 
 class _State(msgspec.Struct):
-    """When a campaign began, and what is known of its chapters."""
+    """When a campaign began, and what is known of its units, by name."""
 
     started_unix_s: float
     took_s: dict[str, _Took]
@@ -56,6 +61,7 @@ class Campaign:
 
     def __init__(self, plans: Sequence[PublishedPlan], say: Callable[[str], None] = print) -> None:
         self.plans = plans
+        self.units = units_of(plans)
         self.say = say
         self.folder = runs_directory()
         self._state = self._kept()
@@ -70,9 +76,9 @@ class Campaign:
             self._state, self._finished = self._kept(), {}
             self._keep()
             self.say(f"campaign: {_chapters(len(self.plans))}, {self.progress()}")
-            while left := [plan for plan in self.plans if self._left(plan)]:
-                for plan in left:
-                    self._session(plan)
+            while left := [unit for unit in self.units if self._left(unit)]:
+                for unit in left:
+                    self._session(unit)
             return self._end()
 
     def finished(self, plan: PublishedPlan) -> Run | None:
@@ -93,91 +99,110 @@ class Campaign:
 
     def progress(self) -> str:
         """``12 of 41 sessions done, about 3 h 20 min left``"""
-        done = sum(self._done(plan) for plan in self.plans)
-        expected = [self._left_s(plan) for plan in self.plans]
-        known = sum(one for one in expected if one is not None)
-        unknown = sum(one is None for one in expected)
+        done = sum(self._done(unit) for unit in self.units)
+        expected = [(unit, self._left_s(unit)) for unit in self.units]
+        known = sum(one for _, one in expected if one is not None)
+        unknown = sum(len(unit.plans) for unit, one in expected if one is None)
         left = f"about {duration_words(known)} left"
         if unknown:
             left += f", besides {_chapters(unknown)} that nobody has measured yet"
-        return f"{done} of {sum(plan.sessions for plan in self.plans)} sessions done, {left}"
+        return f"{done} of {sum(unit.sessions for unit in self.units)} sessions done, {left}"
 
     def lines(self) -> list[str]:
-        """What is to be measured, a line for each chapter, and how far it is."""
+        """What is to be measured, a line for each unit, and how far it is."""
         told = []
-        for plan in self.plans:
-            left_s = self._left_s(plan)
+        for unit in self.units:
+            left_s = self._left_s(unit)
             left = "nobody has measured it yet" if left_s is None else f"about {duration_words(left_s)} left"
-            told.append(f"{plan.chapter}: {self._done(plan)} of {plan.sessions} sessions done, {left}")
+            told.append(
+                f"{unit.name}: {self._done(unit)} of {unit.sessions} sessions done, {left}{_shared(unit)}"
+            )
         return [*told, f"{_chapters(len(self.plans))}: {self.progress()}"]
 
     # --- one session --------------------------------------------------------------------------
-    def _session(self, plan: PublishedPlan) -> None:
-        """Measure the next session of a plan; what fails is said, and the rest goes on."""
+    def _session(self, unit: Unit) -> None:
+        """Measure the next session of a unit; what fails is said, and the rest goes on."""
         try:
-            install_on_demand(plan.chapter)
+            for chapter in unit.chapters:
+                install_on_demand(chapter)
             started = time.monotonic()
-            self._execute(plan)
+            self._measure(unit)
         except SessionsLeftError:
             pass
         except (GapbookError, PapermillExecutionError) as error:
-            self._failed[plan.chapter] += 1
-            last = self._failed[plan.chapter] == _FAILURES_IN_A_ROW
+            self._failed[unit.name] += 1
+            last = self._failed[unit.name] == _FAILURES_IN_A_ROW
             after = "left out of this command" if last else "to be tried again"
-            self.say(f"campaign: {plan.chapter}: {_told(error)}; what was measured is kept, {after}")
+            self.say(f"campaign: {unit.name}: {_told(error)}; what was measured is kept, {after}")
             return
-        self._failed[plan.chapter] = 0
+        self._failed[unit.name] = 0
         took_s = time.monotonic() - started
-        self._took_s(plan).append(took_s)
+        self._took_s(unit).append(took_s)
         self._keep()
         self.say(
-            f"campaign: {plan.chapter}, session {self._done(plan)} of {plan.sessions} "
+            f"campaign: {unit.name}, session {self._done(unit)} of {unit.sessions} "
             f"in {duration_words(took_s)}; {self.progress()}"
         )
 
-    def _execute(self, plan: PublishedPlan) -> None:
+    def _measure(self, unit: Unit) -> None:
         """Raises SessionsLeftError when that was not the last session."""
         try:
-            execute_chapter(
-                plan.chapter, {**plan.given, "source": "session"}, folder=build_directory() / "campaign"
-            )
+            if unit.together is None:
+                (plan,) = unit.plans
+                execute_chapter(
+                    plan.chapter, {**plan.given, "source": "session"}, folder=build_directory() / "campaign"
+                )
+            else:
+                self._measure_together(unit.together)
         finally:
-            self._finished.pop(plan.chapter, None)
-        if self.finished(plan) is None:
-            raise RecordError(f"its run is not in {live_folder(plan.chapter)}")
+            for chapter in unit.chapters:
+                self._finished.pop(chapter, None)
+        for plan in unit.plans:
+            if self.finished(plan) is None:
+                raise RecordError(f"its run is not in {live_folder(plan.chapter)}")
 
-    def _left(self, plan: PublishedPlan) -> bool:
-        return self._failed[plan.chapter] < _FAILURES_IN_A_ROW and self.finished(plan) is None
+    def _measure_together(self, together: Together) -> None:
+        """One session of all cells; after the last, the run of each chapter is cut from that of all."""
+        run = measured(together.whole, "session", self.say)
+        chapters = [one.chapter for one in together.asked]
+        for view in together.views(run):
+            write_view(run, view, chapters)
+
+    def _left(self, unit: Unit) -> bool:
+        return self._failed[unit.name] < _FAILURES_IN_A_ROW and not self._over(unit)
+
+    def _over(self, unit: Unit) -> bool:
+        return all(self.finished(plan) for plan in unit.plans)
 
     def _is_of(self, plan: PublishedPlan, run: Run) -> bool:
         """Whether a run has the parameters of the plan and was finished in this campaign."""
         given, table = run.manifest.parameters or {}, chapter_parameters()
         same = all(
-            given.get(name, table[name].absent) == value for name, value in _measured_with(plan).items()
+            given.get(name, table[name].absent) == value for name, value in measured_with(plan).items()
         )
         finished_unix_s = run.manifest.finished_unix_s
         return same and finished_unix_s is not None and finished_unix_s >= self._state.started_unix_s
 
     # --- how far it is ------------------------------------------------------------------------
-    def _done(self, plan: PublishedPlan) -> int:
+    def _done(self, unit: Unit) -> int:
         """Sessions that are known to be done: one that ended between its last trial and our note counts later."""
-        return plan.sessions if self.finished(plan) else min(len(self._took_s(plan)), plan.sessions - 1)
+        return unit.sessions if self._over(unit) else min(len(self._took_s(unit)), unit.sessions - 1)
 
-    def _left_s(self, plan: PublishedPlan) -> float | None:
-        """Seconds that a plan still takes, from its own sessions or else from a published run; None when
-        neither is there."""
-        left = plan.sessions - self._done(plan)
-        took_s = self._took_s(plan)
+    def _left_s(self, unit: Unit) -> float | None:
+        """Seconds that a unit still takes, from its own sessions or else from published runs; None when neither is
+        there."""
+        left = unit.sessions - self._done(unit)
+        took_s = self._took_s(unit)
         if not left or took_s:
             return left * sum(took_s) / max(1, len(took_s))
-        whole_s = seconds_of(plan)
-        return None if whole_s is None else whole_s * left / plan.sessions
+        whole_s = unit.expected_s()
+        return None if whole_s is None else whole_s * left / unit.sessions
 
-    def _took_s(self, plan: PublishedPlan) -> list[float]:
-        """How long the sessions of a plan took; empty for one that was changed since."""
-        kept = self._state.took_s.setdefault(plan.chapter, _Took())
-        if kept.parameters != _measured_with(plan):
-            kept.parameters, kept.seconds = _measured_with(plan), []
+    def _took_s(self, unit: Unit) -> list[float]:
+        """How long the sessions of a unit took; empty for one that was changed since."""
+        kept = self._state.took_s.setdefault(unit.name, _Took())
+        if kept.parameters != unit.measured_with:
+            kept.parameters, kept.seconds = unit.measured_with, []
         return kept.seconds
 
     # --- what is kept -------------------------------------------------------------------------
@@ -186,17 +211,15 @@ class Campaign:
         for plan in self.plans:
             if run := self.finished(plan):
                 self.say(f"campaign: {plan.chapter}: run {run.run_id} in {run.folder}")
-        left = {plan.chapter for plan in self.plans if self.finished(plan) is None}
-        over = {plan.chapter for plan in self.plans} - left
+        left = {unit.name for unit in self.units if not self._over(unit)}
+        over = {unit.name for unit in self.units} - left
         if self._state.took_s.keys() <= over:
             self._path.unlink(missing_ok=True)
         elif not left:
-            # Chapters of another command are still to be gone on with; ours are not.
-            self._state.took_s = {
-                chapter: took for chapter, took in self._state.took_s.items() if chapter not in over
-            }
+            # What another command measures is still to be gone on with; ours is not.
+            self._state.took_s = {name: took for name, took in self._state.took_s.items() if name not in over}
             self._keep()
-        return sorted(left)
+        return sorted(plan.chapter for plan in self.plans if self.finished(plan) is None)
 
     @property
     def _path(self) -> Path:
@@ -224,11 +247,6 @@ class Campaign:
             ) from error
 
 
-def _measured_with(plan: PublishedPlan) -> Mapping[str, object]:
-    """What a run of a plan is measured with, whether the plan or the notebook says so; but for where."""
-    return {name: value for name, value in plan.parameters.items() if name not in {"source", "servers"}}
-
-
 def _told(error: Exception) -> str:
     """An error of ours is one line; of one in a notebook its name and value are."""
     if isinstance(error, PapermillExecutionError):
@@ -238,3 +256,15 @@ def _told(error: Exception) -> str:
 
 def _chapters(number: int) -> str:
     return "1 chapter" if number == 1 else f"{number} chapters"
+
+
+def _shared(unit: Unit) -> str:
+    """How many cells are measured for chapters that are measured together, and how many they ask for."""
+    if unit.together is None:
+        return ""
+    asked = sum(map(_cells, unit.together.asked))
+    return f"; {_cells(unit.together.whole)} cells for the {asked} that they ask for"
+
+
+def _cells(asked: Asked) -> int:
+    return len({(planned.contestant, planned.treatment) for planned in asked.plan()})

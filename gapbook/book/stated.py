@@ -9,13 +9,16 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping
 from contextlib import redirect_stdout
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gapbook.book.chapters import own_parameters
 from gapbook.errors import ParameterError
 from gapbook.notebook_text import code_cells
 
-__all__ = ["require_stated"]
+if TYPE_CHECKING:
+    from gapbook.trial.asked import Asked
+
+__all__ = ["require_stated", "stated"]
 
 _ASKS = ".measure("
 
@@ -23,12 +26,17 @@ _ASKS = ".measure("
 def require_stated(chapter: str, parameters: Mapping[str, Any]) -> None:
     """Raise the ParameterError with which a chapter refuses these parameters, be it a contestant that it has not or a
     level that does not exist. Whatever else is wrong with it, its kernel tells."""
-    if not parameters.keys() - {"source"}:
-        return
+    if parameters.keys() - {"source"}:
+        stated(chapter, parameters)
+
+
+def stated(chapter: str, parameters: Mapping[str, Any]) -> Asked | None:
+    """What a chapter would measure with these parameters; None for one that measures nothing, or whose code is wrong,
+    which its kernel tells. Raises the ParameterError with which the chapter refuses them."""
     cells = code_cells(chapter, without_parameters=True)
     asking = next((number for number, cell in enumerate(cells) if _ASKS in cell), None)
     if asking is None:
-        return
+        return None
     from gapbook.chapter import StatedError, only_stated  # noqa: PLC0415 (a second, of use to a reader's own run alone)
 
     namespace = {"__name__": "__main__", **own_parameters(chapter), **parameters}
@@ -36,9 +44,10 @@ def require_stated(chapter: str, parameters: Mapping[str, Any]) -> None:
         with only_stated(), redirect_stdout(io.StringIO()):
             for cell in cells[: asking + 1]:
                 exec(compile(cell, f"{chapter}.md", "exec"), namespace)
-    except (StatedError, SyntaxError):
-        return
+    except StatedError as said:
+        return said.asked
     except ParameterError:
         raise
     except Exception:  # the kernel meets it too, and shows where
-        return
+        return None
+    return None

@@ -10,10 +10,8 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import hashlib
-import io
 import json
 import os
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,7 +22,6 @@ import msgspec
 from gapbook.errors import RecordError
 from gapbook.model.plan import PlannedTrial
 from gapbook.record.run import (
-    MANIFEST,
     STAGED,
     Run,
     canonical,
@@ -33,12 +30,11 @@ from gapbook.record.run import (
     live_folder,
     load_run,
     read_bytes,
-    read_run,
-    run_id_of,
 )
-from gapbook.record.schema import FILES, FORMAT_VERSION, Facts, one_line
+from gapbook.record.schema import Facts, one_line
 from gapbook.record.tables import make_tables
 from gapbook.record.whole import PARTIAL, write_whole
+from gapbook.record.written import placed_run, write_run
 
 __all__ = ["UNDER_WAY", "Journal", "trials_under_way"]
 
@@ -207,28 +203,10 @@ class Journal:
 
     def finish(self, manifest: Mapping[str, Any]) -> Run:
         """Turn the journal into a finished run, atomically, and return it as read back."""
-        tables = dict(zip(FILES, make_tables(self._in_order()), strict=True))
+        tables = make_tables(self._in_order())
         staged = self.folder / f"{STAGED}{self.plan_key}"
-
-        def stage() -> str:
-            shutil.rmtree(staged, ignore_errors=True)
-            staged.mkdir(parents=True)
-            hashes = {}
-            for name in FILES:
-                table = io.BytesIO()
-                tables[name].write_parquet(table)
-                hashes[name] = hashlib.sha256(table.getvalue()).hexdigest()
-                write_whole(staged / name, table.getvalue())
-            content = {**manifest, "format": FORMAT_VERSION, "files": hashes}
-            run_id = run_id_of(content)
-            write_whole(staged / MANIFEST, canonical({**content, "run_id": run_id}))
-            return run_id
-
-        run_id = self._write_guarded(stage)
-        read_run(staged, run_id)
-        final = self.folder / run_id
-        shutil.rmtree(final, ignore_errors=True)
-        staged.rename(final)
+        run_id = self._write_guarded(lambda: write_run(staged, tables, manifest))
+        final = placed_run(staged, run_id)
         self.remove()
         return load_run(final)
 

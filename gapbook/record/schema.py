@@ -43,6 +43,7 @@ __all__ = [
     "Facts",
     "Flawed",
     "Manifest",
+    "MeasuredWith",
     "Percentiles",
     "Replayed",
     "System",
@@ -86,6 +87,13 @@ class Deployed(msgspec.Struct):
     """How long the session waited, in all, for the machine to be quiet."""
     environment: Environment | None = None
     """None in a run from when everything was started with all variables of the shell."""
+
+
+class MeasuredWith(msgspec.Struct):
+    """The run that a campaign measured for several chapters together: a chapter's own is cut from it."""
+
+    run: str
+    chapters: list[Name]
 
 
 class CeilingOfBlock(msgspec.Struct):
@@ -142,6 +150,8 @@ class Manifest(msgspec.Struct):
     ceilings: list[CeilingOfBlock] = msgspec.field(default_factory=list)
     absent: dict[str, str] = msgspec.field(default_factory=dict)
     """Contestants that could not be measured, each with the reason."""
+    measured_with: MeasuredWith | None = None
+    """None for a run that was measured for its chapter alone."""
 
     def __post_init__(self) -> None:
         numbers = Counter(trial[0] for trial in self.trials)

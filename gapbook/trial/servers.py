@@ -20,6 +20,7 @@ from gapbook.trial.contestant import Contestant, Variant
 from gapbook.trial.scenario import Scenario
 
 __all__ = [
+    "absent_here",
     "absent_images",
     "absent_tiers",
     "absent_versions",
@@ -181,6 +182,16 @@ def require_connections(
                 f"parameter connections: {connections} are more than {contestant.system} takes "
                 f"(contestant {contestant.name}); allowed: at most {most}, or select other contestants"
             )
+
+
+def absent_here(choices: Mapping[str, ServerChoice], contestants: Sequence[Contestant]) -> dict[str, str]:
+    """Contestants that cannot be measured on this machine, each with the reason: their version, their image or the
+    program in front of their server is not here. Raises SetupError when nobody would be left."""
+    absent = absent_versions(choices, contestants) | absent_tiers(contestants)
+    absent |= absent_images(choices, contestants)
+    if len(absent) == len(contestants):
+        raise SetupError(next(iter(absent.values())))
+    return absent
 
 
 def absent_versions(choices: Mapping[str, ServerChoice], contestants: Sequence[Contestant]) -> dict[str, str]:

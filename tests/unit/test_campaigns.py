@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gapbook.book import campaign, expected, plans
+from gapbook.book import campaign, expected, plans, together
 from gapbook.book.campaign import Campaign
 from gapbook.book.expected import duration_words, seconds_of
 from gapbook.book.plans import PublishedPlan, planned_chapters, published_plans
@@ -72,6 +72,8 @@ def _measured(monkeypatch: pytest.MonkeyPatch, runs_folder: Path) -> Chapters:
     chapters = Chapters(plan("long", 3), plan("short", 1))
     monkeypatch.setattr(campaign, "execute_chapter", chapters.execute)
     monkeypatch.setattr(campaign, "install_on_demand", lambda chapter: None)
+    # They are no notebooks, and state nothing.
+    monkeypatch.setattr(together, "stated", lambda chapter, parameters: None)
     return chapters
 
 

@@ -13,7 +13,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from gapbook import chapter
 from gapbook.book.chapters import chapters
 from gapbook.load.client import Client
 from gapbook.notebook_text import code_cells
@@ -21,7 +20,7 @@ from gapbook.pages.rerun import assigned
 from gapbook.pages.results import Results
 from gapbook.parameters import chapter_parameters, check_parameters, parse_assignment
 from gapbook.record.run import published_folder
-from gapbook.trial import campaign
+from gapbook.trial import campaign, measured
 from tests.unit import stored_runs as runs
 
 
@@ -69,13 +68,11 @@ def _no_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(campaign._Campaign, "run", run)
     monkeypatch.setattr(Client, "resolved_command", lambda self: [])
     monkeypatch.setattr(campaign, "require_servers", lambda *told: None)
-    # Every version and tier counts as here, as where the runs were measured.
-    monkeypatch.setattr(chapter, "absent_versions", lambda *told: {})
-    monkeypatch.setattr(chapter, "absent_tiers", lambda *told: {})
-    # No image is looked for: the runs that are stored have none of these.
+    # Every version and tier counts as here, as where the runs were measured; no image is looked for: the runs that are
+    # stored have none of these.
     monkeypatch.setattr(
-        chapter,
-        "absent_images",
+        measured,
+        "absent_here",
         lambda choices, contestants: {
             one.name: "no image" for one in contestants if one.stack.only_in_containers()
         },
@@ -101,6 +98,10 @@ def test_printed_command_has_the_plan_of_its_run(chapter: str) -> None:
         assert getattr(planned, name) == getattr(stored, name), name
     described = json.loads(json.dumps(campaign.described))
     del described["scenario"]
+    if found.run.manifest.measured_with:
+        # The same cells in the same blocks; their numbers and their order are those of all that were measured together.
+        for plan in (described, manifest):
+            plan["trials"] = sorted({tuple(trial[1:]) for trial in plan["trials"]})
     assert described == {"attempts": 1, "kills": 0, "sessions": 1} | {
         key: manifest[key] for key in described if key in manifest
     }

@@ -1,0 +1,39 @@
+"""The run of what was asked for: measured now, or begun before and finished now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gapbook.record.run import Run
+from gapbook.trial.asked import Asked
+from gapbook.trial.campaign import obtain_run
+from gapbook.trial.servers import absent_here
+
+__all__ = ["measured"]
+
+
+def measured(asked: Asked, source: str, say: Callable[[str], None] = print) -> Run:
+    """A run of all contestants that can be measured on this machine; who cannot is said, and stands in the run.
+
+    ``source`` is ``live``, ``resume`` or ``session``; raises what :func:`gapbook.trial.campaign.obtain_run` does, and
+    SetupError when nobody can be measured.
+    """
+    absent = absent_here(asked.choices, asked.scenario.contestants)
+    for reason in dict.fromkeys(absent.values()):
+        names = ", ".join(name for name, why in absent.items() if why == reason)
+        say(f"not measured here: {names}: {reason}")
+    return obtain_run(
+        asked.here(absent),
+        source=source,
+        blocks=asked.blocks,
+        attempts=asked.attempts,
+        choices=asked.choices,
+        absent=absent,
+        kills=asked.kills,
+        cuts=asked.cuts,
+        sessions=asked.sessions,
+        trials_per_block=asked.trials_per_block,
+        only_at=asked.only_at,
+        parameters=asked.parameters,
+        say=say,
+    )
