@@ -20,7 +20,7 @@ from gapbook.pages.let_in import gates_to_let_in, let_in_table
 from gapbook.pages.results import Results
 from gapbook.pages.sessions import Pair
 from gapbook.pages.who import who_table
-from gapbook.pages.words import operation_of, operations_of, state_row_of
+from gapbook.pages.words import listed_html, operation_of, operations_of, state_row_of
 from gapbook.record.scenario import RecordedContestant
 
 __all__ = ["Proof", "Section", "proof"]
@@ -109,6 +109,18 @@ def _counted(asked: _Asked) -> Iterator[Section]:
         ).format(found.audited(), found.uncounted())
     parts = found.provenance_line(), lead, found.gates_chart(), found.refused_table()
     yield Section("Which trials count?", parts)
+
+
+def _shared(asked: _Asked) -> Iterator[Section]:
+    """Cells that other chapters of the same campaign have too."""
+    manifest = asked.found.run.manifest
+    if manifest.measured_with:
+        others = [name for name in manifest.measured_with.chapters if name != manifest.chapter]
+        lead = Html(
+            "<p>This chapter was measured together with {}. Where several of them ask for the same contestant, it was "
+            "measured once: the trials here are the trials there, with the same numbers.</p>"
+        ).format(listed_html([link(f"{name}.html", name) for name in others]))
+        yield Section("Which chapters share these trials?", (lead,))
 
 
 def _let_in(asked: _Asked) -> Iterator[Section]:
@@ -247,6 +259,7 @@ _SECTIONS: tuple[Callable[[_Asked], Iterator[Section]], ...] = (
     _sessions,
     _noise,
     _every,
+    _shared,
     _who,
     _rates,
     _processors,

@@ -51,6 +51,11 @@ def test_a_section_stands_only_where_the_record_has_something_to_show(tmp_path: 
         runs.CHAPTER,
     )
     shown, more = (_texts(proof(found, _PAIR)) for found in (plain, killed))
+    assert "Which chapters share these trials?" not in shown
+    of_all = {"run": plain.run.run_id, "chapters": ["fair", runs.CHAPTER, "original"]}
+    together = Results(runs.store(tmp_path / "together", runs.whole(), measured_with=of_all), runs.CHAPTER)
+    said = _texts(proof(together))["Which chapters share these trials?"]
+    assert re.findall(r'href="([a-z]+)\.html"', said) == ["fair", "original"]
     of_kills, of_sessions = "Did servers keep what they had acknowledged?", "How much do the sessions differ?"
     assert not {of_kills, of_sessions} & shown.keys()
     assert BROKEN in more[of_kills]

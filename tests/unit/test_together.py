@@ -185,4 +185,5 @@ def test_a_campaign_measures_them_as_one_and_stores_a_run_for_each(
     for chapter in stated:
         (folder,) = finished_folders(chapter)
         finished = whole.finished(PublishedPlan(chapter, _GIVEN, _GIVEN))
-        assert finished and finished.folder == folder
+        assert finished
+        assert finished.folder == folder
