@@ -17,6 +17,7 @@ from gapbook.pages.cuts import cuts_table, faults_table
 from gapbook.pages.every_trial import every_trial, trials_of
 from gapbook.pages.failures import any_failure, failures_table
 from gapbook.pages.let_in import gates_to_let_in, let_in_table
+from gapbook.pages.on_what import machine_table
 from gapbook.pages.results import Results
 from gapbook.pages.sessions import Pair
 from gapbook.pages.who import who_table
@@ -253,6 +254,14 @@ def _servers(asked: _Asked) -> Iterator[Section]:
     yield Section("The servers", (lead, asked.found.systems_table()))
 
 
+def _machine(asked: _Asked) -> Iterator[Section]:
+    lead = Html(
+        "<p>Ratios move between machines. This is what the record knows of the one that measured. The disk is tried before "
+        "the servers of a session start: a block of a file is overwritten and synced, again and again.</p>"
+    )
+    yield Section("The machine", (lead, machine_table(asked.found.run.manifest)))
+
+
 _SECTIONS: tuple[Callable[[_Asked], Iterator[Section]], ...] = (
     _counted,
     _let_in,
@@ -271,4 +280,5 @@ _SECTIONS: tuple[Callable[[_Asked], Iterator[Section]], ...] = (
     _killed,
     _cut,
     _servers,
+    _machine,
 )

@@ -58,6 +58,12 @@ class Machine(msgspec.Struct, omit_defaults=True):
     """Whether that is so because the reader said it: the kind of the file system does not tell."""
     identity: dict[str, str] | None = None
     """What tells processors apart that share a name: vendor, family, model, stepping and microcode."""
+    topology: dict[str, str] | None = None
+    """What ``lscpu`` says of hypervisor, threads, highest clock and caches, by its own names."""
+    clock_source: str | None = None
+    """By what the kernel tells the time."""
+    disk: dict[str, str] | None = None
+    """What the kernel says of the disk under the servers' data, by its own names; None where there is no one disk."""
     boot_sha256: Sha256 | None = None
     """Tells whether two runs were made on one machine without a restart between them; names no machine."""
 

@@ -23,6 +23,7 @@ from gapbook.record.fields import (
     TreatmentValue,
     UnixSeconds,
 )
+from gapbook.record.fsync import FsyncTest
 from gapbook.record.losses import KillCheck
 from gapbook.record.machine import Machine
 from gapbook.record.older import LAST_OLDER_FORMAT, upgraded_manifest
@@ -87,6 +88,10 @@ class Deployed(msgspec.Struct):
     """How long the session waited, in all, for the machine to be quiet."""
     environment: Environment | None = None
     """None in a run from when everything was started with all variables of the shell."""
+    clock_mhz: Amount | None = None
+    """The present clock of the first processor, as the kernel says it."""
+    fsync: FsyncTest | None = None
+    """How fast the disk under the servers' data was before they started."""
 
 
 class MeasuredWith(msgspec.Struct):

@@ -12,7 +12,6 @@ from typing import Any
 import msgspec
 
 from gapbook.deploy.deployment import Deployment
-from gapbook.deploy.environment import described_environment
 from gapbook.deploy.limits import allowed_processors
 from gapbook.deploy.server import ServerChoice
 from gapbook.deploy.stack import Stack
@@ -22,12 +21,12 @@ from gapbook.parameters import MEASURING
 from gapbook.record.journal import Journal
 from gapbook.record.row import TrialRow
 from gapbook.record.run import Run, live_folder, stored_run
-from gapbook.record.schema import Deployed, Facts
+from gapbook.record.schema import Facts
 from gapbook.trial.ceilings import Ceilings, median_ceilings
 from gapbook.trial.contestant import Variant
 from gapbook.trial.cuts import cut_disks
 from gapbook.trial.disk_errors import disk_errors
-from gapbook.trial.facts import code_version, described_server, machine, require_same_kind
+from gapbook.trial.facts import code_version, deployed, described_server, machine, require_same_kind
 from gapbook.trial.kill_check import kill_servers, kills_left
 from gapbook.trial.own_steal import own_steal_frac
 from gapbook.trial.patience import Patience
@@ -200,13 +199,13 @@ class _Campaign:
 
     def _run_session(self, session: int, facts: Facts) -> None:
         """Deploy every server anew and run the blocks of one session; the last one ends with the kills."""
+        begun = deployed(session)
         with (
             disk_errors(),
             Deployment() as deployment,
             started_stacks(self.scenario, self.choices, deployment, self.say) as stacks,
         ):
-            deployed = Deployed(session, time.time(), machine(), environment=described_environment())
-            facts.deployments.append(deployed)
+            facts.deployments.append(begun)
             systems = {
                 variant.label(self.scenario.durability): described_server(stack)
                 for variant, stack in stacks.items()
@@ -223,7 +222,7 @@ class _Campaign:
                 keep=lambda: self._write_down(facts),
                 say=self.say,
             )
-            deployed.waited_s = self._run_trials(session, deployment, stacks, ceilings)
+            begun.waited_s = self._run_trials(session, deployment, stacks, ceilings)
             self._write_down(facts)
             if session == self.schedule.sessions - 1:
                 keep = partial(self._write_down, facts)

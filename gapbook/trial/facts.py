@@ -6,6 +6,7 @@ import hashlib
 import os
 import platform
 import subprocess
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,15 +14,17 @@ from typing import Any
 import msgspec
 import psutil
 
-from gapbook.deploy.file_system import data_keeping
+from gapbook.deploy.environment import described_environment
+from gapbook.deploy.file_system import data_keeping, existing
+from gapbook.deploy.fsync_test import fsync_test
 from gapbook.deploy.limits import usable
 from gapbook.deploy.stack import Stack
 from gapbook.errors import RecordError
 from gapbook.paths import CHECKOUT
 from gapbook.record.machine import Machine, Usable
-from gapbook.record.schema import UNKNOWN_REVISION, Code, System
+from gapbook.record.schema import UNKNOWN_REVISION, Code, Deployed, System
 
-__all__ = ["code_version", "described_server", "machine", "processor_of", "require_same_kind"]
+__all__ = ["code_version", "deployed", "described_server", "machine", "processor_of", "require_same_kind"]
 
 _OF_ONE_KIND = ("processor", "processors", "file_system", "virtual")
 _USABLE = {
@@ -30,6 +33,16 @@ _USABLE = {
     "memory_bytes": "memory limit in bytes",
 }
 _IDENTITY = ("vendor_id", "cpu family", "model", "stepping", "microcode")
+_TOPOLOGY = (
+    "Hypervisor vendor",
+    "Thread(s) per core",
+    "Core(s) per socket",
+    "CPU max MHz",
+    "L2 cache",
+    "L3 cache",
+)
+_CLOCK_SOURCE = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+_DISK = ("rotational", "scheduler", "write_cache", "fua", "nr_requests")
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _SAME_MEMORY_FRAC = 0.1
 
@@ -59,6 +72,9 @@ def machine() -> Machine:
         python=platform.python_version(),
         usable=usable(memory_bytes),
         identity=_identity(described),
+        topology=_topology(),
+        clock_source=_said_by(_CLOCK_SOURCE),
+        disk=_disk_under(existing(data.folder)),
         boot_sha256=_boot_sha256(),
     )
 
@@ -68,11 +84,57 @@ def _identity(described: str) -> dict[str, str]:
     return {name: told[name] for name in _IDENTITY if name in told}
 
 
+def deployed(session: int) -> Deployed:
+    """A session that begins now: what is there, what of the shell is passed on, and how fast processor and disk are."""
+    described = _first_processor(Path("/proc/cpuinfo").read_text(encoding="utf-8"))
+    return Deployed(
+        session,
+        time.time(),
+        machine(),
+        environment=described_environment(),
+        clock_mhz=float(described["cpu MHz"]) if "cpu MHz" in described else None,
+        fsync=fsync_test(existing(data_keeping().folder)),
+    )
+
+
+def _topology() -> dict[str, str] | None:
+    """None where there is no ``lscpu``."""
+    try:
+        said = subprocess.run(
+            ["lscpu"], capture_output=True, text=True, check=True, env={"LC_ALL": "C"}
+        ).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    told = {
+        name.strip(): value.strip() for name, _, value in (line.partition(":") for line in said.splitlines())
+    }
+    return {name: told[name] for name in _TOPOLOGY if name in told}
+
+
+def _disk_under(folder: Path) -> dict[str, str] | None:
+    """What the kernel says of the queue of the disk that holds a folder."""
+    device = folder.stat().st_dev
+    disk = Path(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}").resolve()
+    # A partition has the queue of its disk.
+    queue = next((place / "queue" for place in (disk, disk.parent) if (place / "queue").is_dir()), None)
+    if queue is None:
+        return None
+    said = {name: _said_by(queue / name) for name in _DISK}
+    return {name: text for name, text in said.items() if text is not None}
+
+
+def _said_by(file: Path) -> str | None:
+    """The one line of a file of the kernel's; None where there is none."""
+    try:
+        return file.read_text(encoding="utf-8").strip()
+    except OSError:
+        return None
+
+
 def _boot_sha256() -> str | None:
     """A number of the machine's present boot, hashed: it tells boots apart and says nothing of the machine."""
-    try:
-        boot = _BOOT.read_text(encoding="utf-8").strip()
-    except OSError:
+    boot = _said_by(_BOOT)
+    if boot is None:
         return None
     return hashlib.sha256(f"boot of a machine: {boot}".encode()).hexdigest()
 

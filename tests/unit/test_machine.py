@@ -11,9 +11,12 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from gapbook.deploy.fsync_test import fsync_test
 from gapbook.errors import RecordError
+from gapbook.pages.on_what import machine_table
 from gapbook.record.machine import Machine, Usable
-from gapbook.trial.facts import code_version, machine, processor_of, require_same_kind
+from gapbook.trial.facts import code_version, deployed, machine, processor_of, require_same_kind
+from tests.unit import stored_runs as runs
 
 _ZEN_1 = "processor\t: 0\ncpu family\t: 23\nmodel\t\t: 1\nmodel name\t: AMD EPYC\nflags\t\t: fpu"
 _ZEN_3 = _ZEN_1.replace("23", "25")
@@ -59,6 +62,34 @@ def test_a_boot_is_told_apart_by_a_hash_that_names_nothing() -> None:
     told = machine()
     assert told.boot_sha256 == machine().boot_sha256
     assert boot not in str(told)
+
+
+def test_a_session_records_how_fast_the_disk_is_and_the_page_says_so(tmp_path: Path) -> None:
+    test = fsync_test(tmp_path)
+    assert test is not None
+    assert 0 < test.median_s <= test.p99_s
+    assert list(tmp_path.iterdir()) == []
+    # Where no server could write either, the servers tell it.
+    assert fsync_test(tmp_path / "nowhere") is None
+    begun = {"session": 0, "started_unix_s": 1.0, "clock_mhz": 2300.0, "fsync": msgspec.to_builtins(test)}
+    older = machine_table(runs.store(tmp_path / "older", runs.whole()).manifest).html
+    newer = machine_table(runs.store(tmp_path / "newer", runs.whole(), deployments=[begun]).manifest).html
+    assert older.count("not recorded") - newer.count("not recorded") == 2
+    assert f"{test.median_s * 1e3:.2g} ms for 8,192 bytes" in newer
+    assert "2,300 MHz" in newer
+
+
+def test_a_session_names_what_could_make_another_machine_differ() -> None:
+    begun = deployed(3)
+    assert begun.session == 3
+    assert begun.machine == machine()
+    assert begun.fsync is not None
+    assert (
+        begun.machine.clock_source
+        == Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+        .read_text(encoding="utf-8")
+        .strip()
+    )
 
 
 # --- the code ---------------------------------------------------------------------------------

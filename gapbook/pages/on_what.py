@@ -1,0 +1,64 @@
+"""On what a run was measured: the machine as its record names it, and how fast its disk was before each session."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+
+from gapbook.markup import Html, values_table
+from gapbook.record.machine import Machine, cores_words
+from gapbook.record.schema import Deployed, Manifest
+
+__all__ = ["machine_table"]
+
+_NOT_RECORDED = "not recorded"
+
+
+def machine_table(manifest: Manifest) -> Html:
+    """What the machine is, a row for each thing that could make another machine's ratios differ."""
+    machine, sessions = manifest.machine, manifest.deployments
+    rows = [
+        ["processor", machine.processor],
+        ["its identity", _listed(machine.identity)],
+        ["what a run could use of it", cores_words(machine)],
+        ["threads, caches, hypervisor", _listed(machine.topology)],
+        ["clock before the sessions", _clock(sessions)],
+        ["source of time", machine.clock_source or _NOT_RECORDED],
+        ["memory", f"{machine.memory_bytes / 2**30:.0f} GiB"],
+        ["kernel", machine.kernel],
+        ["file system", machine.file_system],
+        ["disk", _listed(machine.disk)],
+        ["a synced write before the sessions", _synced(sessions)],
+        ["boots of the machine", _boots(machine, sessions)],
+    ]
+    return values_table(("what", "as recorded"), rows)
+
+
+def _listed(told: Mapping[str, str] | None) -> str:
+    return "; ".join(f"{name} {value}" for name, value in told.items()) if told else _NOT_RECORDED
+
+
+def _clock(sessions: Sequence[Deployed]) -> str:
+    clocks = [one.clock_mhz for one in sessions if one.clock_mhz is not None]
+    if not clocks:
+        return _NOT_RECORDED
+    low, high = min(clocks), max(clocks)
+    return f"{low:,.0f} MHz" if low == high else f"{low:,.0f} to {high:,.0f} MHz"
+
+
+def _synced(sessions: Sequence[Deployed]) -> str:
+    tests = [one.fsync for one in sessions if one.fsync is not None]
+    if not tests:
+        return _NOT_RECORDED
+    medians_ms = [test.median_s * 1e3 for test in tests]
+    middle, slowest = statistics.median(medians_ms), max(test.p99_s for test in tests) * 1e3
+    return (
+        f"{middle:.2g} ms for {tests[0].block_bytes:,} bytes, {min(medians_ms):.2g} to {max(medians_ms):.2g} ms over "
+        f"sessions; one write in a hundred took up to {slowest:.2g} ms"
+    )
+
+
+def _boots(machine: Machine, sessions: Sequence[Deployed]) -> str:
+    boots = {one.boot_sha256 for one in (machine, *(each.machine for each in sessions if each.machine))}
+    known = boots - {None}
+    return str(len(known)) if known else _NOT_RECORDED
