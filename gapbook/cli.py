@@ -347,7 +347,13 @@ def _campaign(chosen: argparse.Namespace) -> int:
 
     campaign = Campaign(plans)
     if chosen.show:
-        print("\n".join(campaign.lines()))
+        from gapbook.book.time_spent import time_table
+
+        print(
+            "\n".join(
+                [*campaign.lines(), "", "Where the published runs spent their time:", *time_table(plans)]
+            )
+        )
         return 0
     failed = campaign.run()
     runs = [run for plan in plans if (run := campaign.finished(plan))]

@@ -52,6 +52,11 @@
   const SIDES = ["A", "B"];
   const MOST_OFFERS = 3;
 
+  // Chapters that were measured together hold the same trials.
+  function firstOfMeasurement({ loaded }, place, all) {
+    return all.findIndex((other) => other.loaded.run.measured === loaded.run.measured) === place;
+  }
+
   class Cells {
     constructor(content) {
       Object.assign(this, content);
@@ -120,7 +125,8 @@
         .map((loaded) => ({ loaded, cells: [loaded.bySide.get(left), loaded.bySide.get(right)] }))
         .filter(({ cells }) => cells.every(Boolean))
         .map((held) => ({ ...held, ratio: this.ratio(...held.cells) }))
-        .filter(({ ratio }) => ratio);
+        .filter(({ ratio }) => ratio)
+        .filter(firstOfMeasurement);
     }
 
     // Each run's rate of one side, where the two are in no run together.
@@ -128,7 +134,8 @@
       const side = this.indexOfSide.get(state.sides[which].join());
       return this.at(state)
         .filter(({ bySide }) => bySide.has(side))
-        .map((loaded) => ({ loaded, cell: loaded.bySide.get(side) }));
+        .map((loaded) => ({ loaded, cell: loaded.bySide.get(side) }))
+        .filter(firstOfMeasurement);
     }
 
     differences(from, to) {

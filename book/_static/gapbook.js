@@ -168,11 +168,24 @@
     if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
   }
 
+  // Who searches for a headline wants the claim, and the search of all pages does not know which page that is.
+  function offerClaims() {
+    const results = document.getElementById("search-results");
+    const words = new URLSearchParams(location.search).get("q");
+    if (!results || !words) return;
+    const offer = document.createElement("p"), link = document.createElement("a");
+    link.href = `notebooks/claims.html#q=${encodeURIComponent(words)}`;
+    link.textContent = `Look up “${words}” among published claims`;
+    offer.append(link);
+    results.before(offer);
+  }
+
   function start() {
     for (const link of document.querySelectorAll(".dropdown-download-buttons a")) link.download = "";
     for (const showing of document.querySelectorAll(".gb-showing")) showing.setAttribute("role", "status");
     makeTablesScrollable();
     nameSidebar();
+    offerClaims();
     window.addEventListener("beforeprint", printWhole);
     document.addEventListener("click", keepFocus, true);
     writeAddresses();

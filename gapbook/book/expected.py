@@ -40,15 +40,19 @@ def _parts_s(run: Run) -> tuple[float, float]:
     """What the trials of a run took, with their deployments, and what its strikes took, which follow the last trial.
 
     A run may have been interrupted: each of its parts is counted from its beginning to the end of its last trial.
-    Strikes that were interrupted are counted from where they went on.
+    Strikes that were interrupted are counted from where they went on. Of a run that was measured together with others
+    its own trials are counted, and its part of the strikes.
     """
     ended = (run.trials["started_unix_s"] + run.trials["took_s"]).to_list()
     began = sorted([run.manifest.started_unix_s, *run.manifest.resumed_unix_s])
     trials_s = 0.0
     for begin, following in pairwise([*began, math.inf]):
         trials_s += max((end for end in ended if begin < end < following), default=begin) - begin
-    finished = run.manifest.finished_unix_s
+    finished, together = run.manifest.finished_unix_s, run.manifest.measured_with
     after_s = 0.0 if finished is None else max(0.0, finished - max(*began, *ended))
+    if together is not None:
+        # The time between its trials was that of other chapters' trials, and the strikes were those of all.
+        trials_s, after_s = float(run.trials["took_s"].sum()), after_s / len(together.chapters)
     return (trials_s, after_s) if run.manifest.kills + run.manifest.cuts else (trials_s + after_s, 0.0)
 
 

@@ -18,7 +18,7 @@ from gapbook.method.random_effects import LEAST_TO_PREDICT, Pooled, pooled
 from gapbook.method.same import Cell, Setup, cells_of
 from gapbook.method.student import quantile_of_t
 from gapbook.record.metric import GOODPUT
-from gapbook.record.published import machine_of, published_runs
+from gapbook.record.published import machine_of, measurement_of, published_runs
 from gapbook.record.run import Run
 
 __all__ = ["OverRuns", "RunEstimate", "estimates_over_runs", "ratio_over_runs"]
@@ -135,7 +135,8 @@ def ratio_over_runs(
     """A ratio of the run at hand in every published run that holds the same two cells, oldest first, and in the run
     at hand itself, which need not be published. None where that does not hold it with an interval.
 
-    Cells are the same by what they are (:mod:`gapbook.method.same`), in whatever chapter they were measured.
+    Cells are the same by what they are (:mod:`gapbook.method.same`), in whatever chapter they were measured; runs of
+    one measurement count once, as the run at hand where it is one of them.
     """
 
     def ratio(of: Findings, named: Mapping[Cell, Cell]) -> Interval | None:
@@ -166,8 +167,8 @@ def estimates_over_runs(
             continue
         held = estimate(other, {cell: known[setup] for cell, setup in own.items()})
         if held is not None and held.bounded and held.n >= _LEAST_BLOCKS:
-            each[other.run.run_id] = RunEstimate(other.run, held)
-    if found.run.run_id not in each:
+            each[measurement_of(other.run)] = RunEstimate(other.run, held)
+    if measurement_of(found.run) not in each:
         return None
     return OverRuns(sorted(each.values(), key=lambda one: one.began_unix_s), log)
 

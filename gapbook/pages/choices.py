@@ -6,7 +6,7 @@ A choice has a name that stands in addresses, so it follows from what a run reco
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gapbook.method.findings import Findings
@@ -14,7 +14,15 @@ from gapbook.pages.words import as_text, connections_at
 from gapbook.record.durability import Durability
 from gapbook.record.scenario import RecordedContestant
 
-__all__ = ["DIMENSIONS", "Choice", "exponent_of", "load_choice", "side_of"]
+__all__ = [
+    "DIMENSIONS",
+    "Choice",
+    "explorer_address",
+    "exponent_of",
+    "load_choice",
+    "side_of",
+    "written_side",
+]
 
 DIMENSIONS = {
     "system": "System and version",
@@ -74,6 +82,23 @@ def side_of(found: Findings, one: RecordedContestant, versioned_label: str) -> t
         Choice(disk, *_DISK[disk]),
         _else(found, one),
     )
+
+
+def written_side(side: Sequence[Choice]) -> str:
+    """A side as it stands in an address; what is not set at the end is left out."""
+    return "_".join(choice.name for choice in side).rstrip("_")
+
+
+def explorer_address(
+    found: Findings,
+    over: tuple[RecordedContestant, str],
+    under: tuple[RecordedContestant, str],
+    treatment: float,
+) -> str:
+    """The explorer, set to two contestants of a run; each comes with its system and version in words."""
+    a, b = (written_side(side_of(found, *one)) for one in (over, under))
+    # A question and no place on the page: there is no element of that name.
+    return f"explorer.html?a={a}&b={b}&alpha={exponent_of(found, treatment):g}&load={load_choice(found, treatment).name}"
 
 
 def load_choice(found: Findings, treatment: float) -> Choice:

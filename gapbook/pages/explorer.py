@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -22,14 +21,14 @@ from gapbook.method.cell_key import cell_key
 from gapbook.method.interval import FEWEST_TOLD, WIDEST_TOLD, Interval, format_factor
 from gapbook.method.student import quantile_of_t
 from gapbook.pages.bibtex import book_as_cited
-from gapbook.pages.choices import DIMENSIONS, Choice, exponent_of, load_choice, side_of
+from gapbook.pages.choices import DIMENSIONS, Choice, explorer_address, exponent_of, load_choice, side_of
 from gapbook.pages.gloss import busiest_share, share_words
 from gapbook.pages.glued import glue_facts
 from gapbook.pages.rerun import assigned
 from gapbook.pages.results import Results
 from gapbook.pages.words import JAMS, rate_cell
 from gapbook.parameters import chapter_parameters
-from gapbook.record.published import published_runs
+from gapbook.record.published import measurement_of, published_runs
 from gapbook.record.run import Run
 from gapbook.record.scenario import RecordedContestant
 
@@ -54,11 +53,6 @@ class HeldCell:
     by_block: dict[int, float]
     jams: bool
     labels: tuple[str, ...]
-
-    @property
-    def address(self) -> str:
-        """The side, as it stands in an address; what is not set at the end is left out."""
-        return "_".join(choice.name for choice in self.side).rstrip("_")
 
 
 class Explorer:
@@ -116,12 +110,13 @@ class Explorer:
             raise RecordError(
                 f"explorer: {over.contestant.name} is not shown to do more than {under.contestant.name}"
             )
-        if self._newest_with(over, under) is not over.found:
+        newest = self._newest_with(over, under)
+        if measurement_of(newest.run) != measurement_of(over.found.run):
             raise RecordError(
                 f"explorer: a newer run than that of {over.found.scenario.chapter} holds the same two; name that"
             )
-        # A question and no place on the page: there is no element of that name.
-        address = f"{Path(_PAGE).name}?a={over.address}&b={under.address}&alpha={over.exponent:g}&load={over.load.name}"
+        left, right = ((one.contestant, one.found.versioned_label(one.contestant)) for one in (over, under))
+        address = explorer_address(over.found, left, right, over.treatment)
         return link(address, f"{words}: {ratio.as_times()}")
 
     def _newest_with(self, one: HeldCell, other: HeldCell) -> Results:
@@ -198,6 +193,7 @@ class Explorer:
         return {
             "chapter": found.scenario.chapter,
             "id": found.run.run_id,
+            "measured": measurement_of(found.run),
             "date": facts["date"],
             "machine": f"{facts['processor']}, {facts['cores']}",
             "warmup": found.scenario.warmup_s,
@@ -248,7 +244,7 @@ class Explorer:
         return {
             "cells": f"{len(self.by_key):,}",
             "pairs": f"{sum(1 for _ in self.pairs()):,}",
-            "runs": str(len(self.found)),
+            "runs": str(len({measurement_of(found.run) for found in self.found})),
             "apart": format_factor(max(apart[False])),
             "apart_alike": format_factor(max(apart[True])),
         }
@@ -326,6 +322,9 @@ def _row(key: str, held: Sequence[HeldCell]) -> Html:
     first = held[0]
     told = [one.words for one in first.side[1:-1]] + [first.side[-1].short]
     share = share_words(busiest_share(first.found.scenario, first.exponent))
+    measured: dict[str, list[HeldCell]] = {}
+    for cell in held:
+        measured.setdefault(measurement_of(cell.found.run), []).append(cell)
     rates = [
         ", ".join(
             [
@@ -335,12 +334,9 @@ def _row(key: str, held: Sequence[HeldCell]) -> Html:
                 *cell.labels,
             ]
         )
-        for cell in held
+        for cell, *_ in measured.values()
     ]
-    runs = [
-        link(f"{cell.found.scenario.chapter}.html", f"{cell.found.scenario.chapter} {cell.found.run.run_id}")
-        for cell in held
-    ]
+    runs = [Html(", ").join([_run_link(cell) for cell in same]) for same in measured.values()]
     return Html(
         '<tr id="cell-{}"><td>{}</td><td>{}</td><td>α = {:g}: {}; {}</td><td>{}</td><td>{}</td></tr>'
     ).format(
@@ -353,3 +349,8 @@ def _row(key: str, held: Sequence[HeldCell]) -> Html:
         Html("<br>").join(rates),
         Html("<br>").join(runs),
     )
+
+
+def _run_link(cell: HeldCell) -> Html:
+    chapter = cell.found.scenario.chapter
+    return link(f"{chapter}.html", f"{chapter} {cell.found.run.run_id}")

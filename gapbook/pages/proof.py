@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from gapbook.markup import Html, SupportsHtml, link
+from gapbook.pages.choices import explorer_address
 from gapbook.pages.copies import copies_table
 from gapbook.pages.cuts import cuts_table, faults_table
 from gapbook.pages.every_trial import every_trial, trials_of
@@ -84,15 +85,33 @@ def proof(found: Results, comparisons: Sequence[Pair] = (), labels: Mapping[str,
     """All that the run's record has to prove a chapter with. ``comparisons`` are those that the chapter answers with;
     ``labels`` what it calls contestants, by their names."""
     asked = _Asked(found, comparisons, labels or {})
-    return Proof(_line(found), tuple(section for make in _SECTIONS for section in make(asked)))
+    return Proof(_line(asked), tuple(section for make in _SECTIONS for section in make(asked)))
 
 
-def _line(found: Results) -> Html:
+def _line(asked: _Asked) -> Html:
+    found = asked.found
     trials = found.run.trials
-    return Html('<p class="gb-proof">{} of {} trials count: {}.</p>').format(
+    return Html('<p class="gb-proof">{} of {} trials count: {}.{}</p>').format(
         f"{int(trials['valid'].sum()):,}",
         f"{trials.height:,}",
         link(f"{trials_of(found.scenario.chapter)}.html", "every trial"),
+        _explorer(asked),
+    )
+
+
+def _explorer(asked: _Asked) -> Html:
+    """Where a reader sets both sides of the chapter's first comparison otherwise; nothing for a run that the explorer does
+    not hold."""
+    found = asked.found
+    if not (asked.comparisons and found.run.published and found.scenario.workload.accounts):
+        return Html("")
+    measured = [found.scenario.find(one.name) for one in asked.comparisons[0][1:]]
+    sides = [(one, found.versioned_label(one)) for one in measured if one is not None]
+    if len(sides) < len(measured):
+        return Html("")
+    over, under = sides
+    return Html(" {}").format(
+        link(explorer_address(found, over, under, found.treatments[0]), "Set both sides otherwise")
     )
 
 

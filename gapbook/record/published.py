@@ -8,7 +8,7 @@ from functools import cache
 from gapbook.paths import CHECKOUT
 from gapbook.record.run import MANIFEST, Run, load_run
 
-__all__ = ["machine_of", "published_runs"]
+__all__ = ["machine_of", "measurement_of", "published_runs"]
 
 
 @cache
@@ -27,3 +27,12 @@ def machine_of(run: Run) -> tuple[str, ...]:
     """
     machine = run.manifest.machine
     return machine.processor, machine.kernel, str(machine.memory_bytes)
+
+
+def measurement_of(run: Run) -> str:
+    """The run that its trials were measured in: itself, or that of several chapters, from which each has its own.
+
+    Wherever runs are counted, those of one measurement are one: they hold the same trials.
+    """
+    together = run.manifest.measured_with
+    return run.run_id if together is None else together.run

@@ -42,7 +42,7 @@ class Asked:
 
     def can_share(self, other: Asked) -> bool:
         """Whether both load all contestants alike, equally often and on the same servers, so that equal contestants
-        of the two are one cell."""
+        of the two are one cell at a value of the treatment that both have."""
         return self._shared() == other._shared()
 
     def _shared(self) -> tuple[Any, ...]:
@@ -50,6 +50,8 @@ class Asked:
         load = {
             name: told for name, told in recorded.items() if name not in {"chapter", "contestants", "varies"}
         }
+        if not (self.scenario.treatment.is_connections or self.scenario.treatment.is_databases):
+            load["treatment"] = {**load["treatment"], "values": None}
         return load, self.choices, self.blocks, self.sessions, self.attempts, self.kills, self.cuts
 
     def plan(self) -> tuple[PlannedTrial, ...]:
@@ -117,6 +119,10 @@ class Together:
                 first.scenario,
                 chapter="+".join(one.chapter for one in asked),
                 contestants=tuple(contestants.values()),
+                treatment=replace(
+                    first.scenario.treatment,
+                    values=tuple(sorted({value for one in asked for value in one.scenario.treatment.values})),
+                ),
                 varies=tuple(sorted({promise for one in asked for promise in one.scenario.varies})),
             ),
             parameters={one.chapter: dict(one.parameters) for one in asked},

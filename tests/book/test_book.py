@@ -148,6 +148,8 @@ def test_search_finds_numbers_and_words_from_a_file_too(
     found = visit(published_site, f"search.html?q={words}", from_file=True)
     found.page.locator("#search-results ul.search li a").first.wait_for()
     assert first in found.page.locator("#search-results ul.search li a").first.inner_text()
+    offer = found.page.get_by_role("link", name=f"Look up “{words}” among published claims")
+    assert offer.get_attribute("href") == f"notebooks/claims.html#q={words}"
     assert found.errors == []
 
 
@@ -489,12 +491,21 @@ def test_notebooks_are_offered_in_the_order_in_which_they_run(site: Site) -> Non
             assert str(CHECKOUT) not in text, "the machine that made the book"
 
 
+def test_chapter_leads_to_the_explorer_set_to_its_first_comparison(published_site: Site, visit: Open) -> None:
+    page = visit(published_site).page
+    page.locator(".gb-proof").get_by_text("Set both sides otherwise").click()
+    # Both sides were measured, so the page names the run that the chapter shows, or a newer one of the same two.
+    page.locator(".gb-details a").first.wait_for()
+    assert "/explorer.html?a=" in page.url
+    assert page.locator(".gb-rates dt").count() == 2
+
+
 def test_chapter_and_page_of_its_trials_lead_to_each_other(site: Site, visit: Open) -> None:
     page = visit(site).page
     line = page.locator(".gb-proof")
     valid, trials = int(site.run.trials["valid"].sum()), site.run.trials.height
-    assert line.inner_text() == f"{valid:,} of {trials:,} trials count: every trial."
-    line.locator("a").click()
+    assert line.inner_text().startswith(f"{valid:,} of {trials:,} trials count: every trial.")
+    line.get_by_text("every trial").click()
     assert page.locator("article h1").inner_text().startswith("Every trial: ")
     assert site.run.run_id in page.locator(".gb-provenance").inner_text()
     table = page.locator("#every-trial details table")

@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from gapbook.pages.explorer import Explorer, HeldCell
 from gapbook.paths import CHECKOUT
+from gapbook.record.published import measurement_of
 
 _STATIC = CHECKOUT / "book" / "_static"
 _MOST_BYTES = 50_000
@@ -177,8 +178,13 @@ def test_every_pair_is_what_its_chapter_has_and_its_citation_is_short(
     opened: Page, explorer: Explorer
 ) -> None:
     told = {(run, at, one, other): rest for run, at, one, other, *rest in opened.evaluate(_OF_ALL_PAIRS)}
-    wrong, long = [], []
+    wrong, long, seen = [], [], set()
     for one, other in explorer.pairs():
+        # Chapters that were measured together hold the same pair; the page has it once.
+        pair = measurement_of(one.found.run), one.key, other.key
+        if pair in seen:
+            continue
+        seen.add(pair)
         for left, right in ((one, other), (other, one)):
             place = left.found.run.run_id, left.treatment, left.contestant.name, right.contestant.name
             short, cited = told.pop(place)

@@ -13,9 +13,11 @@ from typing import Any
 import pytest
 
 from gapbook.book import campaign, expected, plans, together
+from gapbook.book import time_spent as time_module
 from gapbook.book.campaign import Campaign
 from gapbook.book.expected import duration_words, seconds_of
 from gapbook.book.plans import PublishedPlan, planned_chapters, published_plans
+from gapbook.book.time_spent import time_spent, time_table
 from gapbook.errors import (
     DeclarationError,
     ParameterError,
@@ -278,6 +280,49 @@ def test_expected_time_follows_from_sessions_done_else_from_the_published_run(
     assert "about 0 s left" in started(measured).progress()
 
 
+def test_where_the_time_of_a_run_went_adds_up_to_what_it_took(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    planned = runs.planned_trials(2)
+    rows = [
+        {**runs.valid(one), "session": one.block, "started_unix_s": 100.0 + 5 * place + 1000 * one.block}
+        for place, one in enumerate(planned)
+    ]
+    # Refused once, and tried again at the end of the last block.
+    rows[3] |= {"valid": False, "refused_because": "quiet machine"}
+    ended = rows[-1]["started_unix_s"] + 4
+    again = {
+        **rows[3],
+        **runs.valid(planned[3]),
+        "trial": len(planned) + 3,
+        "session": 1,
+        "started_unix_s": ended,
+    }
+    machine = {"session": 0, "started_unix_s": 90.0, "waited_s": 2.0}
+    run = runs.store(
+        tmp_path,
+        [*rows, again],
+        planned=planned,
+        sessions=2,
+        trials=[list(vars(one).values()) for one in planned],
+        deployments=[machine, machine | {"session": 1, "started_unix_s": 1090.0 + 5 * len(planned) / 2}],
+    )
+    spent = time_spent(run)
+    assert spent.loaded_s == pytest.approx(len(planned) * 2.5)
+    assert spent.around_s == pytest.approx(len(planned) * 1.5)
+    assert (spent.again_s, spent.waited_s) == (4.0, 4.0)
+    # Ten seconds before the first trial of a session, one between any two.
+    assert spent.between_s == pytest.approx(2 * 10 + (len(planned) - 2) * 1 - 4.0)
+    monkeypatch.setattr(time_module, "latest_published", lambda chapter: run)
+    _heads, line = time_table([plan("long", 2)])
+    assert line.split()[0] == "long"
+    assert line.endswith(f"{spent.overhead:.2f}")
+    together = runs.store(
+        tmp_path / "together", rows, measured_with={"run": "0" * 12, "chapters": ["long", "short"]}
+    )
+    assert time_spent(together).between_s == 0
+
+
 @pytest.mark.parametrize(
     ("seconds", "words"), [(39.6, "40 s"), (719, "12 min"), (3599, "1 h 0 min"), (12_000, "3 h 20 min")]
 )
@@ -297,7 +342,7 @@ def test_every_published_plan_is_one_that_its_notebook_takes() -> None:
     ("text", "words"),
     [
         ("sessions = 0", "fair.plan.toml:1: sessions: 0 is not allowed"),
-        ("sessions = 99", "sessions: 99 of 5 blocks"),
+        ("sessions = 99", "sessions: 99 of 2 blocks"),
         ("unheard = 1", "fair.plan.toml:1: unheard: unknown key; allowed: "),
         ("source = 'live'", "fair.plan.toml:1: source: unknown key; "),
         ("sessions", "fair.plan.toml:1: not TOML: "),

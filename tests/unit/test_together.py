@@ -14,11 +14,15 @@ from gapbook.book import campaign, together
 from gapbook.book.campaign import Campaign
 from gapbook.book.plans import PublishedPlan
 from gapbook.errors import ParameterError, RecordError, SessionsLeftError
+from gapbook.method import over_runs
 from gapbook.method.cell_key import cell_key
+from gapbook.method.findings import Findings
+from gapbook.method.same import cells_of
 from gapbook.record.run import Run, finished_folders, live_folder
 from gapbook.record.view import write_view
 from gapbook.trial.asked import Asked, Together
 from gapbook.trial.contestant import Contestant
+from tests.bank import alphas
 from tests.unit import stored_runs as runs
 
 _BLOCKS = 2
@@ -73,6 +77,21 @@ def test_a_cell_of_several_chapters_is_measured_once_as_often_as_one_of_them_ask
     assert trials.count(("procedure", 0.0)) == trials.count(("procedure", 1.5)) == _BLOCKS
 
 
+@pytest.mark.usefixtures("runs_folder")
+def test_chapters_may_ask_for_other_values_of_one_treatment() -> None:
+    other = asked("second", runs.DRIZZLE, runs.SPACETIMEDB)
+    other = replace(other, scenario=replace(other.scenario, treatment=alphas(1.0, 1.5)))
+    both = Together([_FIRST, other])
+    cells = {(planned.contestant, planned.treatment) for planned in both.whole.plan()}
+    assert {value for name, value in cells if name == "drizzle"} == {0.0, 1.0, 1.5}
+    assert {value for name, value in cells if name == "procedure"} == {0.0, 1.5}
+    assert {value for name, value in cells if name == "spacetimedb"} == {1.0, 1.5}
+    run = measured(both.whole)
+    _, second = (write_view(run, view, ["first", "second"]) for view in both.views(run))
+    assert set(second.trials["treatment"]) == {1.0, 1.5}
+    assert second.scenario.treatment.values == [1.0, 1.5]
+
+
 def test_contestants_of_one_chapter_that_differ_in_name_alone_stay_two() -> None:
     one = asked("first", runs.SQL, replace(runs.SQL, name="again"))
     other = asked("second", replace(runs.SQL, name="theirs"))
@@ -117,6 +136,22 @@ def test_each_chapter_has_the_very_trials_of_its_cells() -> None:
         len({cell_key(view, found, 1.5) for view, name in cells if (found := view.scenario.find(name))}) == 1
     )
     assert len({tuple(v.trials.filter(contestant=name)["goodput_per_s"]) for v, name in cells}) == 1
+
+
+@pytest.mark.usefixtures("runs_folder")
+def test_runs_of_one_measurement_count_once_wherever_runs_are_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    one = asked("first", runs.DRIZZLE, runs.PROCEDURE, blocks=3)
+    other = asked("second", replace(runs.DRIZZLE, name="application"), runs.PROCEDURE, blocks=3)
+    both = Together([one, other])
+    run = measured(both.whole)
+    views = [write_view(run, view, ["first", "second"]) for view in both.views(run)]
+    found = [Findings(view, view.manifest.chapter) for view in views]
+    monkeypatch.setattr(over_runs, "_published", lambda: [(one, cells_of(one.run)) for one in found])
+    several = over_runs.ratio_over_runs(found[0], "drizzle", "procedure", 1.5)
+    assert several is not None
+    assert [each.run for each in several.each] == [views[0]]
 
 
 @pytest.mark.usefixtures("runs_folder")
