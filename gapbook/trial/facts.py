@@ -101,7 +101,13 @@ def _topology() -> dict[str, str] | None:
     """None where there is no ``lscpu``."""
     try:
         said = subprocess.run(
-            ["lscpu"], capture_output=True, text=True, check=True, env={"LC_ALL": "C"}
+            ["lscpu"],
+            capture_output=True,
+            text=True,
+            check=True,
+            encoding="utf-8",
+            errors="replace",
+            env={**os.environ, "LC_ALL": "C"},
         ).stdout
     except (OSError, subprocess.CalledProcessError):
         return None
