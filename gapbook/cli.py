@@ -35,7 +35,7 @@ from gapbook.book.plans import planned_chapters, published_plans
 from gapbook.book.stated import require_stated
 from gapbook.book.whole_run import last_whole_run
 from gapbook.deploy.on_demand import systems_here
-from gapbook.errors import GapbookError, SessionsLeftError, nearest
+from gapbook.errors import GapbookError, SessionsLeftError, cut, nearest
 from gapbook.parameters import MEASURING, parse_assignment
 from gapbook.paths import build_directory, runs_directory
 from gapbook.streams import speak_in_what_streams_know
@@ -45,6 +45,7 @@ __all__ = ["main"]
 
 _ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 _REFUSED, _MOSTLY_REFUSED, _ENDED_BY_SIGNAL = 2, 3, 128
+_TIME = re.compile(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?")
 
 # Jupyter's path library warns where no session directory exists; it then takes another and all is well.
 warnings.filterwarnings("ignore", module="platformdirs")
@@ -217,6 +218,12 @@ def _parser() -> argparse.ArgumentParser:
     campaign.add_argument(
         "--show", action="store_true", help="say what is left and how long it takes, no more"
     )
+    campaign.add_argument(
+        "--budget",
+        type=_seconds,
+        metavar="TIME",
+        help="as 2h or 90m: end in that time, the chapters first whose intervals are widest for what a session takes",
+    )
     campaign.set_defaults(command=_campaign)
 
     book = commands.add_parser("book", help="build the published book from stored runs (no server)")
@@ -302,6 +309,19 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _seconds(text: str) -> float:
+    """A length of time as it is typed: ``2h``, ``90m``, ``1h30m``."""
+    found = _TIME.fullmatch(text)
+    seconds = (
+        sum(float(part or 0) * unit for part, unit in zip(found.groups(), (3600, 60), strict=True))
+        if found
+        else 0
+    )
+    if seconds <= 0:
+        raise argparse.ArgumentTypeError(f"{cut(repr(text))} is no length of time; allowed: 2h, 90m, 1h30m")
+    return seconds
+
+
 def _run(chosen: argparse.Namespace) -> int:
     parameters = {"source": "live", **dict(parse_assignment(text) for text in chosen.assignments)}
     require_executable(chosen.chapter, parameters)
@@ -355,7 +375,7 @@ def _campaign(chosen: argparse.Namespace) -> int:
             )
         )
         return 0
-    failed = campaign.run()
+    failed = campaign.run(chosen.budget)
     runs = [run for plan in plans if (run := campaign.finished(plan))]
     lines = [f"{run.manifest.chapter}: {line}" for run in runs if (line := mostly_refused(run))]
     if failed:

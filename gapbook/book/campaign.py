@@ -22,6 +22,7 @@ from gapbook.book.expected import duration_words
 from gapbook.book.on_demand import install_on_demand
 from gapbook.book.plans import PublishedPlan
 from gapbook.book.together import Unit, measured_with, units_of
+from gapbook.book.widest import widest_log
 from gapbook.errors import GapbookError, RecordError, SessionsLeftError
 from gapbook.locks import taking_turns
 from gapbook.parameters import chapter_parameters
@@ -68,18 +69,44 @@ class Campaign:
         self._failed: Counter[str] = Counter()
         self._finished: dict[str, Run | None] = {}
 
-    def run(self) -> list[str]:
+    def run(self, budget_s: float | None = None) -> list[str]:
         """Measure until every plan has a finished run; returns the chapters that have none, because each attempt
-        at them failed."""
+        at them failed.
+
+        With a budget in seconds, each session is that of the unit whose printed intervals are widest for the time that
+        a session takes, as long as one fits into what is left; the command then ends, to be given again.
+        """
         with taking_turns(self.folder, self.say):
             # Another command may have been at work on it until now.
             self._state, self._finished = self._kept(), {}
             self._keep()
             self.say(f"campaign: {_chapters(len(self.plans))}, {self.progress()}")
-            while left := [unit for unit in self.units if self._left(unit)]:
-                for unit in left:
+            if budget_s is None:
+                while left := [unit for unit in self.units if self._left(unit)]:
+                    for unit in left:
+                        self._session(unit)
+            else:
+                ends_s = time.monotonic() + budget_s
+                while unit := self._next_within(ends_s - time.monotonic()):
                     self._session(unit)
+                if any(map(self._left, self.units)):
+                    self.say(f"campaign: no session fits into what is left of {duration_words(budget_s)}")
             return self._end()
+
+    def _next_within(self, seconds: float) -> Unit | None:
+        """The unit to measure next where only so much time is left; None where no session fits."""
+        fitting = [
+            (unit, session_s)
+            for unit in self.units
+            if self._left(unit) and (session_s := self._session_s(unit)) <= seconds
+        ]
+        best = max(fitting, key=lambda one: widest_log(one[0].chapters) / max(one[1], 1.0), default=None)
+        return best and best[0]
+
+    def _session_s(self, unit: Unit) -> float:
+        """How long its next session takes, the shortest there is for one that nobody has measured yet."""
+        left_s, left = self._left_s(unit), unit.sessions - self._done(unit)
+        return 0.0 if left_s is None else left_s / left
 
     def finished(self, plan: PublishedPlan) -> Run | None:
         """The newest run of a plan that was finished in this campaign."""
@@ -219,7 +246,13 @@ class Campaign:
             # What another command measures is still to be gone on with; ours is not.
             self._state.took_s = {name: took for name, took in self._state.took_s.items() if name not in over}
             self._keep()
-        return sorted(plan.chapter for plan in self.plans if self.finished(plan) is None)
+        return sorted(
+            plan.chapter
+            for unit in self.units
+            if self._failed[unit.name] >= _FAILURES_IN_A_ROW
+            for plan in unit.plans
+            if self.finished(plan) is None
+        )
 
     @property
     def _path(self) -> Path:

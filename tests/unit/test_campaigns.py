@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -12,12 +14,15 @@ from typing import Any
 
 import pytest
 
-from gapbook.book import campaign, expected, plans, together
+from gapbook import cli
+from gapbook.book import campaign, expected, plans, together, widest
 from gapbook.book import time_spent as time_module
 from gapbook.book.campaign import Campaign
 from gapbook.book.expected import duration_words, seconds_of
+from gapbook.book.numbers import KnownNumber, KnownNumbers
 from gapbook.book.plans import PublishedPlan, planned_chapters, published_plans
 from gapbook.book.time_spent import time_spent, time_table
+from gapbook.book.together import Unit
 from gapbook.errors import (
     DeclarationError,
     ParameterError,
@@ -108,6 +113,64 @@ def test_what_is_over_begins_anew_only_as_another_campaign(measured: Chapters) -
     time.sleep(0.01)
     assert started(measured).run() == []
     assert Counter(measured.measured) == {"long": 6, "short": 2}
+
+
+def test_a_budget_goes_first_where_intervals_are_widest_for_their_time_and_ends_in_time(
+    measured: Chapters, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured.plans["wide"] = plan("wide", 2)
+    took_s = {"long": 100.0, "short": 100.0, "wide": 100.0}
+    width = {"long": 0.1, "short": 0.2, "wide": 0.3}
+    clock = [0.0]
+
+    def session(self: Campaign, unit: Unit) -> None:
+        clock[0] += took_s[unit.name]
+        with contextlib.suppress(SessionsLeftError):
+            measured.execute(unit.name, {**unit.plans[0].given, "source": "session"}, folder=Path())
+        self._finished.clear()
+        self._took_s(unit).append(took_s[unit.name])
+
+    monkeypatch.setattr(Campaign, "_session", session)
+    monkeypatch.setattr(campaign, "widest_log", lambda chapters: width[chapters[0]])
+    monkeypatch.setattr(campaign.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(together, "seconds_of", lambda plan: took_s[plan.chapter] * plan.sessions)
+    said = list[str]()
+    assert started(measured, said).run(350.0) == []
+    assert measured.measured == ["wide", "wide", "short"]
+    assert said[-1].startswith("campaign: ")
+    assert any("no session fits into what is left of 6 min" in line for line in said)
+    # What was left is the next command's.
+    assert started(measured).run(1000.0) == []
+    assert measured.measured[3:] == ["long"] * 3
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("2h", 7200.0), ("90m", 5400.0), ("1h30m", 5400.0), ("1.5h", 5400.0)]
+)
+def test_a_budget_is_read_as_it_is_typed(text: str, seconds: float) -> None:
+    assert cli._parser().parse_args(["campaign", "--budget", text]).budget == seconds
+
+
+@pytest.mark.parametrize("text", ["", "2", "0h", "h", "2 days", "-1h"])
+def test_what_is_no_budget_is_refused_in_one_line(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        cli._parser().parse_args(["campaign", f"--budget={text}"])
+    assert "is no length of time; allowed: 2h, 90m, 1h30m" in capsys.readouterr().err
+
+
+def test_the_widest_printed_interval_tells_how_little_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = {
+        name: KnownNumber(name, chapter, "", "", value, 5, "", "")
+        for name, chapter, value in (
+            ("a", "fair", "×1.00 [0.90–1.10]"),
+            ("b", "fair", "×2,000 [1,000–4,000]"),
+            ("c", "other", "×1 [0.01–100]"),
+            ("d", "fair", "×3"),
+        )
+    }
+    monkeypatch.setattr(widest, "known_numbers", lambda: KnownNumbers(numbers, {}))
+    assert widest.widest_log(["fair"]) == pytest.approx(math.log(2))
+    assert widest.widest_log(["new"]) == math.inf
 
 
 def test_an_interrupted_campaign_goes_on_where_it_was(measured: Chapters) -> None:
