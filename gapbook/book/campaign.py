@@ -87,8 +87,8 @@ class Campaign:
                         self._session(unit)
             else:
                 ends_s = time.monotonic() + budget_s
-                while unit := self._next_within(ends_s - time.monotonic()):
-                    self._session(unit)
+                while (best := self._next_within(ends_s - time.monotonic())) is not None:
+                    self._session(best)
                 if any(map(self._left, self.units)):
                     self.say(f"campaign: no session fits into what is left of {duration_words(budget_s)}")
             return self._end()

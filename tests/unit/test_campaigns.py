@@ -132,7 +132,7 @@ def test_a_budget_goes_first_where_intervals_are_widest_for_their_time_and_ends_
 
     monkeypatch.setattr(Campaign, "_session", session)
     monkeypatch.setattr(campaign, "widest_log", lambda chapters: width[chapters[0]])
-    monkeypatch.setattr(campaign.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr("gapbook.book.campaign.time.monotonic", lambda: clock[0])
     monkeypatch.setattr(together, "seconds_of", lambda plan: took_s[plan.chapter] * plan.sessions)
     said = list[str]()
     assert started(measured, said).run(350.0) == []
