@@ -174,7 +174,7 @@
     const words = new URLSearchParams(location.search).get("q");
     if (!results || !words) return;
     const offer = document.createElement("p"), link = document.createElement("a");
-    link.href = `notebooks/claims.html#q=${encodeURIComponent(words)}`;
+    link.href = `notebooks/claims.html?q=${encodeURIComponent(words)}`;
     link.textContent = `Look up “${words}” among published claims`;
     offer.append(link);
     results.before(offer);

@@ -199,7 +199,7 @@ class _Campaign:
 
     def _run_session(self, session: int, facts: Facts) -> None:
         """Deploy every server anew and run the blocks of one session; the last one ends with the kills."""
-        begun = deployed(session)
+        begun = deployed(session, machine())
         with (
             disk_errors(),
             Deployment() as deployment,

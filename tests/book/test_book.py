@@ -149,7 +149,7 @@ def test_search_finds_numbers_and_words_from_a_file_too(
     found.page.locator("#search-results ul.search li a").first.wait_for()
     assert first in found.page.locator("#search-results ul.search li a").first.inner_text()
     offer = found.page.get_by_role("link", name=f"Look up “{words}” among published claims")
-    assert offer.get_attribute("href") == f"notebooks/claims.html#q={words}"
+    assert offer.get_attribute("href") == f"notebooks/claims.html?q={words}"
     assert found.errors == []
 
 

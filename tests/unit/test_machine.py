@@ -80,7 +80,7 @@ def test_a_session_records_how_fast_the_disk_is_and_the_page_says_so(tmp_path: P
 
 
 def test_a_session_names_what_could_make_another_machine_differ() -> None:
-    begun = deployed(3)
+    begun = deployed(3, machine())
     assert begun.session == 3
     assert begun.machine == machine()
     assert begun.fsync is not None
