@@ -71,8 +71,9 @@ class Asked:
         return [value for value in values if value in self.only_at.get(name, values)] or list(values)
 
     def here(self, absent: Collection[str]) -> Scenario:
-        """Its scenario without those who cannot be measured."""
-        return self.scenario.select([one.name for one in self.scenario.contestants if one.name not in absent])
+        """Its scenario without those who cannot be measured; raises ParameterError where nobody is left."""
+        left = tuple(one for one in self.scenario.contestants if one.name not in absent)
+        return replace(self.scenario, contestants=left)
 
 
 class Together:

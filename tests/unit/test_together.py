@@ -168,6 +168,12 @@ def test_who_could_not_be_measured_is_absent_from_each_chapter_that_asked() -> N
     assert second.scenario.find("application") is None
 
 
+def test_a_chapter_of_which_nobody_can_be_measured_has_no_view() -> None:
+    # An empty selection means everybody elsewhere; here it may not.
+    with pytest.raises(ParameterError, match="contestants: none is left"):
+        _FIRST.here({"drizzle", "mine", "procedure"})
+
+
 @pytest.mark.usefixtures("runs_folder")
 def test_a_view_that_cannot_be_written_says_where_what_was_measured_is() -> None:
     both = Together([_FIRST, _SECOND])
