@@ -21,7 +21,7 @@ from gapbook.book.execute import execute_chapter
 from gapbook.book.expected import duration_words
 from gapbook.book.on_demand import install_on_demand
 from gapbook.book.plans import PublishedPlan
-from gapbook.book.together import Unit, measured_with, units_of
+from gapbook.book.together import Unit, measuring_parameters, units_of
 from gapbook.book.widest import widest_log
 from gapbook.errors import GapbookError, RecordError, SessionsLeftError
 from gapbook.locks import taking_turns
@@ -205,7 +205,7 @@ class Campaign:
         """Whether a run has the parameters of the plan and was finished in this campaign."""
         given, table = run.manifest.parameters or {}, chapter_parameters()
         same = all(
-            given.get(name, table[name].absent) == value for name, value in measured_with(plan).items()
+            given.get(name, table[name].absent) == value for name, value in measuring_parameters(plan).items()
         )
         finished_unix_s = run.manifest.finished_unix_s
         return same and finished_unix_s is not None and finished_unix_s >= self._state.started_unix_s
@@ -228,8 +228,8 @@ class Campaign:
     def _took_s(self, unit: Unit) -> list[float]:
         """How long the sessions of a unit took; empty for one that was changed since."""
         kept = self._state.took_s.setdefault(unit.name, _Took())
-        if kept.parameters != unit.measured_with:
-            kept.parameters, kept.seconds = unit.measured_with, []
+        if kept.parameters != unit.measuring_parameters:
+            kept.parameters, kept.seconds = unit.measuring_parameters, []
         return kept.seconds
 
     # --- what is kept -------------------------------------------------------------------------

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from itertools import pairwise
 from typing import Any
 
 from gapbook.book.plans import PublishedPlan
+from gapbook.book.time_spent import busy_s
 from gapbook.errors import RecordError
 from gapbook.record.run import Run, latest_published
 
@@ -45,9 +44,7 @@ def _parts_s(run: Run) -> tuple[float, float]:
     """
     ended = (run.trials["started_unix_s"] + run.trials["took_s"]).to_list()
     began = sorted([run.manifest.started_unix_s, *run.manifest.resumed_unix_s])
-    trials_s = 0.0
-    for begin, following in pairwise([*began, math.inf]):
-        trials_s += max((end for end in ended if begin < end < following), default=begin) - begin
+    trials_s = busy_s(run, began)
     finished, together = run.manifest.finished_unix_s, run.manifest.measured_with
     after_s = 0.0 if finished is None else max(0.0, finished - max(*began, *ended))
     if together is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -14,7 +14,7 @@ from gapbook.errors import RecordError
 from gapbook.record.run import Run, latest_published
 from gapbook.text_table import text_table
 
-__all__ = ["TimeSpent", "time_spent", "time_table"]
+__all__ = ["TimeSpent", "busy_s", "time_spent", "time_table"]
 
 _HEADS = (
     "minutes of",
@@ -63,7 +63,8 @@ def time_spent(run: Run) -> TimeSpent:
     waited_s = sum(one.waited_s for one in manifest.deployments)
     took_s = float(trials["took_s"].sum())
     alone = manifest.measured_with is None
-    between_s = sum(_spans_s(run)) - took_s - waited_s
+    begun = sorted({one.started_unix_s for one in manifest.deployments}) or [manifest.started_unix_s]
+    between_s = busy_s(run, begun) - took_s - waited_s
     return TimeSpent(
         loaded_s=loaded_s,
         around_s=max(0.0, float(first["took_s"].sum()) - loaded_s),
@@ -73,12 +74,14 @@ def time_spent(run: Run) -> TimeSpent:
     )
 
 
-def _spans_s(run: Run) -> Iterator[float]:
-    """From each start of servers to the end of the last trial on them."""
+def busy_s(run: Run, begun_unix_s: Sequence[float]) -> float:
+    """Seconds from each beginning, in their order, to the end of the last trial before the next: what lies between such
+    an end and the next beginning was no part of the run."""
     ended = (run.trials["started_unix_s"] + run.trials["took_s"]).to_list()
-    begun = sorted({one.started_unix_s for one in run.manifest.deployments}) or [run.manifest.started_unix_s]
-    for begin, following in pairwise([*begun, math.inf]):
-        yield max((end for end in ended if begin < end < following), default=begin) - begin
+    return sum(
+        max((end for end in ended if begin < end < following), default=begin) - begin
+        for begin, following in pairwise([*begun_unix_s, math.inf])
+    )
 
 
 def time_table(plans: Sequence[PublishedPlan]) -> list[str]:

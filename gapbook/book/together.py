@@ -40,11 +40,11 @@ class Unit:
         return self.plans[0].sessions
 
     @cached_property
-    def measured_with(self) -> Mapping[str, object]:
+    def measuring_parameters(self) -> Mapping[str, object]:
         """What a run of it is measured with, whether a plan or its notebook says so; but for where."""
         if self.together is None:
-            return measured_with(self.plans[0])
-        return {plan.chapter: measured_with(plan) for plan in self.plans}
+            return measuring_parameters(self.plans[0])
+        return {plan.chapter: measuring_parameters(plan) for plan in self.plans}
 
     def expected_s(self) -> float | None:
         """Seconds that all sessions take, told from the published runs; None where one of them is missing."""
@@ -89,6 +89,6 @@ def _asked(plan: PublishedPlan) -> Asked | None:
         return None
 
 
-def measured_with(plan: PublishedPlan) -> Mapping[str, object]:
+def measuring_parameters(plan: PublishedPlan) -> Mapping[str, object]:
     """What a run of a plan is measured with, whether the plan or the notebook says so; but for where."""
     return {name: value for name, value in plan.parameters.items() if name not in {"source", "servers"}}

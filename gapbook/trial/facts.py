@@ -111,9 +111,7 @@ def _topology() -> dict[str, str] | None:
         ).stdout
     except (OSError, subprocess.CalledProcessError):
         return None
-    told = {
-        name.strip(): value.strip() for name, _, value in (line.partition(":") for line in said.splitlines())
-    }
+    told = _named_values(said)
     return {name: told[name] for name in _TOPOLOGY if name in told}
 
 
@@ -146,7 +144,12 @@ def _boot_sha256() -> str | None:
 
 
 def _first_processor(described: str) -> dict[str, str]:
-    pairs = (line.partition(":") for line in described.partition("\n\n")[0].splitlines())
+    return _named_values(described.partition("\n\n")[0])
+
+
+def _named_values(text: str) -> dict[str, str]:
+    """The values of a text with a name, a colon and a value in each line."""
+    pairs = (line.partition(":") for line in text.splitlines())
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 
