@@ -162,7 +162,8 @@ _OF_THE_PLACE = re.compile(
     r"/scenario/contestants/\d+/(server|detail_label|levels/backend|settings/backend)|/systems/\w+/(backend|container/.*)"
 )
 _OF_THE_MOMENT = re.compile(
-    r"/(plan_key|\w+_unix_s|files/.*|ceilings/\d+/rate_per_s|ceilings_per_s/.*|deployments/\d+/(started_unix_s|waited_s)"
+    r"/(plan_key|\w+_unix_s|files/.*|ceilings/\d+/rate_per_s|ceilings_per_s/.*"
+    r"|deployments/\d+/(started_unix_s|waited_s|clock_mhz|fsync/(rate_per_s|median_s|p99_s))"
     r"|(deployments/\d+/)?machine/memory_bytes)"
 )
 
