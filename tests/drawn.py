@@ -15,6 +15,9 @@ _Case = TypeVar("_Case")
 _DRAW = os.environ.setdefault("GAPBOOK_DRAW", datetime.datetime.now(datetime.UTC).date().isoformat())
 
 
-def drawn(cases: Sequence[_Case], count: int) -> Sequence[_Case]:
-    """So many of the cases, by the date in ``GAPBOOK_DRAW`` or today's; all where it is ``all``."""
-    return cases if _DRAW == "all" else random.Random(_DRAW).sample(cases, min(count, len(cases)))
+def drawn(cases: Sequence[_Case], count: int, of: object = "") -> Sequence[_Case]:
+    """So many of the cases, by the date in ``GAPBOOK_DRAW`` or today's; all where it is ``all``.
+
+    ``of`` tells draws apart that would else take the same places of lists of one length.
+    """
+    return cases if _DRAW == "all" else random.Random(f"{_DRAW}{of}").sample(cases, min(count, len(cases)))

@@ -57,7 +57,8 @@ class Ended:
 
 _SUITES = (
     Suite("unit", ["-n", "auto", "--maxprocesses", "4"]),
-    Suite("book", []),
+    # What is measured here beside the published book: two browsers, and one build of it.
+    Suite("book", ["-n", "2", "--dist", "loadgroup"]),
     # Servers are asked what is true, not how fast, and wait much: three processes at a time, even on two cores.
     # What a file starts it may also interrupt: each file in one process.
     Suite("integration", ["-n", "3", "--dist", "loadfile"], needs_all_systems=True),

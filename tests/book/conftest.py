@@ -1,4 +1,8 @@
-"""One real run for all tests of the session, the book built of it, and a browser to open it in."""
+"""One real run for all tests of the session, the book built of it, and a browser to open it in.
+
+Tests of what is measured here run in one process, tests of the published book in another, and each other file as a
+whole: so nothing is measured or built twice, and neither waits for the other.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +20,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, sync_playwright
 
+from gapbook.locks import taking_turns
 from gapbook.paths import build_directory, tool_path
 from gapbook.record.run import latest_published, published_folder
 from tests.book.book_site import CHAPTER, Open, Site, Visit, build, gapbook, measure
@@ -45,6 +50,29 @@ _OF_EACH_KIND = (
     "spacetimedb-2-rust-deep",
     "spacetimedb-2-waits-deep",
 )
+
+
+_FOLDER = Path(__file__).parent
+_MEASURED_HERE = ("own", "refused")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
+    """Which tests share a process, where several run them."""
+    for item in items:
+        if _FOLDER in item.path.parents:
+            item.add_marker(pytest.mark.xdist_group(_group_of(item)))
+    yield
+
+
+def _group_of(item: pytest.Item) -> str:
+    callspec = getattr(item, "callspec", None)
+    needed = {*getattr(item, "fixturenames", ())}
+    if callspec is not None and "site" in callspec.params:
+        needed.add(f"{callspec.params['site']}_site")
+    if needed & {f"{kind}_site" for kind in _MEASURED_HERE}:
+        return "measured here"
+    return "published" if "published_site" in needed else item.path.stem
 
 
 @pytest.fixture(scope="session")
@@ -108,14 +136,20 @@ def _busy_machine() -> Iterator[None]:
 def published_site(tmp_path_factory: pytest.TempPathFactory) -> Site:
     if not any(published_folder(CHAPTER).glob("*/manifest.json")):
         pytest.skip(f"{CHAPTER} has no published run")
-    done = gapbook("book", offline=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-    folder = tmp_path_factory.mktemp("published") / "site"
-    shutil.copytree(build_directory() / "published" / "_build" / "html", folder)
+    # Of processes that share a session, the first builds it for all.
+    own = tmp_path_factory.getbasetemp()
+    shared = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "published"
+    with taking_turns(shared):
+        folder = shared / "site"
+        if not folder.exists():
+            done = gapbook("book", offline=True)
+            assert done.returncode == 0, done.stdout + done.stderr
+            copied = shutil.copytree(build_directory() / "published" / "_build" / "html", shared / "copy")
+            copied.rename(folder)
     return Site(folder, latest_published(CHAPTER))
 
 
-@pytest.fixture(scope="session", params=["own", "refused", "published"])
+@pytest.fixture(scope="session", params=[*_MEASURED_HERE, "published"])
 def site(request: pytest.FixtureRequest) -> Site:
     """Each kind of book there is; what holds for a page holds for all of them."""
     found: Site = request.getfixturevalue(f"{request.param}_site")

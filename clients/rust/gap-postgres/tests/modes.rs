@@ -86,9 +86,11 @@ fn the_transfers_of_a_batch_share_their_time() {
     let changes = json!({"connections": 1, "in_flight": 8, "warmup_s": 0.0});
     let report = run(CLIENT, &load(server.port(), batch(8), changes)).report();
     let times = histogram(&report["service_time_ns"]);
-    assert_eq!(times.len() % 8, 0);
+    let attempted = number(&report["attempted"]);
     assert!(times.min() >= 10_000_000, "{} ns", times.min());
-    assert_eq!(number(&report["attempted"]) % 8, 0);
+    assert_eq!(attempted % 8, 0);
+    // All have their time but the last batch, or what of it was given out after the window's end.
+    assert!((attempted - 8..=attempted).contains(&times.len()), "{} of {attempted}", times.len());
 }
 
 #[test]
