@@ -184,7 +184,8 @@
             found.push({ distance, moved, together, to: { sides: [left.side, right.side], exponent, load } });
           }
       }
-      found.sort((one, other) => one.distance - other.distance || one.moved - other.moved);
+      // Who asks about two systems is told of these two, as long as they were measured together at all.
+      found.sort((one, other) => one.moved - other.moved || one.distance - other.distance);
       const offers = new Map();
       for (const { together, to } of found) {
         if (offers.size === MOST_OFFERS) break;
