@@ -24,9 +24,6 @@ from gapbook.record.scenario import RecordedContestant
 
 __all__ = ["Results"]
 
-_NOT_MEASURED = "(not measured)"
-"""Stands in prose where a number of the run would, when the run has it not."""
-
 
 class Results(
     CalibrationResults,
@@ -54,13 +51,13 @@ class Results(
         self._glued: set[str] = set()
 
     def glue(self, **more: str | Claim | Said) -> None:
-        """Make the facts of the run available to the prose; a number that the run lacks says that it is not measured."""
+        """Make the facts of the run available to the prose; a number that the run lacks says why."""
         facts = self.glue_values()
         for key, value in more.items():
             if isinstance(value, Claim):
                 facts[key] = f"{value.value:,.0f}"
             else:
-                facts[key] = value.printed or _NOT_MEASURED if isinstance(value, Said) else value
+                facts[key] = value.printed or value.instead if isinstance(value, Said) else value
         tell_numbers(
             number_of(self, key, said.printed, said.cited)
             for key, said in more.items()

@@ -45,13 +45,19 @@ _BRACKETS = re.compile(r"[()\[\]]")
 _DIGIT = re.compile(r"(?<![A-Za-z])\d")
 
 
+TOO_WIDE = "(too uncertain to name)"
+"""Stands in prose where a number would whose interval tells too little."""
+
+
 @dataclass(frozen=True)
 class Said:
-    """A number of a sentence as it is printed there, and how it is cited; without one, ``why`` says so in a sentence."""
+    """A number of a sentence as it is printed there, and how it is cited; without one, ``why`` says so in a sentence, and
+    ``instead`` stands in prose where the number would."""
 
     printed: str = ""
     cited: page.Cited | None = None
     why: str = ""
+    instead: str = "(not measured)"
 
 
 @dataclass(frozen=True)
@@ -104,7 +110,9 @@ def rate(found: AnswerResults, one: Named, *, at: float | None = None, metric: s
     if value is None:
         return Said(why=f"Not answered by this run: {where} has no valid trial.")
     if found.run.published and not value.tells:
-        return Said(why=f"Not answered by this run: {where} has an interval that is too wide.")
+        return Said(
+            why=f"Not answered by this run: {where} has an interval that is too wide.", instead=TOO_WIDE
+        )
     unit = (
         f" {operations_of(found.scenario.workload)}/s"
         if metric == GOODPUT.name

@@ -392,9 +392,12 @@ def _differences(one: Replacement) -> Iterator[str]:
 
 
 def _load_differences(one: Replacement) -> Iterator[str]:
-    """Parameters of the workload that are others."""
-    older = one.old.scenario.workload.parameters
-    for name, now_is in one.new.scenario.workload.parameters.items():
+    """What of the load is other: parameters of the workload, and connections."""
+    older, newer = (
+        {**run.scenario.workload.parameters, "connections": run.scenario.connections}
+        for run in (one.old, one.new)
+    )
+    for name, now_is in newer.items():
         then_was = older.get(name, "a default")
         if now_is != then_was:
             yield f"{name} {now_is} instead of {then_was}"

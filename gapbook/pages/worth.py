@@ -9,7 +9,7 @@ from gapbook.method.factors import Factor
 from gapbook.method.interval import format_factor
 from gapbook.method.source import Worth, contrast_of
 from gapbook.pages.factors import FactorResults
-from gapbook.pages.sentence import Said
+from gapbook.pages.sentence import TOO_WIDE, Said
 
 __all__ = ["as_factors", "further_worth", "whole_gap", "worth"]
 
@@ -44,6 +44,6 @@ def _said(found: FactorResults, quantity: str, source: Worth) -> Said:
     if contrast is None:
         return Said(why=_NOT_CLOSED)
     if found.run.published and not contrast.interval.tells:
-        return Said(why=_TOO_WIDE)
+        return Said(why=_TOO_WIDE, instead=TOO_WIDE)
     cited = found.cited_contrast(quantity, contrast, source)
     return Said(format_factor(contrast.interval.estimate), cited)

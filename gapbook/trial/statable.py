@@ -45,9 +45,12 @@ def statable(stated: Sequence[Contestant]) -> Callable[[str, Mapping[str, str]],
             settings: dict[str, Any] = {field: value for part in chosen for field, value in part}
             for access in _accesses(settings["system"], like.workload, wanted["access"]):
                 try:
-                    yield replace(like, **settings, access=access)
+                    one = replace(like, **settings, access=access)
                 except ParameterError:
                     continue
+                # The server's own isolation under its name is what it has without: no combination of its own.
+                if one.isolation != one.stack.facts.isolation:
+                    yield one
 
     return lambda name, changes: name in by_name and can_run(name, frozenset(changes.items()))
 

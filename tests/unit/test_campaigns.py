@@ -405,7 +405,7 @@ def test_every_published_plan_is_one_that_its_notebook_takes() -> None:
     ("text", "words"),
     [
         ("sessions = 0", "fair.plan.toml:1: sessions: 0 is not allowed"),
-        ("sessions = 99", "sessions: 99 of 5 blocks"),
+        ("sessions = 99", "sessions: 99 of 2 blocks"),
         ("unheard = 1", "fair.plan.toml:1: unheard: unknown key; allowed: "),
         ("source = 'live'", "fair.plan.toml:1: source: unknown key; "),
         ("sessions", "fair.plan.toml:1: not TOML: "),

@@ -89,12 +89,10 @@ def test_a_name_a_label_and_a_word_for_what_is_resolved_change_nothing(run: Run)
 
 
 def test_chapters_hold_the_same_cells_by_one_key_and_no_key_stands_for_two_cells() -> None:
-    """``drizzle-rpc`` of one chapter is ``drizzle-rpc-typescript`` of another."""
-    one, other = (
-        cells_by_key(latest_published(name)) for name in ("both-optimized", "where-the-gap-comes-from")
-    )
+    """``drizzle-rpc`` of one chapter is ``postgres-drizzle`` of another."""
+    one, other = (cells_by_key(latest_published(name)) for name in ("both-optimized", "original"))
     shared = {one[key].contestant: other[key].contestant for key in one.keys() & other.keys()}
-    assert shared["drizzle-rpc"] == "drizzle-rpc-typescript"
+    assert shared["drizzle-rpc"] == "postgres-drizzle"
     setups: dict[str, Setup] = {}
     for run in published_runs():
         by_cell = {cell: setup for setup, cell in cells_of(run).items()}

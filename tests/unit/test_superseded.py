@@ -91,7 +91,11 @@ def test_runs_under_another_load_hold_no_ratio_and_it_is_said() -> None:
     others = [one for one in replacements() if not moves(one)]
     assert others
     for replaced in others:
-        assert replaced.old.scenario.workload.parameters != replaced.new.scenario.workload.parameters
+        old, new = (
+            (one.scenario.workload.parameters, one.scenario.connections)
+            for one in (replaced.old, replaced.new)
+        )
+        assert old != new
         assert (
             "The two runs hold no ratio of the same load, for the newer one has" in moved_table(replaced).html
         )
