@@ -35,7 +35,7 @@ from gapbook.book.plans import planned_chapters, published_plans
 from gapbook.book.stated import require_stated
 from gapbook.book.whole_run import last_whole_run
 from gapbook.deploy.on_demand import systems_here
-from gapbook.errors import GapbookError, SessionsLeftError, cut, nearest
+from gapbook.errors import GapbookError, ParameterError, SessionsLeftError, cut, nearest
 from gapbook.parameters import MEASURING, parse_assignment
 from gapbook.paths import build_directory, runs_directory
 from gapbook.streams import speak_in_what_streams_know
@@ -224,7 +224,18 @@ def _parser() -> argparse.ArgumentParser:
         metavar="TIME",
         help="as 2h or 90m: end in that time, the chapters first whose intervals are widest for what a session takes",
     )
+    campaign.add_argument(
+        "--on",
+        metavar="ADDRESS",
+        help="of a Dask scheduler: each session on a machine that runs `gapbook worker ADDRESS`, as tcp://10.0.0.1:8786",
+    )
     campaign.set_defaults(command=_campaign)
+
+    worker = commands.add_parser(
+        "worker", help="measure sessions on this machine for the campaigns that a scheduler is given"
+    )
+    worker.add_argument("address", metavar="ADDRESS", help="of the Dask scheduler, as tcp://10.0.0.1:8786")
+    worker.set_defaults(command=_worker)
 
     book = commands.add_parser("book", help="build the published book from stored runs (no server)")
     book.add_argument("--timings", action="store_true", help="say what each part of it took")
@@ -358,6 +369,8 @@ def _run(chosen: argparse.Namespace) -> int:
 
 def _campaign(chosen: argparse.Namespace) -> int:
     plans = published_plans(chosen.chapters)
+    if chosen.on is not None and chosen.budget is not None:
+        raise ParameterError("campaign: --budget is for one machine; leave it out, or --on")
     if not chosen.show:
         require_writable(build_directory(), "GAPBOOK_BUILD")
         require_writable(runs_directory(), "GAPBOOK_RUNS")
@@ -375,7 +388,13 @@ def _campaign(chosen: argparse.Namespace) -> int:
             )
         )
         return 0
-    failed = campaign.run(chosen.budget)
+    if chosen.on is None:
+        failed = campaign.run(chosen.budget)
+    else:
+        from gapbook.hosts.cluster import cluster
+
+        with cluster(chosen.on) as hosts:
+            failed = campaign.run_on(hosts)
     runs = [run for plan in plans if (run := campaign.finished(plan))]
     lines = [f"{run.manifest.chapter}: {line}" for run in runs if (line := mostly_refused(run))]
     if failed:
@@ -383,6 +402,14 @@ def _campaign(chosen: argparse.Namespace) -> int:
     for line in lines:
         print(f"gapbook: campaign: {line}", file=sys.stderr)
     return _REFUSED if failed else _MOSTLY_REFUSED if lines else 0
+
+
+def _worker(chosen: argparse.Namespace) -> None:
+    require_writable(build_directory(), "GAPBOOK_BUILD")
+
+    from gapbook.hosts.worker import serve
+
+    serve(chosen.address)
 
 
 def _build_book(*, tell: bool) -> None:

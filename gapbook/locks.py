@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-__all__ = ["own_folder", "taking_turns"]
+__all__ = ["alone_in", "own_folder", "taking_turns"]
 
 
 @contextmanager
@@ -21,6 +21,13 @@ def own_folder(wanted: Path) -> Iterator[Path]:
             if _locked(lock):
                 yield folder
                 return
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[bool]:
+    """Whether no other command is in a folder, which then is this one's until it ends; waits for nobody."""
+    with _lock_file(folder) as lock:
+        yield _locked(lock)
 
 
 @contextmanager

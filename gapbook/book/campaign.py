@@ -12,18 +12,20 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 from papermill.exceptions import PapermillExecutionError
 
+from gapbook.book.elsewhere import Ended, Hosts, Wanted
 from gapbook.book.execute import execute_chapter
 from gapbook.book.expected import duration_words
 from gapbook.book.on_demand import install_on_demand
 from gapbook.book.plans import PublishedPlan
 from gapbook.book.together import Unit, measuring_parameters, units_of
 from gapbook.book.widest import widest_log
-from gapbook.errors import GapbookError, RecordError, SessionsLeftError
+from gapbook.errors import GapbookError, ParameterError, RecordError, SessionsLeftError
 from gapbook.locks import taking_turns
 from gapbook.parameters import chapter_parameters
 from gapbook.paths import build_directory, runs_directory
@@ -32,7 +34,8 @@ from gapbook.record.schema import one_line
 from gapbook.record.view import write_view
 from gapbook.record.whole import write_whole
 from gapbook.trial.asked import Asked, Together
-from gapbook.trial.measured import measured
+from gapbook.trial.facts import kind_sha256
+from gapbook.trial.measured import measured, to_measure
 
 __all__ = ["Campaign"]
 
@@ -76,11 +79,7 @@ class Campaign:
         With a budget in seconds, each session is that of the unit whose printed intervals are widest for the time that
         a session takes, as long as one fits into what is left; the command then ends, to be given again.
         """
-        with taking_turns(self.folder, self.say):
-            # Another command may have been at work on it until now.
-            self._state, self._finished = self._kept(), {}
-            self._keep()
-            self.say(f"campaign: {_chapters(len(self.plans))}, {self.progress()}")
+        with self._under_way():
             if budget_s is None:
                 while left := [unit for unit in self.units if self._left(unit)]:
                     for unit in left:
@@ -92,6 +91,27 @@ class Campaign:
                 if any(map(self._left, self.units)):
                     self.say(f"campaign: no session fits into what is left of {duration_words(budget_s)}")
             return self._end()
+
+    def run_on(self, hosts: Hosts) -> list[str]:
+        """The same with each session on a machine of ``hosts``; returns the chapters that have no run.
+
+        What comes is kept here at once, so that the campaign goes on where it was, whatever ends. Cuts of a disk's power
+        are made here, after the last session. Raises what ``hosts`` does.
+        """
+        with self._under_way():
+            while wanted := [one for unit in self.units if self._left(unit) for one in self._wanted(unit)]:
+                for ended in hosts.measured(wanted):
+                    self._take(ended)
+            return self._end()
+
+    @contextmanager
+    def _under_way(self) -> Iterator[None]:
+        with taking_turns(self.folder, self.say):
+            # Another command may have been at work on it until now.
+            self._state, self._finished = self._kept(), {}
+            self._keep()
+            self.say(f"campaign: {_chapters(len(self.plans))}, {self.progress()}")
+            yield
 
     def _next_within(self, seconds: float) -> Unit | None:
         """The unit to measure next where only so much time is left; None where no session fits."""
@@ -157,19 +177,60 @@ class Campaign:
         except SessionsLeftError:
             pass
         except (GapbookError, PapermillExecutionError) as error:
-            self._failed[unit.name] += 1
-            last = self._failed[unit.name] == _FAILURES_IN_A_ROW
-            after = "left out of this command" if last else "to be tried again"
-            self.say(f"campaign: {unit.name}: {_told(error)}; what was measured is kept, {after}")
+            self._say_failed(unit, _told(error))
             return
+        self._say_done(unit, time.monotonic() - started)
+
+    def _say_failed(self, unit: Unit, why: str) -> None:
+        self._failed[unit.name] += 1
+        last = self._failed[unit.name] == _FAILURES_IN_A_ROW
+        after = "left out of this command" if last else "to be tried again"
+        self.say(f"campaign: {unit.name}: {why}; what was measured is kept, {after}")
+
+    def _say_done(self, unit: Unit, took_s: float) -> None:
         self._failed[unit.name] = 0
-        took_s = time.monotonic() - started
         self._took_s(unit).append(took_s)
         self._keep()
         self.say(
             f"campaign: {unit.name}, session {self._done(unit)} of {unit.sessions} "
             f"in {duration_words(took_s)}; {self.progress()}"
         )
+
+    # --- sessions on other machines -----------------------------------------------------------
+    def _wanted(self, unit: Unit) -> Iterator[Wanted]:
+        """The sessions of a unit that are to be measured elsewhere; one that has none left is finished here."""
+        try:
+            measurement = to_measure(_asked(unit), self.say)
+            begun_on, left = measurement.begun_on(), measurement.sessions_left()
+            if not left:
+                self._finish(unit, measurement.run("resume"))
+            for session in left:
+                kind = None if begun_on is None else kind_sha256(begun_on)
+                yield Wanted(unit, session, measurement.plan_key, kind)
+        except GapbookError as error:
+            self._say_failed(unit, str(error))
+
+    def _take(self, ended: Ended) -> None:
+        """Keep what came of a session; after the last one of a unit, its runs are made."""
+        unit, number = ended.wanted.unit, ended.wanted.session + 1
+        if ended.files is None:
+            self._say_failed(unit, f"session {number}: {ended.error}")
+            return
+        try:
+            measurement = to_measure(_asked(unit), lambda line: None)
+            measurement.take(ended.wanted.session, ended.files)
+            if not measurement.sessions_left():
+                self._finish(unit, measurement.run("resume"))
+        except GapbookError as error:
+            self._say_failed(unit, f"session {number}: {error}")
+            return
+        self._say_done(unit, ended.seconds)
+
+    def _finish(self, unit: Unit, run: Run) -> None:
+        if unit.together is not None:
+            self._write_views(unit.together, run)
+        for chapter in unit.chapters:
+            self._finished.pop(chapter, None)
 
     def _measure(self, unit: Unit) -> None:
         """Raises SessionsLeftError when that was not the last session."""
@@ -190,7 +251,9 @@ class Campaign:
 
     def _measure_together(self, together: Together) -> None:
         """One session of all cells; after the last, the run of each chapter is cut from that of all."""
-        run = measured(together.whole, "session", self.say)
+        self._write_views(together, measured(together.whole, "session", self.say))
+
+    def _write_views(self, together: Together, run: Run) -> None:
         chapters = [one.chapter for one in together.asked]
         for view in together.views(run):
             write_view(run, view, chapters)
@@ -278,6 +341,12 @@ class Campaign:
                 f"campaign: {self._path} cannot be written ({error.strerror}); trials measured so far are kept; "
                 "make room, then give the same command again"
             ) from error
+
+
+def _asked(unit: Unit) -> Asked:
+    if unit.asked is None:
+        raise ParameterError(f"{unit.name}: it refuses its plan; run it here, and it says why")
+    return unit.asked
 
 
 def _told(error: Exception) -> str:

@@ -21,9 +21,11 @@ __all__ = ["Unit", "units_of"]
 
 @dataclass(frozen=True)
 class Unit:
-    """Plans that a session measures as one. ``together`` is None for a plan alone."""
+    """Plans that a session measures as one. ``together`` is None for a plan alone, ``asked`` for one that its chapter
+    refuses."""
 
     plans: tuple[PublishedPlan, ...]
+    asked: Asked | None
     together: Together | None = None
 
     @property
@@ -78,7 +80,10 @@ def units_of(plans: Sequence[PublishedPlan]) -> list[Unit]:
 def _unit(group: Sequence[tuple[PublishedPlan, Asked | None]]) -> Unit:
     plans = tuple(plan for plan, _ in group)
     asked = [one for _, one in group if one]
-    return Unit(plans, Together(asked) if len(group) > 1 else None)
+    if len(group) == 1:
+        return Unit(plans, asked[0] if asked else None)
+    together = Together(asked)
+    return Unit(plans, together.whole, together)
 
 
 def _asked(plan: PublishedPlan) -> Asked | None:

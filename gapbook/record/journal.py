@@ -12,7 +12,7 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -150,13 +150,34 @@ class Journal:
             ) from error
 
     def _read_facts(self) -> Facts:
-        facts = self._unseal(self.directory / _PLAN).get("facts")
+        return _facts_in(self._unseal(self.directory / _PLAN))
+
+    # --- what was measured elsewhere ----------------------------------------------------------
+    def files(self) -> dict[str, bytes]:
+        """All that it holds, by name."""
+        return {path.name: read_bytes(path) for path in (*self._trial_files(), self.directory / _PLAN)}
+
+    def read_files(self, files: Mapping[str, bytes]) -> tuple[dict[int, dict[str, Any]], Facts]:
+        """The trials, by number, and the facts in the files of another journal of this plan.
+
+        Raises RecordError for a file that is not as it was written there, or that is none of this plan.
+        """
+        rows: dict[int, dict[str, Any]] = {}
+        facts = None
+        for name in sorted(files, key=lambda name: (name != _PLAN, name)):
+            try:
+                content = self._unsealed(files[name])
+                if name == _PLAN:
+                    facts = _facts_in(content)
+                else:
+                    self._require_planned(name, content, rows)
+                    make_tables([content])
+                    rows[content["trial"]] = content
+            except ValueError as error:
+                raise RecordError(f"{name[:40]!r} of another machine {one_line(error)}") from error
         if facts is None:
-            raise ValueError("holds no facts of the run")
-        try:
-            return msgspec.convert(facts, Facts)
-        except (msgspec.ValidationError, OverflowError) as error:
-            raise ValueError(f"holds facts that no run has: {one_line(error)}") from error
+            raise RecordError(f"{_PLAN} of another machine is missing")
+        return rows, facts
 
     def _trial_files(self) -> list[Path]:
         return sorted(self.directory.glob(_TRIALS))
@@ -167,7 +188,7 @@ class Journal:
         for path in self._trial_files():
             try:
                 row = self._unseal(path)
-                self._require_planned(path, row, found)
+                self._require_planned(path.name, row, found)
                 make_tables([row])
             except ValueError as error:
                 left_out.append(f"{path.name} {one_line(error)}: left out, to be measured again")
@@ -175,10 +196,10 @@ class Journal:
                 found[row["trial"]] = row
         return found, left_out
 
-    def _require_planned(self, path: Path, row: Mapping[str, Any], before: Mapping[int, Any]) -> None:
+    def _require_planned(self, name: str, row: Mapping[str, Any], before: Mapping[int, Any]) -> None:
         """Raises ValueError unless the row is the trial of the plan that its file is named after."""
         number = row.get("trial")
-        if type(number) is not int or number < 0 or path.name != _file_name(number):
+        if type(number) is not int or number < 0 or name != _file_name(number):
             raise ValueError(f"holds trial {one_line(repr(number))}")
         attempt, place = divmod(number, len(self.plan))
         planned = self.plan[place]
@@ -200,6 +221,11 @@ class Journal:
         except ValueError as error:
             raise RecordError(f"run: {error}; trials before it are kept") from error
         self._write(self.directory / _file_name(row["trial"]), self._seal(row))
+
+    def forget(self, numbers: Iterable[int]) -> None:
+        """Remove the trials of these numbers."""
+        for number in numbers:
+            self._write_guarded((self.directory / _file_name(number)).unlink)
 
     def finish(self, manifest: Mapping[str, Any]) -> Run:
         """Turn the journal into a finished run, atomically, and return it as read back."""
@@ -231,7 +257,9 @@ class Journal:
 
     def _unseal(self, path: Path) -> dict[str, Any]:
         """What a file of the journal holds; raises ValueError saying why it is not what was written."""
-        data = read_bytes(path)
+        return self._unsealed(read_bytes(path))
+
+    def _unsealed(self, data: bytes) -> dict[str, Any]:
         try:
             sealed = json.loads(data)
             intact = sealed["sha256"] == self._hash(sealed["content"]) and isinstance(sealed["content"], dict)
@@ -256,6 +284,17 @@ class Journal:
                 "trials finished so far are kept; make room or remove what is in the way, then use "
                 "source=resume, or name another folder: GAPBOOK_RUNS=FOLDER"
             ) from error
+
+
+def _facts_in(plan: Mapping[str, Any]) -> Facts:
+    """Raises ValueError where a plan has none that a run can have."""
+    facts = plan.get("facts")
+    if facts is None:
+        raise ValueError("holds no facts of the run")
+    try:
+        return msgspec.convert(facts, Facts)
+    except (msgspec.ValidationError, OverflowError) as error:
+        raise ValueError(f"holds facts that no run has: {one_line(error)}") from error
 
 
 def _file_name(number: int) -> str:

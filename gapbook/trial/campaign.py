@@ -1,4 +1,5 @@
-"""A campaign: the trials of one scenario, run live by its plan, or read back from a stored run."""
+"""The measurement of one scenario: its trials run live by its plan, here or a session elsewhere; or read back from a
+stored run."""
 
 from __future__ import annotations
 
@@ -7,7 +8,8 @@ import json
 import time
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -19,6 +21,7 @@ from gapbook.errors import ParameterError, RecordError, SessionsLeftError
 from gapbook.model.plan import make_plan
 from gapbook.parameters import MEASURING
 from gapbook.record.journal import Journal
+from gapbook.record.machine import Machine
 from gapbook.record.row import TrialRow
 from gapbook.record.run import Run, live_folder, stored_run
 from gapbook.record.schema import Facts
@@ -42,7 +45,10 @@ from gapbook.trial.servers import (
 )
 from gapbook.trial.trial import run_trial
 
-__all__ = ["obtain_run"]
+__all__ = ["Measurement", "SessionFiles", "measurement_of", "obtain_run"]
+
+SessionFiles: TypeAlias = dict[str, bytes]
+"""A session that was measured elsewhere, as its journal keeps it: files by name, each with the hash of its content."""
 
 
 def obtain_run(
@@ -61,9 +67,45 @@ def obtain_run(
     absent: Mapping[str, str] | None = None,
     say: Callable[[str], None] = print,
 ) -> Run:
-    """The run behind a chapter: ``live`` measures now, ``resume`` finishes an interrupted live run, ``session``
-    measures the next session of a run (begun here, where there is none), ``published`` or a run id reads a
-    stored one.
+    """The run behind a chapter: a stored one, or what :meth:`Measurement.run` says of the other sources.
+
+    The rest is told at :func:`measurement_of`. Raises what both raise, and RecordError for a stored run that is missing
+    or cannot be trusted.
+    """
+    if source not in MEASURING:
+        return stored_run(scenario.chapter, source)
+    return measurement_of(
+        scenario,
+        blocks=blocks,
+        choices=choices,
+        attempts=attempts,
+        kills=kills,
+        cuts=cuts,
+        sessions=sessions,
+        trials_per_block=trials_per_block,
+        only_at=only_at,
+        parameters=parameters,
+        absent=absent,
+        say=say,
+    ).run(source)
+
+
+def measurement_of(
+    scenario: Scenario,
+    *,
+    blocks: int,
+    choices: Mapping[str, ServerChoice],
+    attempts: int = 1,
+    kills: int = 0,
+    cuts: int = 0,
+    sessions: int = 1,
+    trials_per_block: Mapping[str, float] | None = None,
+    only_at: Mapping[str, Collection[float]] | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    absent: Mapping[str, str] | None = None,
+    say: Callable[[str], None] = print,
+) -> Measurement:
+    """What is to be measured, once it is known that it can be.
 
     A refused trial is run again at the end of its block, until it was tried ``attempts`` times, whatever refused
     it; every attempt is kept. Where the machine was not quiet, such a run waits before it goes on
@@ -74,12 +116,9 @@ def obtain_run(
     those of the chapter as they were given, kept in the manifest so that a page can print the command that
     repeats its run. ``absent`` are the contestants that were left out, each with the reason.
 
-    Raises ParameterError for more sessions than blocks and more connections than a server takes, RecordError for a run that is missing or cannot be
-    trusted, SetupError or StackError for servers that cannot run, and SessionsLeftError when the run has sessions
-    after the one asked for.
+    Raises ParameterError for more sessions than blocks and more connections than a server takes, SetupError for
+    servers that cannot run here.
     """
-    if source not in MEASURING:
-        return stored_run(scenario.chapter, source)
     if sessions > blocks:
         raise ParameterError(f"sessions: {sessions} of {blocks} blocks; allowed: at most one for each block")
     plan = make_plan(
@@ -100,13 +139,14 @@ def obtain_run(
     require_servers(choices, scenario.contestants, scenario.durability)
     for contestant in scenario.contestants:
         contestant.load_client.resolved_command()
-    campaign = _Campaign(
+    return Measurement(
         scenario, Schedule(plan, sessions, attempts), choices, kills, cuts, say, parameters, absent or {}
     )
-    return campaign.run(source)
 
 
-class _Campaign:
+class Measurement:
+    """The sessions of one scenario and what is kept of them, trial by trial, in the journal of its run."""
+
     def __init__(
         self,
         scenario: Scenario,
@@ -140,6 +180,12 @@ class _Campaign:
         self.journal = Journal(live_folder(scenario.chapter), key, schedule.plan)
 
     def run(self, source: str) -> Run:
+        """``live`` measures now, ``resume`` finishes an interrupted live run, ``session`` measures the next session of a
+        run (begun here, where there is none).
+
+        Raises RecordError for a run that cannot be resumed, StackError for servers that do not run, and
+        SessionsLeftError when the run has sessions after the one asked for.
+        """
         resume = source == "resume" or (source == "session" and self.journal.begun)
         if resume and (finished := self.journal.finished()) is not None:
             self.say(f"{self.scenario.chapter}: run {finished.run_id} is finished, nothing to resume")
@@ -152,12 +198,7 @@ class _Campaign:
                     self.say(line)
                 facts.resumed_unix_s.append(time.time())
             else:
-                facts = Facts(
-                    started_unix_s=time.time(),
-                    machine=machine(),
-                    code=code_version(),
-                    parameters=self.parameters,
-                )
+                facts = self._new_facts()
             self._write_down(facts)
             for session in range(self.schedule.sessions):
                 if not self._finished_session(session, facts):
@@ -180,6 +221,76 @@ class _Campaign:
                     "plan_key": self.journal.plan_key,
                 }
             )
+
+    def _new_facts(self) -> Facts:
+        return Facts(
+            started_unix_s=time.time(), machine=machine(), code=code_version(), parameters=self.parameters
+        )
+
+    # --- a session elsewhere ------------------------------------------------------------------
+    def sessions_left(self) -> list[int]:
+        """The sessions, from 0, that are not measured to their end."""
+        if not self.journal.begun:
+            return list(range(self.schedule.sessions))
+        facts = self.journal.facts()
+        return [
+            session for session in range(self.schedule.sessions) if not self._finished_session(session, facts)
+        ]
+
+    @property
+    def plan_key(self) -> str:
+        """Names the plan: equal where the same would be measured."""
+        return self.journal.plan_key
+
+    def begun_on(self) -> Machine | None:
+        """On which kind of machine the run was begun; None where it was not."""
+        return self.journal.facts().machine if self.journal.begun else None
+
+    def session(self, session: int, folder: Path) -> SessionFiles:
+        """Measure one session by its number, from 0, for a run that is kept elsewhere; its journal is made in a folder
+        that nothing else is kept in."""
+        self.journal = Journal(folder, self.journal.plan_key, self.schedule.plan)
+        with self.journal.locked(resume=False):
+            facts = self._new_facts()
+            self._write_down(facts)
+            self._run_session(session, facts)
+        return self.journal.files()
+
+    def take(self, session: int, files: SessionFiles) -> None:
+        """Keep a session that was measured elsewhere, by the same code, on a machine of the same kind.
+
+        Raises RecordError, and keeps nothing of it, where that is not so, or where it is not whole.
+        """
+        with self.journal.locked(resume=self.journal.begun):
+            rows, theirs = self.journal.read_files(files)
+            if not self.schedule.is_done(session, rows):
+                raise RecordError(f"session {session + 1} came without all of its trials")
+            facts = self._with(self.journal.facts() if self.journal.begun else None, theirs)
+            # First of which machine the trials are: without that, a trial tells nothing.
+            self._write_down(facts)
+            # What was begun of it here was by other deployments.
+            self.journal.forget(
+                number for number, row in self.journal.trials().items() if row["session"] == session
+            )
+            for row in rows.values():
+                self.journal.add(row)
+
+    def _with(self, facts: Facts | None, theirs: Facts) -> Facts:
+        """What is known of a run when a session is added to it."""
+        if facts is None:
+            return theirs
+        require_same_kind(facts.machine, theirs.machine)
+        if facts.code != theirs.code:
+            raise RecordError(
+                f"a session was measured by revision {theirs.code.revision}, the run by {facts.code.revision}"
+            )
+        self._require_unchanged("systems", facts.systems, theirs.systems)
+        self._require_unchanged("modules", facts.modules, theirs.modules)
+        facts.started_unix_s = min(facts.started_unix_s, theirs.started_unix_s)
+        facts.deployments += theirs.deployments
+        facts.ceilings += theirs.ceilings
+        facts.kill_checks += theirs.kill_checks
+        return facts
 
     def _require_last(self, session: int, facts: Facts) -> None:
         """Raise SessionsLeftError when the run has sessions that are still to be measured."""

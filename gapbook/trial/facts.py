@@ -24,7 +24,15 @@ from gapbook.paths import CHECKOUT
 from gapbook.record.machine import Machine, Usable
 from gapbook.record.schema import UNKNOWN_REVISION, Code, Deployed, System
 
-__all__ = ["code_version", "deployed", "described_server", "machine", "processor_of", "require_same_kind"]
+__all__ = [
+    "code_version",
+    "deployed",
+    "described_server",
+    "kind_sha256",
+    "machine",
+    "processor_of",
+    "require_same_kind",
+]
 
 _OF_ONE_KIND = ("processor", "processors", "file_system", "virtual")
 _USABLE = {
@@ -192,6 +200,12 @@ def require_same_kind(before: Machine, here: Machine) -> None:
             f"source: the run was begun on another kind of machine ({'; '.join(other)} here); sessions of both "
             "cannot be set side by side: go on upon a machine of that kind, or use source=live"
         )
+
+
+def kind_sha256(of: Machine) -> str:
+    """Equal for machines upon which one run may go on, by all that :func:`require_same_kind` asks but the memory."""
+    told = {name: getattr(of, name) for name in _OF_ONE_KIND} | {"usable": _limits(of.usable)}
+    return hashlib.sha256(msgspec.json.encode(told, order="sorted")).hexdigest()
 
 
 def _limits(usable: Usable | None) -> Mapping[str, Any]:

@@ -6,25 +6,30 @@ from collections.abc import Callable
 
 from gapbook.record.run import Run
 from gapbook.trial.asked import Asked
-from gapbook.trial.campaign import obtain_run
+from gapbook.trial.campaign import Measurement, measurement_of
 from gapbook.trial.servers import absent_here
 
-__all__ = ["measured"]
+__all__ = ["measured", "to_measure"]
 
 
 def measured(asked: Asked, source: str, say: Callable[[str], None] = print) -> Run:
     """A run of all contestants that can be measured on this machine; who cannot is said, and stands in the run.
 
-    ``source`` is ``live``, ``resume`` or ``session``; raises what :func:`gapbook.trial.campaign.obtain_run` does, and
-    SetupError when nobody can be measured.
+    ``source`` is ``live``, ``resume`` or ``session``; raises what :func:`to_measure` and
+    :meth:`gapbook.trial.campaign.Measurement.run` do.
     """
+    return to_measure(asked, say).run(source)
+
+
+def to_measure(asked: Asked, say: Callable[[str], None] = print) -> Measurement:
+    """What was asked for, of all contestants that can be measured on this machine; raises what
+    :func:`gapbook.trial.campaign.measurement_of` does, and SetupError when nobody can be measured."""
     absent = absent_here(asked.choices, asked.scenario.contestants)
     for reason in dict.fromkeys(absent.values()):
         names = ", ".join(name for name, why in absent.items() if why == reason)
         say(f"not measured here: {names}: {reason}")
-    return obtain_run(
+    return measurement_of(
         asked.here(absent),
-        source=source,
         blocks=asked.blocks,
         attempts=asked.attempts,
         choices=asked.choices,

@@ -14,7 +14,7 @@ from gapbook.errors import ParameterError, RecordError, SessionsLeftError, Stack
 from gapbook.record.durability import Durability
 from gapbook.record.journal import Journal
 from gapbook.record.run import Run
-from gapbook.trial.campaign import obtain_run
+from gapbook.trial.campaign import Measurement, SessionFiles, measurement_of, obtain_run
 from gapbook.trial.ceilings import median_ceilings
 from gapbook.trial.contestant import Contestant
 from gapbook.trial.facts import machine
@@ -105,6 +105,43 @@ def test_a_session_that_ends_half_way_goes_on_with_what_it_had(runs_folder: Path
     assert [row.session for row in run.manifest.deployments] == [0, 1, 1]
     before = [json.loads(data)["content"]["started_unix_s"] for data in kept]
     assert run.trials["started_unix_s"].to_list()[:2] == before
+
+
+def _measurement() -> Measurement:
+    return measurement_of(_SCENARIO, blocks=_BLOCKS, choices={}, sessions=_SESSIONS, say=lambda line: None)
+
+
+def test_sessions_of_other_machines_make_one_run_in_whatever_order_they_come(
+    runs_folder: Path, tmp_path: Path
+) -> None:
+    came = {number: _measurement().session(number, tmp_path / str(number)) for number in range(_SESSIONS)}
+    second = came[1]
+    trial = max(second)
+    spoiled: dict[str, SessionFiles] = {
+        "without all of its trials": {name: data for name, data in second.items() if name != trial},
+        "was cut or changed": second | {trial: second[trial][:-9]},
+        "was changed since it was written": second
+        | {trial: second[trial].replace(b'"postgres', b'"postgras', 1)},
+        "plan.json of another machine is missing": {
+            name: data for name, data in second.items() if name != "plan.json"
+        },
+        "holds trial": second | {"trial-00000.json": second[trial]},
+    }
+    for why, files in spoiled.items():
+        with pytest.raises(RecordError, match=why):
+            _measurement().take(1, files)
+        assert not list(runs_folder.glob("*/incomplete-*"))
+    _measurement().take(1, second)
+    assert _measurement().sessions_left() == [0]
+    _measurement().take(0, came[0])
+    assert _measurement().sessions_left() == []
+    run = _measurement().run("resume")
+    assert run.trials["session"].to_list() == [0, 1, 1]
+    assert sorted(row.session for row in run.manifest.deployments) == [0, 1]
+    kept = {
+        json.loads(data)["content"]["started_unix_s"] for name, data in second.items() if name != "plan.json"
+    }
+    assert set(run.trials["started_unix_s"].to_list()[1:]) == kept
 
 
 @pytest.mark.parametrize("gone", ["trial-00000.json", "trial-*.json"])

@@ -1,0 +1,36 @@
+"""What a worker offers and a session needs, in Dask's words: a whole machine, of this code, of this kind.
+
+Dask gives a task only to a worker that has what it needs: so no machine has two sessions at once, and none of another
+code or kind has any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+__all__ = ["MACHINE", "kind_of", "needed", "offered"]
+
+MACHINE = "machine"
+_CODE, _KIND = "code ", "kind "
+_DIGITS = 16
+
+
+def offered(code: str, kind: str) -> dict[str, float]:
+    """Of a worker; ``code`` and ``kind`` are hashes."""
+    return {MACHINE: 1, **_named(code, kind)}
+
+
+def needed(code: str, kind: str) -> dict[str, float]:
+    """Of a session."""
+    return offered(code, kind)
+
+
+def kind_of(resources: Mapping[str, float], code: str) -> str | None:
+    """The first digits of a worker's kind of machine; None for one of another code, or that is no worker of ours."""
+    if f"{_CODE}{code[:_DIGITS]}" not in resources:
+        return None
+    return next((name.removeprefix(_KIND) for name in resources if name.startswith(_KIND)), None)
+
+
+def _named(code: str, kind: str) -> dict[str, float]:
+    return {f"{_CODE}{code[:_DIGITS]}": 1, f"{_KIND}{kind[:_DIGITS]}": 1}
