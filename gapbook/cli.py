@@ -293,9 +293,23 @@ def _parser() -> argparse.ArgumentParser:
     explain.add_argument("--json", action="store_true", help="the same as JSON")
     explain.set_defaults(command=_explain)
 
-    commands.add_parser("check", help="read all declarations, and say what is wrong in them").set_defaults(
-        command=lambda chosen: _check()
+    check = commands.add_parser(
+        "check",
+        help="read all declarations, and say what is wrong in them; or check a run that is to be given",
     )
+    checked = check.add_argument("run", metavar="RUN", nargs="?", help="a folder, or the id of a stored run")
+    completed_by(names_of_runs, checked)
+    check.set_defaults(command=lambda chosen: _check() if chosen.run is None else _check_run(chosen.run))
+
+    submit = commands.add_parser(
+        "submit", help="put a run of yours where a pull request gives it to the book"
+    )
+    completed_by(
+        names_of_runs, submit.add_argument("run", metavar="RUN", help="a folder, or the id of a run")
+    )
+    submit.add_argument("--machine", required=True, metavar="WORDS", help="what it ran on, in a line")
+    submit.add_argument("--by", default="", metavar="NAME", help="as you wish to be named; nobody without it")
+    submit.set_defaults(command=_submit)
 
     install = commands.add_parser(
         "setup", help="build clients, install servers: the usual, or those of a chapter"
@@ -484,6 +498,28 @@ def _explain(chosen: argparse.Namespace) -> None:
         return
     for line in explained(chosen.number):
         print(line)
+
+
+def _check_run(name: str) -> int:
+    from gapbook.book.submission import checked_run
+
+    _, found = checked_run(name)
+    print("\n".join(map(str, found)))
+    return _REFUSED if any(one.holds is False for one in found) else 0
+
+
+def _submit(chosen: argparse.Namespace) -> int:
+    from gapbook.book.submission import checked_run, submitted
+
+    run, found = checked_run(chosen.run)
+    if wrong := [one for one in found if one.holds is False]:
+        print("\n".join(map(str, wrong)), file=sys.stderr)
+        return _REFUSED
+    folder = submitted(run, machine=chosen.machine, by=chosen.by)
+    print(
+        f"in {folder}; its entry is the last of results/machines.toml: commit both, and open a pull request"
+    )
+    return 0
 
 
 def _check() -> int:

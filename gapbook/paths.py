@@ -10,6 +10,7 @@ from pathlib import Path
 
 __all__ = [
     "CHECKOUT",
+    "GIVEN_RUNS",
     "build_directory",
     "cache_directory",
     "deployments_directory",
@@ -19,6 +20,8 @@ __all__ = [
 ]
 
 CHECKOUT = Path(__file__).resolve().parent.parent
+GIVEN_RUNS = CHECKOUT / "results" / "given"
+"""Where runs lie that others gave, by chapter and id."""
 
 
 def build_directory() -> Path:

@@ -22,6 +22,7 @@ from gapbook.declared.claims import ClaimsDeclaration
 from gapbook.declared.client import ClientDeclaration
 from gapbook.declared.famous import FamousDeclaration
 from gapbook.declared.lines import KeyPath, line_of, offsets
+from gapbook.declared.machines import MachinesDeclaration
 from gapbook.declared.module import Access, ModuleDeclaration, ProcedureDeclaration
 from gapbook.declared.reading import converted, named, parsed, problems, text_of
 from gapbook.declared.stack import StackDeclaration
@@ -29,7 +30,7 @@ from gapbook.declared.vectors import VectorsDeclaration
 from gapbook.declared.verdicts import VerdictsDeclaration
 from gapbook.errors import DeclarationError, GapbookError, ParameterError
 from gapbook.model.declaration import Declaration
-from gapbook.paths import CHECKOUT
+from gapbook.paths import CHECKOUT, GIVEN_RUNS
 
 __all__ = ["checked"]
 
@@ -70,7 +71,7 @@ def checked() -> tuple[int, list[str]]:
     """How many declarations there are, and a line for each thing that is wrong in them or between them."""
     read = _read_all()
     if not read.wrong:
-        for check in (_systems, _levels, _clients, _claims, _famous, _verdicts, _vectors):
+        for check in (_systems, _levels, _clients, _claims, _famous, _verdicts, _vectors, _machines):
             check(read)
         _plans(read)
     return len(read.files) + len(read.wrong), read.wrong
@@ -290,6 +291,17 @@ def _vectors(read: _Read) -> None:
                 workloads[path.parent.parent].checked(vector.parameters)
             except ParameterError as error:
                 read.say(path, ("vectors", place, "parameters"), str(error).removeprefix("parameter "))
+
+
+def _machines(read: _Read) -> None:
+    """Each run that was given has its entry, and each entry its run."""
+    there = {path.parent.name for path in GIVEN_RUNS.glob("*/*/manifest.json")}
+    for path, declared in read.of(MachinesDeclaration).items():
+        entered = [one.run for one in declared.given]
+        for number, run in enumerate(entered):
+            read.require_known(path, ("given", number, "run"), "run under results/given", [run], there)
+        for run in sorted(there - {*entered}):
+            read.wrong.append(f"{named(path)}:1: given: run {run} under results/given has no entry")
 
 
 def _plans(read: _Read) -> None:

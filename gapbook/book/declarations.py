@@ -21,6 +21,7 @@ from gapbook.claims.entries import RegisterFile
 from gapbook.declared.claims import ClaimsDeclaration
 from gapbook.declared.client import ClientDeclaration, NullServerDeclaration
 from gapbook.declared.famous import FamousDeclaration
+from gapbook.declared.machines import MachinesDeclaration
 from gapbook.declared.module import ModuleDeclaration, ProcedureDeclaration
 from gapbook.declared.older import OlderDeclaration
 from gapbook.declared.program import ProgramDeclaration
@@ -82,6 +83,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("verdict-changes", ("book/verdict-changes.toml",), VerdictChanges),
     Kind("history", ("book/headline-history.toml",), HistoryDeclaration),
     Kind("times", ("book/*-times.toml",), TimesDeclaration),
+    Kind("machines", ("results/machines.toml",), MachinesDeclaration),
     Kind("older", ("gapbook/record/older.toml",), OlderDeclaration),
 )
 

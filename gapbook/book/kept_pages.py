@@ -46,6 +46,7 @@ _SOURCES = (
     "book/*.toml",
     "results/*/*/manifest.json",  # which holds the hashes of the tables
     "results/short/*/*/manifest.json",
+    "results/given/*/*/manifest.json",
     "results/*.jsonl",
 )
 

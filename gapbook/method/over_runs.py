@@ -18,7 +18,7 @@ from gapbook.method.random_effects import LEAST_TO_PREDICT, Pooled, pooled
 from gapbook.method.same import Cell, Setup, cells_of
 from gapbook.method.student import quantile_of_t
 from gapbook.record.metric import GOODPUT
-from gapbook.record.published import machine_of, measurement_of, published_runs
+from gapbook.record.published import given_runs, machine_of, measurement_of, published_runs
 from gapbook.record.run import Run
 
 __all__ = ["OverRuns", "RunEstimate", "estimates_over_runs", "ratio_over_runs"]
@@ -130,20 +130,29 @@ class OverRuns:
 
 
 def ratio_over_runs(
-    found: Cells, over: str, under: str, treatment: float, metric: str = GOODPUT.name
+    found: Cells,
+    over: str,
+    under: str,
+    treatment: float,
+    metric: str = GOODPUT.name,
+    *,
+    with_given: bool = False,
 ) -> OverRuns | None:
     """A ratio of the run at hand in every published run that holds the same two cells, oldest first, and in the run
     at hand itself, which need not be published. None where that does not hold it with an interval.
 
     Cells are the same by what they are (:mod:`gapbook.method.same`), in whatever chapter they were measured; runs of
-    one measurement count once, as the run at hand where it is one of them.
+    one measurement count once, as the run at hand where it is one of them. ``with_given``: also in runs that others gave,
+    which decide nothing.
     """
 
     def ratio(of: Findings, named: Mapping[Cell, Cell]) -> Interval | None:
         top, below = (named[Cell(name, treatment)] for name in (over, under))
         return of.ratio(top.contestant, below.contestant, top.treatment, metric)
 
-    return estimates_over_runs(found, [Cell(over, treatment), Cell(under, treatment)], ratio)
+    return estimates_over_runs(
+        found, [Cell(over, treatment), Cell(under, treatment)], ratio, with_given=with_given
+    )
 
 
 def estimates_over_runs(
@@ -152,6 +161,7 @@ def estimates_over_runs(
     estimate: Callable[[Findings, Mapping[Cell, Cell]], Interval | None],
     *,
     log: bool = True,
+    with_given: bool = False,
 ) -> OverRuns | None:
     """A quantity of some cells of the run at hand, in every run that holds the same cells.
 
@@ -162,7 +172,8 @@ def estimates_over_runs(
     if own.keys() != set(cells):
         return None
     each: dict[str, RunEstimate] = {}
-    for other, known in [*_published(), (Findings(found.run, found.scenario.chapter), cells_of(found.run))]:
+    others = [*_published(), *(_given() if with_given else ())]
+    for other, known in [*others, (Findings(found.run, found.scenario.chapter), cells_of(found.run))]:
         if not all(setup in known for setup in own.values()):
             continue
         held = estimate(other, {cell: known[setup] for cell, setup in own.items()})
@@ -175,7 +186,16 @@ def estimates_over_runs(
 
 @cache
 def _published() -> Sequence[tuple[Findings, Mapping[Setup, Cell]]]:
-    return tuple((Findings(run, run.manifest.chapter), cells_of(run)) for run in published_runs())
+    return tuple(map(_with_cells, published_runs()))
+
+
+@cache
+def _given() -> Sequence[tuple[Findings, Mapping[Setup, Cell]]]:
+    return tuple(map(_with_cells, given_runs()))
+
+
+def _with_cells(run: Run) -> tuple[Findings, Mapping[Setup, Cell]]:
+    return Findings(run, run.manifest.chapter), cells_of(run)
 
 
 def _counted(number: int, noun: str) -> str:

@@ -16,6 +16,7 @@ from gapbook.method.source import Ratio, Source, cells_in, made
 from gapbook.pages.answer import AnswerResults
 from gapbook.pages.page import Cited
 from gapbook.pages.provenance import date_of
+from gapbook.paths import GIVEN_RUNS
 from gapbook.record.machine import cores_words, processor_words
 from gapbook.record.run import Run
 
@@ -124,7 +125,9 @@ def tell_numbers(numbers: Iterable[Number]) -> None:
 
 
 def _before(found: AnswerResults, source: Ratio) -> list[Before]:
-    several = ratio_over_runs(found, source.over, source.under, source.treatment, source.metric)
+    several = ratio_over_runs(
+        found, source.over, source.under, source.treatment, source.metric, with_given=True
+    )
     others = [one for one in several.each if one.run.run_id != found.run.run_id] if several else []
     return [
         Before(
@@ -139,6 +142,7 @@ def _before(found: AnswerResults, source: Ratio) -> list[Before]:
 
 
 def _machine(run: Run) -> str:
-    """``an AMD EPYC, 2 cores``"""
+    """``an AMD EPYC, 2 cores``; of a run that somebody gave, also that."""
     machine = run.manifest.machine
-    return f"{processor_words(machine)}, {cores_words(machine)}"
+    given = "; given to the book" if GIVEN_RUNS in run.folder.parents else ""
+    return f"{processor_words(machine)}, {cores_words(machine)}{given}"

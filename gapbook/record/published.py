@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from gapbook.paths import CHECKOUT
+from gapbook.paths import CHECKOUT, GIVEN_RUNS
 from gapbook.record.run import MANIFEST, Run, load_run
 
-__all__ = ["machine_of", "measurement_of", "published_runs"]
+__all__ = ["given_runs", "machine_of", "measurement_of", "published_runs"]
 
 
 @cache
@@ -17,6 +17,13 @@ def published_runs() -> Sequence[Run]:
     changed."""
     manifests = sorted((CHECKOUT / "results").glob(f"*/*/{MANIFEST}"))
     runs = (load_run(manifest.parent) for manifest in manifests)
+    return tuple(sorted(runs, key=lambda run: run.manifest.started_unix_s))
+
+
+@cache
+def given_runs() -> Sequence[Run]:
+    """Every run that somebody gave, by the same order; raises as :func:`published_runs` does."""
+    runs = (load_run(manifest.parent) for manifest in sorted(GIVEN_RUNS.glob(f"*/*/{MANIFEST}")))
     return tuple(sorted(runs, key=lambda run: run.manifest.started_unix_s))
 
 

@@ -292,7 +292,7 @@ def test_no_declaration_is_left_out() -> None:
     known = {path for kind in KINDS for path in kind.files()}
     found = {
         path
-        for folder in ("book", "clients", "gapbook", "modules", "notebooks", "stacks", "workloads")
+        for folder in ("book", "clients", "gapbook", "modules", "notebooks", "results", "stacks", "workloads")
         for path in (CHECKOUT / folder).rglob("*.toml")
         if path.name not in read_by_tools and not {"node_modules", "target"} & set(path.parts)
     }
