@@ -24,6 +24,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         asked_of(item)
 
 
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Where tests are spread by groups, each must have kept its own, or servers start once for each process."""
+    if not session.config.getoption("loadgroup", False):
+        return
+    for item in session.items:
+        if item.get_closest_marker("xdist_group") and "@" not in item.nodeid:
+            raise pytest.UsageError(
+                "pytest-xdist lost the groups of tests: take the versions of requirements.txt"
+            )
+
+
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Of tests that run in several processes, the one that hears of all writes the rows."""
     if "PYTEST_XDIST_WORKER" not in os.environ:

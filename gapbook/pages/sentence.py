@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gapbook.errors import ParameterError
@@ -20,6 +20,7 @@ from gapbook.pages import page
 from gapbook.pages.answer import AnswerResults
 from gapbook.pages.gloss import busiest_share
 from gapbook.pages.words import operations_of
+from gapbook.record.machine import cores_words, processor_name
 from gapbook.record.metric import GOODPUT
 
 __all__ = [
@@ -206,8 +207,9 @@ def _at(found: AnswerResults, at: float | None, *named: Named) -> float:
 
 
 def _machine(found: AnswerResults) -> str:
-    facts: Mapping[str, str] = found.glue_values()
-    return f"{facts['processor']}, {facts['cores']}"
+    """``Intel Xeon, 2 cores``: family and model stand below the chart."""
+    machine = found.run.manifest.machine
+    return f"{processor_name(machine)}, {cores_words(machine)}"
 
 
 def _refuse(text: str, what: str, said: tuple[Said, ...]) -> None:

@@ -16,6 +16,7 @@ __all__ = [
     "allowed_count",
     "cores_number",
     "cores_words",
+    "processor_name",
     "processor_words",
     "usable_cores",
 ]
@@ -89,7 +90,13 @@ def cores_words(machine: Machine) -> str:
     return f"{cores_number(machine)} core{'' if machine.processors == 1 else 's'}"
 
 
-def processor_words(machine: Machine) -> str:
-    """``an AMD EPYC``: the processor by name alone, without marks of trade, family and model."""
+def processor_name(machine: Machine) -> str:
+    """``AMD EPYC``: by name alone, without marks of trade, family and model."""
     name = machine.processor.partition(" (family ")[0].replace("(R)", "").replace("(TM)", "")
-    return f"{'an' if name[:1] in 'AEIOUaeiou' else 'a'} {' '.join(name.split())}"
+    return " ".join(name.split()).removesuffix(" Processor")
+
+
+def processor_words(machine: Machine) -> str:
+    """``an AMD EPYC``"""
+    name = processor_name(machine)
+    return f"{'an' if name[:1] in 'AEIOUaeiou' else 'a'} {name}"
