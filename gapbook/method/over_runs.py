@@ -14,7 +14,7 @@ from functools import cache, cached_property
 from gapbook.method.cells import Cells
 from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval, format_factor
-from gapbook.method.random_effects import LEAST_TO_PREDICT, Pooled, pooled
+from gapbook.method.random_effects import Pooled, expected, pooled
 from gapbook.method.same import Cell, Setup, cells_of
 from gapbook.method.student import quantile_of_t
 from gapbook.record.metric import GOODPUT
@@ -82,18 +82,15 @@ class OverRuns:
 
     @property
     def expected(self) -> Interval:
-        """What another run should be expected to find: the 95 % prediction interval from three runs on; of two, their
-        range, widened at both ends by the error that the noise within them leaves in their mean; of one, its own
+        """What another run should be expected to find (:func:`gapbook.method.random_effects.expected`); of one run, its own
         interval. ``estimate`` is the mean over runs, ``n`` their number."""
         if self.pooled is None:
             return self.newest.interval
-        if self.runs >= LEAST_TO_PREDICT:
-            return self._interval(self.pooled.prediction_half)
-        half = quantile_of_t(sum(one.interval.n - 1 for one in self.each)) * self.pooled.error_within
-        low, high = (
-            self._unscaled(self._scaled(self.least) - half),
-            self._unscaled(self._scaled(self.greatest) + half),
+        told = [self._with_error(one.interval) for one in self.each]
+        ends = expected(
+            [value for value, _ in told], [error for _, error in told], [one.interval.n for one in self.each]
         )
+        low, high = map(self._unscaled, ends)
         return Interval(self.mean.estimate, low, high, self.runs)
 
     def opposed(self, run: Run) -> list[RunEstimate]:

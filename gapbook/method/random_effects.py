@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from gapbook.method.student import quantile_of_t
 
-__all__ = ["LEAST_TO_PREDICT", "Pooled", "pooled"]
+__all__ = ["LEAST_TO_PREDICT", "Pooled", "expected", "pooled"]
 
 LEAST_TO_PREDICT = 3
 """How many runs it takes to say what the next would find."""
@@ -64,6 +64,27 @@ def pooled(estimates: Sequence[float], standard_errors: Sequence[float]) -> Pool
         between,
         float(1 / np.sqrt((1 / variances).sum())),
     )
+
+
+def expected(
+    estimates: Sequence[float], standard_errors: Sequence[float], blocks: Sequence[int]
+) -> tuple[float, float]:
+    """Between what the next run is expected to lie: the 95 % prediction interval from three runs on; of two, their range,
+    widened at both ends by the error that the noise within them leaves in their mean; of one, its own interval.
+
+    ``blocks`` is of how many each estimate is. Raises ValueError for none.
+    """
+    if not estimates:
+        raise ValueError("no estimate, nothing to expect")
+    freedom = sum(blocks) - len(blocks)
+    if len(estimates) == 1:
+        half = quantile_of_t(freedom) * standard_errors[0]
+        return estimates[0] - half, estimates[0] + half
+    found = pooled(estimates, standard_errors)
+    if len(estimates) < LEAST_TO_PREDICT:
+        half = quantile_of_t(freedom) * found.error_within
+        return min(estimates) - half, max(estimates) + half
+    return found.mean - found.prediction_half, found.mean + found.prediction_half
 
 
 def _variance_between(values: Floats, variances: Floats) -> float:

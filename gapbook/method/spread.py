@@ -19,7 +19,7 @@ from gapbook.method.student import quantile_of_t
 from gapbook.method.summary import Summary, summary_of
 from gapbook.record.published import published_runs
 
-__all__ = ["NARROW_FRAC", "compared_as_usual", "published_summaries", "usual_spread"]
+__all__ = ["NARROW_FRAC", "compared_as_usual", "published_summaries", "usual_noise", "usual_spread"]
 
 NARROW_FRAC = 0.25
 """Half of an interval: a wider one cannot show how far its quantity moved."""
@@ -65,6 +65,25 @@ def usual_spread(*, same_processor: bool) -> Spread:
             if excess := list(_excess(rows)):
                 found.append(fmean(excess))
     return Spread(_deviation(ratios), _deviation(rates))
+
+
+@cache
+def usual_noise() -> float:
+    """The standard deviation of a ratio from block to block on the log scale: the root of the mean square over what the
+    newest run of each chapter holds narrowly, every chapter weighing the same. Simulated servers say nothing of it."""
+    of_chapters = []
+    real = [one for one in published_summaries() if one.facts.get("planted") == _NOT_PLANTED]
+    for _, of_chapter in groupby(real, key=lambda one: one.chapter):
+        *_, newest = of_chapter
+        held = [one.ratio.interval for one in newest.ratios if one.ratio.low is not None]
+        squares = [
+            one.n * (math.log(one.high / one.low) / 2 / quantile_of_t(one.n - 1)) ** 2
+            for one in held
+            if one.bounded and _is_narrow(one)
+        ]
+        if squares:
+            of_chapters.append(fmean(squares))
+    return _deviation(of_chapters)
 
 
 def _excess(rows: Sequence[Row]) -> Iterator[float]:

@@ -12,6 +12,7 @@ from gapbook.method.cells import Named
 from gapbook.method.coverage import Coverage, QuantityCoverage
 from gapbook.method.factors import Decomposition, Factor, decompose
 from gapbook.method.interval import Interval, format_count, format_factor
+from gapbook.method.machine_coverage import MachineCoverage
 from gapbook.model.plant import Knobs, counted_bounds_per_s, true_goodput_per_s
 from gapbook.pages import page
 from gapbook.pages.provenance import FindingsWithProvenance
@@ -294,6 +295,22 @@ def coverage_table(found: Sequence[tuple[str, Coverage]], *, only: str = "") -> 
         ),
         rows,
     )
+
+
+def machine_coverage_table(found: Sequence[tuple[str, MachineCoverage]]) -> Html:
+    """How often what some machines found held the ratio of another, and how wide it was, by how machines differ."""
+    rows: list[list[str | Html]] = []
+    for name, coverage in found:
+        low, high = coverage.wilson
+        rows.append(
+            [
+                f"{name}, {coverage.machines} known",
+                f"{coverage.plants:,}",
+                f"×/÷ {format_factor(math.exp(coverage.half_log))}",
+                f"{coverage.held / coverage.plants:.1%} [{low:.1%}–{high:.1%}]",
+            ]
+        )
+    return values_table(("machines", "sets simulated", "width", "holds the next machine's ratio"), rows)
 
 
 def session_coverage_table(found: Sequence[tuple[str, Coverage]], *, only: str = "") -> Html:
