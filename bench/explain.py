@@ -15,7 +15,7 @@ from gapbook.model.work import EXPONENT
 from gapbook.record.durability import Durability
 from gapbook.record.scenario import CONNECTIONS
 from gapbook.streams import speak_in_what_streams_know
-from gapbook.trial.campaign import obtain_run
+from gapbook.trial.campaign import measurement_of
 from gapbook.trial.contestant import Contestant
 from gapbook.trial.scenario import Scenario, WorkloadSettings
 from gapbook.trial.servers import parse_choices
@@ -144,13 +144,12 @@ def main() -> int:
     )
     asked = parser.parse_args()
     try:
-        run = obtain_run(
+        run = measurement_of(
             _SHORT[asked.name](),
-            source="live",
             blocks=asked.blocks,
             attempts=asked.attempts,
             choices=parse_choices(asked.servers),
-        )
+        ).run("live")
     except GapbookError as error:
         print(f"bench.explain: {error}", file=sys.stderr)
         return 2

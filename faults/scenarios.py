@@ -10,7 +10,7 @@ from gapbook.deploy.power_cut import require_power_cuts
 from gapbook.deploy.server import ServerChoice
 from gapbook.errors import GapbookError
 from gapbook.record.durability import Durability
-from gapbook.trial.campaign import obtain_run
+from gapbook.trial.campaign import measurement_of
 from gapbook.trial.contestant import Contestant
 from gapbook.trial.scenario import Scenario, WorkloadSettings
 from gapbook.trial.servers import parse_choices, require_servers
@@ -95,15 +95,14 @@ def missing(tiny: Tiny) -> str | None:
 
 
 def obtain(tiny: Tiny, source: str, endpoint: str | None, say: Callable[[str], None]) -> None:
-    """Make the run, or what is left of it; raises what :func:`gapbook.trial.campaign.obtain_run` raises."""
+    """Make the run, or what is left of it; raises what :func:`gapbook.trial.campaign.measurement_of` and its run raise."""
     choices: dict[str, ServerChoice] = {} if endpoint is None else parse_choices(f"postgres={endpoint}")
-    obtain_run(
+    measurement_of(
         tiny.scenario,
-        source=source,
         blocks=tiny.blocks,
         sessions=tiny.sessions,
         kills=tiny.kills,
         cuts=tiny.cuts,
         choices=choices,
         say=say,
-    )
+    ).run(source)

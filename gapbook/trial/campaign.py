@@ -1,5 +1,4 @@
-"""The measurement of one scenario: its trials run live by its plan, here or a session elsewhere; or read back from a
-stored run."""
+"""The measurement of one scenario: its trials run live by its plan, here or a session elsewhere."""
 
 from __future__ import annotations
 
@@ -19,11 +18,10 @@ from gapbook.deploy.server import ServerChoice
 from gapbook.deploy.stack import Stack
 from gapbook.errors import ParameterError, RecordError, SessionsLeftError
 from gapbook.model.plan import make_plan
-from gapbook.parameters import MEASURING
 from gapbook.record.journal import Journal
 from gapbook.record.machine import Machine
 from gapbook.record.row import TrialRow
-from gapbook.record.run import Run, live_folder, stored_run
+from gapbook.record.run import Run, live_folder
 from gapbook.record.schema import Facts
 from gapbook.trial.ceilings import Ceilings, median_ceilings
 from gapbook.trial.contestant import Variant
@@ -45,49 +43,10 @@ from gapbook.trial.servers import (
 )
 from gapbook.trial.trial import run_trial
 
-__all__ = ["Measurement", "SessionFiles", "measurement_of", "obtain_run"]
+__all__ = ["Measurement", "SessionFiles", "measurement_of"]
 
 SessionFiles: TypeAlias = dict[str, bytes]
 """A session that was measured elsewhere, as its journal keeps it: files by name, each with the hash of its content."""
-
-
-def obtain_run(
-    scenario: Scenario,
-    *,
-    source: str,
-    blocks: int,
-    choices: Mapping[str, ServerChoice],
-    attempts: int = 1,
-    kills: int = 0,
-    cuts: int = 0,
-    sessions: int = 1,
-    trials_per_block: Mapping[str, float] | None = None,
-    only_at: Mapping[str, Collection[float]] | None = None,
-    parameters: Mapping[str, Any] | None = None,
-    absent: Mapping[str, str] | None = None,
-    say: Callable[[str], None] = print,
-) -> Run:
-    """The run behind a chapter: a stored one, or what :meth:`Measurement.run` says of the other sources.
-
-    The rest is told at :func:`measurement_of`. Raises what both raise, and RecordError for a stored run that is missing
-    or cannot be trusted.
-    """
-    if source not in MEASURING:
-        return stored_run(scenario.chapter, source)
-    return measurement_of(
-        scenario,
-        blocks=blocks,
-        choices=choices,
-        attempts=attempts,
-        kills=kills,
-        cuts=cuts,
-        sessions=sessions,
-        trials_per_block=trials_per_block,
-        only_at=only_at,
-        parameters=parameters,
-        absent=absent,
-        say=say,
-    ).run(source)
 
 
 def measurement_of(

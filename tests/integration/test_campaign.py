@@ -16,8 +16,8 @@ from gapbook.model.plan import make_plan
 from gapbook.record.durability import Durability
 from gapbook.record.histograms import decode_histogram
 from gapbook.record.journal import Journal
-from gapbook.record.run import Run
-from gapbook.trial.campaign import obtain_run
+from gapbook.record.run import Run, stored_run
+from gapbook.trial.campaign import measurement_of
 from gapbook.trial.contestant import Contestant
 from gapbook.trial.scenario import Scenario
 from tests.bank import alphas, bank
@@ -80,20 +80,20 @@ def _finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, dict[str, 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GAPBOOK_RUNS", str(runs))
         with pytest.raises(_StoppedError):
-            obtain_run(_SCENARIO, source="live", blocks=1, choices={}, say=stop)
+            measurement_of(_SCENARIO, blocks=1, choices={}, say=stop).run("live")
         # One server has one core to itself, the others have all of them.
         allowed = tuple(sorted(os.sched_getaffinity(0)))
         assert cores == {allowed[:1], allowed}
         kept = {path.name: path.read_bytes() for path in runs.glob("*/incomplete-*/trial-*.json")}
         with pytest.raises(RecordError, match="use source=resume to finish it"):
-            obtain_run(_SCENARIO, source="live", blocks=1, choices={}, say=said.append)
+            measurement_of(_SCENARIO, blocks=1, choices={}, say=said.append).run("live")
         with pytest.raises(RecordError, match="no interrupted run with these parameters"):
-            obtain_run(_SCENARIO, source="resume", blocks=2, choices={}, say=said.append)
+            measurement_of(_SCENARIO, blocks=2, choices={}, say=said.append).run("resume")
         assert said == []
         _resume_with_another_server(runs)
-        run = obtain_run(_SCENARIO, source="resume", blocks=1, choices={}, say=said.append)
-        again = obtain_run(_SCENARIO, source="resume", blocks=1, choices={}, say=said.append)
-        read_back = obtain_run(_SCENARIO, source=run.run_id, blocks=1, choices={}, say=said.append)
+        run = measurement_of(_SCENARIO, blocks=1, choices={}, say=said.append).run("resume")
+        again = measurement_of(_SCENARIO, blocks=1, choices={}, say=said.append).run("resume")
+        read_back = stored_run(_SCENARIO.chapter, run.run_id)
     assert said[-1] == f"campaign: run {run.run_id} is finished, nothing to resume"
     assert again.run_id == run.run_id
     assert read_back.manifest == run.manifest
@@ -120,7 +120,7 @@ def _resume_with_another_server(runs: Path) -> None:
     plan["facts"]["systems"][_SERIALIZABLE]["sha256"] = "0" * 64
     Journal(path.parent.parent, path.parent.name.removeprefix("incomplete-"), ()).write_plan(plan)
     with pytest.raises(RecordError) as caught:
-        obtain_run(_SCENARIO, source="resume", blocks=1, choices={}, say=lambda _line: None)
+        measurement_of(_SCENARIO, blocks=1, choices={}, say=lambda _line: None).run("resume")
     assert f"systems changed since the run was interrupted ({_SERIALIZABLE})" in str(caught.value)
     assert "use source=live" in str(caught.value)
     assert len(list(path.parent.glob("trial-*.json"))) == 3

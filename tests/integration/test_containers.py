@@ -33,7 +33,7 @@ from gapbook.model.plan import make_plan
 from gapbook.paths import CHECKOUT
 from gapbook.record.placement import Placement
 from gapbook.record.run import Run
-from gapbook.trial.campaign import obtain_run
+from gapbook.trial.campaign import measurement_of
 from gapbook.trial.contestant import Contestant
 from gapbook.trial.scenario import Scenario
 from gapbook.trial.servers import stack_of
@@ -170,15 +170,14 @@ _OF_THE_MOMENT = re.compile(
 
 def _run(place: str | None) -> Run:
     contestants = [_contestant(system, place) for system in _SYSTEMS]
-    return obtain_run(
+    return measurement_of(
         # Once: what is compared is how a run is described, refused trials or not.
         _scenario(*contestants),
-        source="live",
         blocks=1,
         choices={},
         attempts=1,
         say=lambda line: None,
-    )
+    ).run("live")
 
 
 def test_the_manifests_of_one_scenario_differ_in_the_place_alone(

@@ -31,7 +31,7 @@ from gapbook.model.plan import PlannedTrial
 from gapbook.paths import CHECKOUT
 from gapbook.record.durability import Durability
 from gapbook.record.run import find_run
-from gapbook.trial.campaign import obtain_run
+from gapbook.trial.campaign import measurement_of
 from gapbook.trial.contestant import Contestant
 from gapbook.trial.scenario import Scenario
 from gapbook.trial.trial import run_trial
@@ -490,11 +490,11 @@ def test_full_disk_under_the_runs_keeps_what_was_measured(
         with pytest.raises(
             RecordError, match=r"No space left on device\); trials finished so far are kept"
         ) as caught:
-            obtain_run(scenario, source="live", blocks=4, choices={}, say=say)
+            measurement_of(scenario, blocks=4, choices={}, say=say).run("live")
         assert "\n" not in str(caught.value)
         filler.unlink()
         said.clear()
-        run = obtain_run(scenario, source="resume", blocks=4, choices={}, say=say)
+        run = measurement_of(scenario, blocks=4, choices={}, say=say).run("resume")
         assert [line.split(",")[0] for line in said[1:]] == ["trial 3/4", "trial 4/4"]
         assert run.trials["trial"].to_list() == [0, 1, 2, 3]
 
@@ -516,7 +516,7 @@ def test_full_disk_under_the_servers_is_a_refused_trial_and_the_next_is_measured
             if line.startswith("trial 2/"):
                 (disk / "filler").unlink()
 
-        run = obtain_run(_promising_nothing(), source="live", blocks=3, choices={}, say=say)
+        run = measurement_of(_promising_nothing(), blocks=3, choices={}, say=say).run("live")
         refused = run.trials.row(1, named=True)
         assert not refused["valid"]
         assert "No space left on device" in refused["refused_because"]
@@ -533,7 +533,7 @@ def test_disk_too_small_for_the_servers_is_one_line(
     with _small_disk(data_folder / "disk", "1m") as disk:
         monkeypatch.setenv("GAPBOOK_DATA", str(disk))
         with pytest.raises(StackError, match="No space left on device") as caught:
-            obtain_run(_promising_nothing(), source="live", blocks=1, choices={}, say=lambda _: None)
+            measurement_of(_promising_nothing(), blocks=1, choices={}, say=lambda _: None).run("live")
         assert "\n" not in str(caught.value)
         assert not list(disk.iterdir())
     assert not list(runs_folder.glob("*/*"))

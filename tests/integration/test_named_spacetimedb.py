@@ -27,7 +27,7 @@ from tests.newer import newer_version
 
 _RUN = """
 import json, sys
-from gapbook.trial.campaign import obtain_run
+from gapbook.trial.campaign import measurement_of
 from gapbook.trial.servers import parse_choices
 from gapbook.trial.scenario import Scenario
 from gapbook.trial.contestant import Contestant
@@ -41,7 +41,7 @@ if __name__ == "__main__":
         workload=bank(1000), treatment=alphas(0.5), connections=4, window_s=float(window_s), warmup_s=0.2,
         durability=Durability.parse("delayed"), seed=1,
     )
-    run = obtain_run(scenario, source="live", blocks=2, choices=parse_choices(servers))
+    run = measurement_of(scenario, blocks=2, choices=parse_choices(servers)).run("live")
     print(json.dumps(run.trials.select("acknowledged", "committed").to_dicts()))
 """
 

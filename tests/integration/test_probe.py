@@ -15,7 +15,7 @@ from gapbook.pages.precision import aa_trials
 from gapbook.pages.results import Results
 from gapbook.record.durability import Durability
 from gapbook.record.own_metric import PROBE_ARITHMETIC, PROBE_MEMORY
-from gapbook.trial.campaign import obtain_run
+from gapbook.trial.campaign import measurement_of
 from gapbook.trial.contestant import Contestant
 from gapbook.trial.scenario import Scenario
 from tests.bank import alphas, bank
@@ -73,15 +73,14 @@ def test_each_valid_trial_of_a_probed_run_carries_both_readings(runs_folder: Pat
         seed=1,
     )
     twice = {one.name: 2 for one in contestants}
-    run = obtain_run(
+    run = measurement_of(
         scenario,
-        source="live",
         blocks=1,
         choices={},
         sessions=1,
         trials_per_block=twice,
         say=lambda _: None,
-    )
+    ).run("live")
     found = Results(run, "probed")
     probed = run.trials.filter(run.trials["contestant"] == "probed")["trial"].to_list()
     for name in (PROBE_ARITHMETIC, PROBE_MEMORY):

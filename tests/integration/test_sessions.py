@@ -14,7 +14,7 @@ from gapbook.errors import ParameterError, RecordError, SessionsLeftError, Stack
 from gapbook.record.durability import Durability
 from gapbook.record.journal import Journal
 from gapbook.record.run import Run
-from gapbook.trial.campaign import Measurement, SessionFiles, measurement_of, obtain_run
+from gapbook.trial.campaign import Measurement, SessionFiles, measurement_of
 from gapbook.trial.ceilings import median_ceilings
 from gapbook.trial.contestant import Contestant
 from gapbook.trial.facts import machine
@@ -45,7 +45,7 @@ def _run(source: str, say: list[str], *, stop_at: str = "nowhere") -> Run:
         if line.startswith(stop_at):
             raise _StoppedError
 
-    return obtain_run(_SCENARIO, source=source, blocks=_BLOCKS, choices={}, sessions=_SESSIONS, say=told)
+    return measurement_of(_SCENARIO, blocks=_BLOCKS, choices={}, sessions=_SESSIONS, say=told).run(source)
 
 
 def test_a_run_of_two_sessions_deploys_twice_and_resumes_by_session(runs_folder: Path) -> None:
@@ -193,5 +193,5 @@ def test_a_null_server_that_does_not_start_costs_its_ceilings_and_no_trial(
 
 def test_more_sessions_than_blocks_are_refused_before_any_server_starts(runs_folder: Path) -> None:
     with pytest.raises(ParameterError, match=r"sessions: 3 of 2 blocks; allowed: at most one for each block"):
-        obtain_run(_SCENARIO, source="live", blocks=2, choices={}, sessions=3, say=lambda _line: None)
+        measurement_of(_SCENARIO, blocks=2, choices={}, sessions=3, say=lambda _line: None).run("live")
     assert not runs_folder.exists()

@@ -33,11 +33,10 @@ def test_one_machine_says_little_of_another_and_five_what_they_claim() -> None:
 
 
 def test_of_one_run_its_own_interval_is_expected_and_of_two_their_range_widened() -> None:
-    low, high = expected([1.0], [0.1], [5])
-    assert (low, high) == (pytest.approx(1 - 2.776 * 0.1, rel=1e-3), pytest.approx(1 + 2.776 * 0.1, rel=1e-3))
-    low, high = expected([1.0, 2.0], [0.1, 0.1], [5, 5])
+    half = 2.776 * 0.1
+    assert expected([1.0], [0.1], [5]) == pytest.approx((1 - half, 1 + half), rel=1e-3)
     half = 2.306 * 0.1 / math.sqrt(2)
-    assert (low, high) == (pytest.approx(1 - half, rel=1e-3), pytest.approx(2 + half, rel=1e-3))
+    assert expected([1.0, 2.0], [0.1, 0.1], [5, 5]) == pytest.approx((1 - half, 2 + half), rel=1e-3)
     with pytest.raises(ValueError, match="no estimate"):
         expected([], [], [])
 
