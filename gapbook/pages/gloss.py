@@ -23,9 +23,8 @@ def gloss_of(scenario: RecordedScenario) -> str:
     ends = dict.fromkeys((values[0], values[-1]))
     shares = [busiest_share(scenario, end) for end in ends]
     parts = [f"at {end:g}, {share_words(share)}" for end, share in zip(ends, shares, strict=True)]
-    few = [share < _FEW_FRAC for share in shares]
-    parts[0] += f" {'touches' if few[0] else 'touch'} the busiest of {scenario.workload.accounts:,} accounts"
-    parts[1:] = [f"{part} {'does' if one else 'do'}" for part, one in zip(parts[1:], few[1:], strict=True)]
+    parts[0] += f" touch the busiest of {scenario.workload.accounts:,} accounts"
+    parts[1:] = [f"{part} do" for part in parts[1:]]
     redrawn = (
         ""
         if scenario.workload.redraw == REDRAW_BOTH
@@ -48,7 +47,6 @@ def _read_words(share: float) -> str:
 
 
 def share_words(share: float) -> str:
-    """``1 in 12 transfers`` for the few, ``58 % of transfers`` for the many."""
-    if share < _FEW_FRAC:
-        return f"1 in {1 / share:,.0f} transfers"
-    return f"{100 * share:.0f} % of transfers"
+    """``0.32 % of transfers``, ``58 % of transfers``"""
+    digits = ".2g" if share < _FEW_FRAC else ".0f"
+    return f"{100 * share:{digits}} % of transfers"

@@ -59,7 +59,7 @@ def test_an_answer_names_systems_with_versions_and_what_an_exponent_means(whole:
     assert "times [" in text
     assert "as many transfers per second as Postgres 1.0 at α = 0, and " in text
     assert re.search(r"times( \[[^]]*\])?</strong> at α = 1.5\. ", text)
-    assert "at 0, 1 in 50 transfers touches the busiest of 100 accounts; at 1.5," in text
+    assert "at 0, 2 % of transfers touch the busiest of 100 accounts; at 1.5," in text
     assert "delayed(500 ms) for both" in text
     assert "did not test it by killing" in text
 

@@ -58,7 +58,7 @@ def _sessions(*machines: dict[str, Any] | None) -> list[dict[str, Any]]:
 def test_one_process_measures_on_one_machine(stored: Run) -> None:
     assert reach(_run(stored, _EPYC, 1.63)).text == "one machine, 2 cores of an AMD EPYC, within 1.6 hours"
     assert reach(_run(stored, _XEON, 0.154)).text == (
-        "one machine, 2 cores of an Intel Xeon Processor, within 9 minutes"
+        "one machine, 2 cores of an Intel Xeon, within 9 minutes"
     )
 
 
@@ -75,7 +75,7 @@ def test_a_run_that_was_resumed_is_of_one_machine_only_where_its_boot_was_record
 def test_several_runs_say_what_they_hold_together(stored: Run) -> None:
     earlier, later = _run(stored, _XEON, 1), _run(stored, _EPYC, 264)
     assert reach(earlier, later).text == (
-        "2 kinds of machine: 2 cores of an Intel Xeon Processor and 2 cores of an AMD EPYC, 2 runs over 11 days"
+        "2 kinds of machine: 2 cores of an Intel Xeon and 2 cores of an AMD EPYC, 2 runs over 11 days"
     )
     assert reach(later, later).machine_words == "one kind of machine, 2 cores of an AMD EPYC"
 
