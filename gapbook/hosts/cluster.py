@@ -17,7 +17,7 @@ from distributed.scheduler import KilledWorker
 from gapbook.book.elsewhere import Ended, Wanted
 from gapbook.hosts.build import code_sha256
 from gapbook.hosts.request import Answer, Request
-from gapbook.hosts.resources import kind_of, needed
+from gapbook.hosts.resources import kind_of, whole_machine
 from gapbook.hosts.task import measure_session
 from gapbook.hosts.worker import HostsError
 
@@ -69,7 +69,7 @@ class Cluster:
         return self._client.submit(
             measure_session,
             msgspec.msgpack.encode(request),
-            resources=needed(self._code, kind),
+            resources=whole_machine(self._code, kind),
             pure=False,
         )
 

@@ -8,21 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["MACHINE", "kind_of", "needed", "offered"]
+__all__ = ["kind_of", "whole_machine"]
 
-MACHINE = "machine"
 _CODE, _KIND = "code ", "kind "
 _DIGITS = 16
 
 
-def offered(code: str, kind: str) -> dict[str, float]:
-    """Of a worker; ``code`` and ``kind`` are hashes."""
-    return {MACHINE: 1, **_named(code, kind)}
-
-
-def needed(code: str, kind: str) -> dict[str, float]:
-    """Of a session."""
-    return offered(code, kind)
+def whole_machine(code: str, kind: str) -> dict[str, float]:
+    """What a worker offers and a session needs; ``code`` and ``kind`` are hashes."""
+    return {"machine": 1, f"{_CODE}{code[:_DIGITS]}": 1, f"{_KIND}{kind[:_DIGITS]}": 1}
 
 
 def kind_of(resources: Mapping[str, float], code: str) -> str | None:
@@ -30,7 +24,3 @@ def kind_of(resources: Mapping[str, float], code: str) -> str | None:
     if f"{_CODE}{code[:_DIGITS]}" not in resources:
         return None
     return next((name.removeprefix(_KIND) for name in resources if name.startswith(_KIND)), None)
-
-
-def _named(code: str, kind: str) -> dict[str, float]:
-    return {f"{_CODE}{code[:_DIGITS]}": 1, f"{_KIND}{kind[:_DIGITS]}": 1}

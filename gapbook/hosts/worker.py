@@ -12,9 +12,10 @@ from distributed import Worker
 
 from gapbook.errors import GapbookError
 from gapbook.hosts.build import code_sha256
-from gapbook.hosts.resources import offered
+from gapbook.hosts.resources import whole_machine
 from gapbook.locks import alone_in
 from gapbook.paths import deployments_directory
+from gapbook.record.machine import Machine
 from gapbook.trial.facts import kind_sha256, machine
 
 __all__ = ["HostsError", "serve"]
@@ -24,10 +25,6 @@ _QUIET = {
     "distributed.worker.profile.enabled": False,
     "distributed.admin.system-monitor.gil.enabled": False,
     "distributed.admin.system-monitor.interval": "10s",
-    "distributed.worker.memory.target": False,
-    "distributed.worker.memory.spill": False,
-    "distributed.worker.memory.pause": False,
-    "distributed.worker.memory.terminate": False,
 }
 _CONNECTS_WITHIN_S = 20
 
@@ -42,24 +39,22 @@ def serve(address: str, say: Callable[[str], None] = print) -> None:
     Raises HostsError where no scheduler answers, or another worker has this machine.
     """
     logging.getLogger("distributed").setLevel(logging.ERROR)
-    here = machine()
-    with alone_in(deployments_directory() / "gapbook-worker") as alone:
+    here, folder = machine(), deployments_directory() / "gapbook-worker"
+    with alone_in(folder) as alone:
         if not alone:
             raise HostsError(
                 "worker: another worker is on this machine; sessions side by side would disturb each other: end it first"
             )
-        with dask.config.set(
-            {**_QUIET, "temporary-directory": str(deployments_directory() / "gapbook-worker")}
-        ):
-            asyncio.run(_served(address, offered(code_sha256(), kind_sha256(here)), say))
+        with dask.config.set({**_QUIET, "temporary-directory": str(folder)}):
+            asyncio.run(_served(address, here, say))
 
 
-async def _served(address: str, resources: dict[str, float], say: Callable[[str], None]) -> None:
+async def _served(address: str, here: Machine, say: Callable[[str], None]) -> None:
     try:
         worker = await Worker(
             address,
             nthreads=1,
-            resources=resources,
+            resources=whole_machine(code_sha256(), kind_sha256(here)),
             memory_limit=0,
             dashboard=False,
             death_timeout=_CONNECTS_WITHIN_S,
@@ -70,6 +65,6 @@ async def _served(address: str, resources: dict[str, float], say: Callable[[str]
         ) from error
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, lambda: asyncio.ensure_future(worker.close()))
-    say(f"worker: {machine().processor}, waits for sessions from {address}")
+    say(f"worker: {here.processor}, waits for sessions from {address}")
     await worker.finished()
     say("worker: ended")
