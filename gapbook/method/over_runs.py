@@ -14,7 +14,7 @@ from functools import cache, cached_property
 from gapbook.method.cells import Cells
 from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval, format_factor
-from gapbook.method.random_effects import Pooled, expected, pooled
+from gapbook.method.random_effects import Pooled, expected_next, pooled
 from gapbook.method.same import Cell, Setup, cells_of
 from gapbook.method.student import quantile_of_t
 from gapbook.record.metric import GOODPUT
@@ -86,10 +86,8 @@ class OverRuns:
         interval. ``estimate`` is the mean over runs, ``n`` their number."""
         if self.pooled is None:
             return self.newest.interval
-        told = [self._with_error(one.interval) for one in self.each]
-        ends = expected(
-            [value for value, _ in told], [error for _, error in told], [one.interval.n for one in self.each]
-        )
+        estimates = [self._scaled(one.interval.estimate) for one in self.each]
+        ends = expected_next(self.pooled, estimates, [one.interval.n for one in self.each])
         low, high = map(self._unscaled, ends)
         return Interval(self.mean.estimate, low, high, self.runs)
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from gapbook.method.student import quantile_of_t
 
-__all__ = ["LEAST_TO_PREDICT", "Pooled", "expected", "pooled"]
+__all__ = ["LEAST_TO_PREDICT", "Pooled", "expected", "expected_next", "pooled"]
 
 LEAST_TO_PREDICT = 3
 """How many runs it takes to say what the next would find."""
@@ -76,13 +76,16 @@ def expected(
     """
     if not estimates:
         raise ValueError("no estimate, nothing to expect")
-    freedom = sum(blocks) - len(blocks)
     if len(estimates) == 1:
-        half = quantile_of_t(freedom) * standard_errors[0]
+        half = quantile_of_t(blocks[0] - 1) * standard_errors[0]
         return estimates[0] - half, estimates[0] + half
-    found = pooled(estimates, standard_errors)
+    return expected_next(pooled(estimates, standard_errors), estimates, blocks)
+
+
+def expected_next(found: Pooled, estimates: Sequence[float], blocks: Sequence[int]) -> tuple[float, float]:
+    """The same of two or more runs that were pooled already."""
     if len(estimates) < LEAST_TO_PREDICT:
-        half = quantile_of_t(freedom) * found.error_within
+        half = quantile_of_t(sum(blocks) - len(blocks)) * found.error_within
         return min(estimates) - half, max(estimates) + half
     return found.mean - found.prediction_half, found.mean + found.prediction_half
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from pathlib import Path
 
 from gapbook.paths import CHECKOUT, GIVEN_RUNS
 from gapbook.record.run import MANIFEST, Run, load_run
@@ -15,15 +16,17 @@ __all__ = ["given_runs", "machine_of", "measurement_of", "published_runs"]
 def published_runs() -> Sequence[Run]:
     """Every run under ``results/``, the one that began first before the others; raises RecordError for one that was
     changed."""
-    manifests = sorted((CHECKOUT / "results").glob(f"*/*/{MANIFEST}"))
-    runs = (load_run(manifest.parent) for manifest in manifests)
-    return tuple(sorted(runs, key=lambda run: run.manifest.started_unix_s))
+    return _runs_under(CHECKOUT / "results")
 
 
 @cache
 def given_runs() -> Sequence[Run]:
     """Every run that somebody gave, by the same order; raises as :func:`published_runs` does."""
-    runs = (load_run(manifest.parent) for manifest in sorted(GIVEN_RUNS.glob(f"*/*/{MANIFEST}")))
+    return _runs_under(GIVEN_RUNS)
+
+
+def _runs_under(folder: Path) -> Sequence[Run]:
+    runs = (load_run(manifest.parent) for manifest in sorted(folder.glob(f"*/*/{MANIFEST}")))
     return tuple(sorted(runs, key=lambda run: run.manifest.started_unix_s))
 
 
