@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ from gapbook.method.summary import summary_of
 from gapbook.paths import CHECKOUT, GIVEN_RUNS
 from gapbook.record.run import Run
 from gapbook.record.schema import UNKNOWN_REVISION, one_line
+from gapbook.trial.facts import knows_revision
 
 __all__ = ["Checked", "checked_run", "submitted"]
 
@@ -67,12 +67,7 @@ def _revision(run: Run) -> Checked:
         return Checked("revision", False, "not recorded: measure from a clone of the repository")
     if code.changed:
         return Checked("revision", False, f"{code.revision[:12]}, with changes that nobody else has")
-    known = subprocess.run(
-        ["git", "-C", str(CHECKOUT), "cat-file", "-e", f"{code.revision}^{{commit}}"],
-        check=False,
-        capture_output=True,
-    )
-    if known.returncode:
+    if not knows_revision(code.revision):
         return Checked("revision", False, f"{code.revision[:12]} is none of this repository's")
     return Checked("revision", True, f"{code.revision[:12]}, unchanged")
 

@@ -29,6 +29,7 @@ __all__ = [
     "deployed",
     "described_server",
     "kind_sha256",
+    "knows_revision",
     "machine",
     "processor_of",
     "require_same_kind",
@@ -221,32 +222,42 @@ def _as_words(limit: Any) -> str:
 def code_version() -> Code:
     """The git revision of this checkout and whether it was changed since; ``unknown`` where git knows none of just
     this folder, as in an archive, be it unpacked within another repository."""
-
-    def git(*words: str) -> str:
-        # The checkout is being run already, whoever owns it, so that asking git about it trusts nobody further.
-        command = [
-            "git",
-            "-c",
-            f"safe.directory={CHECKOUT}",
-            "-c",
-            "core.fsmonitor=false",
-            "--no-optional-locks",
-        ]
-        done = subprocess.run(
-            [*command, "-C", str(CHECKOUT), *words],
-            capture_output=True,
-            text=True,
-            check=True,
-            encoding="utf-8",
-            errors="replace",
-            env={name: value for name, value in os.environ.items() if not name.startswith("GIT_")},
-        )
-        return done.stdout.rstrip("\n")
-
     try:
-        top, revision = git("rev-parse", "--show-toplevel", "HEAD").rsplit("\n", 1)
+        top, revision = _git("rev-parse", "--show-toplevel", "HEAD").rsplit("\n", 1)
         if Path(top).resolve() == CHECKOUT:
-            return Code(revision, bool(git("status", "--porcelain")))
+            return Code(revision, bool(_git("status", "--porcelain")))
     except (OSError, subprocess.CalledProcessError, ValueError):
         pass
     return Code(UNKNOWN_REVISION, changed=False)
+
+
+def knows_revision(revision: str) -> bool:
+    """Whether the repository of this checkout holds a commit; not where there is no git."""
+    try:
+        _git("cat-file", "-e", f"{revision}^{{commit}}")
+    except (OSError, subprocess.CalledProcessError):
+        return False
+    return True
+
+
+def _git(*words: str) -> str:
+    """What git prints of this checkout; raises OSError without git, CalledProcessError where it refuses."""
+    # The checkout is being run already, whoever owns it, so that asking git about it trusts nobody further.
+    command = [
+        "git",
+        "-c",
+        f"safe.directory={CHECKOUT}",
+        "-c",
+        "core.fsmonitor=false",
+        "--no-optional-locks",
+    ]
+    done = subprocess.run(
+        [*command, "-C", str(CHECKOUT), *words],
+        capture_output=True,
+        text=True,
+        check=True,
+        encoding="utf-8",
+        errors="replace",
+        env={name: value for name, value in os.environ.items() if not name.startswith("GIT_")},
+    )
+    return done.stdout.rstrip("\n")
