@@ -483,10 +483,10 @@ def _systems(chosen: argparse.Namespace) -> None:
 
 
 def _cite(identifier: str) -> None:
-    from gapbook.book.numbers import known_number
+    from gapbook.book.numbers import citable, known_number
     from gapbook.pages.short_citation import number_citation
 
-    for form, text in number_citation(known_number(identifier).citable(identifier)).items():
+    for form, text in number_citation(citable(identifier, known_number(identifier))).items():
         print(f"{form}:\n{text}\n")
 
 

@@ -29,7 +29,7 @@ from gapbook.book.kept_pages import (
 )
 from gapbook.book.kernel import temporary_folder
 from gapbook.book.number_pages import write_number_pages, write_withdrawn_pages
-from gapbook.book.numbers import known_numbers, require_lasting
+from gapbook.book.numbers import require_lasting
 from gapbook.book.offered import offered
 from gapbook.book.proof_pages import trials_of, trials_page, with_trials_pages, without_proof
 from gapbook.book.shown_code import one_fold_each
@@ -40,6 +40,7 @@ from gapbook.deploy.deployment import Deployment
 from gapbook.errors import GapbookError, RecordError, SetupError
 from gapbook.locks import own_folder, taking_turns
 from gapbook.method.named import named_run
+from gapbook.method.stated import known_numbers
 from gapbook.notebook_text import notebook_path
 from gapbook.pages.first_screen import PICTURE, pictures_folder
 from gapbook.pages.register import register_folder

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from gapbook.book.numbers import KnownNumber, known_number
+from gapbook.book.numbers import known_number
 from gapbook.errors import ParameterError
 from gapbook.method.findings import Findings
 from gapbook.method.source import Made, cells_in, made
+from gapbook.method.stated import KnownNumber
 from gapbook.record.run import find_run
 from gapbook.record.schema import TRIALS
 

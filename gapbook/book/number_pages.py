@@ -15,9 +15,9 @@ import jinja2
 import msgspec
 
 from gapbook import charts
-from gapbook.book.numbers import Withdrawn
 from gapbook.book.told_numbers import Addressed
 from gapbook.method.interval import format_count, format_factor
+from gapbook.method.stated import Withdrawn
 from gapbook.pages.short_citation import Citable, address_of, number_citation
 
 __all__ = ["write_number_pages", "write_withdrawn_pages"]

@@ -17,65 +17,13 @@ import msgspec
 
 from gapbook.book.told_numbers import Addressed, numbers_told
 from gapbook.errors import GapbookError, ParameterError, cut
-from gapbook.method.source import Source
-from gapbook.method.stated import NUMBERS
+from gapbook.method.stated import NUMBERS, WRITE_NUMBERS, KnownNumber, KnownNumbers, known_numbers
 from gapbook.pages.short_citation import Citable
 from gapbook.paths import CHECKOUT
 
-__all__ = [
-    "KnownNumber",
-    "KnownNumbers",
-    "Withdrawn",
-    "known_number",
-    "known_numbers",
-    "require_lasting",
-    "updated",
-]
+__all__ = ["citable", "known_number", "require_lasting", "updated"]
 
-_WRITE = "python -m gapbook.book.numbers"
 _OFFERED = 3
-
-
-class KnownNumber(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is kept of a number: enough to cite it and to make it again from its run, without the book."""
-
-    page: str
-    chapter: str
-    sentence: str
-    quantity: str
-    value: str
-    n: int
-    run: str
-    date: str
-    source: Source | None = None
-
-    def citable(self, identifier: str) -> Citable:
-        """What its citation needs."""
-        return Citable(identifier, self.page, self.sentence, self.value, self.n, self.run, self.date)
-
-
-class Withdrawn(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An address whose number is gone: why, and the address of what stands in its place, if anything does."""
-
-    why: str
-    replaced_by: str = ""
-
-
-class KnownNumbers(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Every address that was ever published."""
-
-    numbers: dict[str, KnownNumber]
-    withdrawn: dict[str, Withdrawn]
-
-
-def known_numbers(path: Path = NUMBERS) -> KnownNumbers:
-    """The numbers as they are kept; raises GapbookError for a file that is not as it must be."""
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=KnownNumbers)
-    except FileNotFoundError:
-        return KnownNumbers({}, {})
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise GapbookError(f"{path.name}: {error}; write it anew: {_WRITE}") from None
 
 
 def known_number(identifier: str) -> KnownNumber:
@@ -90,6 +38,11 @@ def known_number(identifier: str) -> KnownNumber:
     like = difflib.get_close_matches(identifier[:100], known.numbers, n=_OFFERED, cutoff=0.3)
     offered = f"; the nearest: {', '.join(like)}" if like else ""
     raise ParameterError(f"number {cut(identifier)}: no number has this address{offered}")
+
+
+def citable(identifier: str, number: KnownNumber) -> Citable:
+    """What its citation needs of a number."""
+    return Citable(identifier, number.page, number.sentence, number.value, number.n, number.run, number.date)
 
 
 def updated(told: Sequence[Addressed], known: KnownNumbers) -> KnownNumbers:
@@ -130,7 +83,7 @@ def require_lasting(told: Sequence[Addressed]) -> None:
         differ = [one for one in now.numbers if now.numbers[one] != known.numbers.get(one)]
         raise GapbookError(
             f"book/numbers.json: not of these pages ({', '.join(differ[:_OFFERED])}"
-            f"{' and more' if len(differ) > _OFFERED else ''}); write it anew and commit it: {_WRITE}"
+            f"{' and more' if len(differ) > _OFFERED else ''}); write it anew and commit it: {WRITE_NUMBERS}"
         )
 
 

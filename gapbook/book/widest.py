@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterable
 
-from gapbook.book.numbers import known_numbers
+from gapbook.method.stated import known_numbers
 
 __all__ = ["widest_log"]
 

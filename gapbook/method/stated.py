@@ -1,9 +1,12 @@
-"""The numbers of a chapter that have an address, as any run of the chapter has them: what a reader comes to compare."""
+"""The numbers that have an address, as ``book/numbers.json`` keeps them: of any run a reader can tell which it has.
+
+:mod:`gapbook.book.numbers` writes the file.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
+from pathlib import Path
 
 import msgspec
 
@@ -12,45 +15,72 @@ from gapbook.method.findings import Findings
 from gapbook.method.source import Rate, Source, Worth, cells_in
 from gapbook.paths import CHECKOUT
 
-__all__ = ["NUMBERS", "Stated", "cells_behind", "stated_numbers"]
+__all__ = [
+    "NUMBERS",
+    "WRITE_NUMBERS",
+    "KnownNumber",
+    "KnownNumbers",
+    "Withdrawn",
+    "cells_behind",
+    "known_numbers",
+    "stated_numbers",
+]
 
 NUMBERS = CHECKOUT / "book" / "numbers.json"
-"""Every number that has an address (:mod:`gapbook.book.numbers` writes it)."""
+WRITE_NUMBERS = "python -m gapbook.book.numbers"
 
 
-class Stated(msgspec.Struct, frozen=True):
-    """A number that has an address: the page that prints it, the chapter of its run, what it is of, and where it comes from, where that can be told."""
+class KnownNumber(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What is kept of a number: enough to cite it and to make it again from its run, without the book.
+
+    ``page`` prints it, ``chapter`` is that of its run, ``source`` where it comes from, where that can be told.
+    """
 
     page: str
     chapter: str
+    sentence: str
     quantity: str
+    value: str
+    n: int
+    run: str
+    date: str
     source: Source | None = None
 
 
-class _Numbers(msgspec.Struct, frozen=True):
-    numbers: dict[str, Stated]
+class Withdrawn(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An address whose number is gone: why, and the address of what stands in its place, if anything does."""
+
+    why: str
+    replaced_by: str = ""
 
 
-def stated_numbers(chapter: str) -> Mapping[str, Stated]:
+class KnownNumbers(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Every address that was ever published."""
+
+    numbers: dict[str, KnownNumber]
+    withdrawn: dict[str, Withdrawn]
+
+
+def known_numbers(path: Path = NUMBERS) -> KnownNumbers:
+    """The numbers as they are kept; raises GapbookError for a file that is not as it must be."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=KnownNumbers)
+    except FileNotFoundError:
+        return KnownNumbers({}, {})
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise GapbookError(f"{path.name}: {error}; write it anew: {WRITE_NUMBERS}") from None
+
+
+def stated_numbers(chapter: str) -> Mapping[str, KnownNumber]:
     """By its address, each number of a chapter that is compared as ratios are and can be made again; raises GapbookError
-    for a file of numbers that is not as it must be."""
+    as :func:`known_numbers` does."""
     return {
         address: known
-        for address, known in _known().items()
+        for address, known in known_numbers().numbers.items()
         if known.page == known.chapter == chapter
         and known.source is not None
         and not isinstance(known.source, Rate)
     }
-
-
-@cache
-def _known() -> Mapping[str, Stated]:
-    try:
-        return msgspec.json.decode(NUMBERS.read_bytes(), type=_Numbers).numbers
-    except FileNotFoundError:
-        return {}
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise GapbookError(f"{NUMBERS.name}: {error}") from None
 
 
 def cells_behind(source: Source, found: Findings) -> frozenset[tuple[str, float]]:

@@ -9,8 +9,8 @@ import re
 import struct
 from pathlib import Path
 
-from gapbook.book.numbers import known_numbers
 from gapbook.charts import CARD_HEIGHT, CARD_WIDTH
+from gapbook.method.stated import known_numbers
 from tests.book.book_site import Open, Site
 from tests.drawn import drawn
 

@@ -19,7 +19,6 @@ from gapbook.book import campaign, expected, plans, together, widest
 from gapbook.book import time_spent as time_module
 from gapbook.book.campaign import Campaign
 from gapbook.book.expected import duration_words, seconds_of
-from gapbook.book.numbers import KnownNumber, KnownNumbers
 from gapbook.book.plans import PublishedPlan, planned_chapters, published_plans
 from gapbook.book.time_spent import time_spent, time_table
 from gapbook.book.together import Unit
@@ -31,6 +30,7 @@ from gapbook.errors import (
     SetupError,
     StackError,
 )
+from gapbook.method.stated import KnownNumber, KnownNumbers
 from gapbook.record.run import live_folder
 from tests.unit import stored_runs as runs
 

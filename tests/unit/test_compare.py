@@ -18,9 +18,9 @@ from gapbook.method.compared import Comparison, compared, divided
 from gapbook.method.interval import Interval
 from gapbook.method.named import named_summary, published_chapters
 from gapbook.method.spread import compared_as_usual, published_summaries, usual_spread
+from gapbook.method.stated import known_numbers
 from gapbook.method.summary import MOST_SUMMARY_BYTES, Estimate, Summary, read_summary, summary_of, written
 from gapbook.pages.comparison import MOST_WORDS, comparison_json, comparison_lines, text_to_paste
-from gapbook.paths import CHECKOUT
 from gapbook.record.run import latest_published
 from tests.halved import first_cells
 from tests.hostile_values import MARKUP, Harm, hostile_contents, putting
@@ -103,8 +103,7 @@ def _times(one: Estimate, factor: float) -> Estimate:
 
 def test_what_a_chapter_states_is_compared_with_what_it_prints() -> None:
     """Ratios, what a factor is worth, and the whole gap: by their addresses, and only where the cells are the same."""
-    known = json.loads((CHECKOUT / "book" / "numbers.json").read_bytes())["numbers"]
-    printed = {address: one["value"] for address, one in known.items()}
+    printed = {address: one.value for address, one in known_numbers().numbers.items()}
     found = compared(_changed(_ours()), _ours())
     told = {row.quantity: row.ours.as_factor() for row in found.stated}
     assert told == {address: printed[address] for address in told}
