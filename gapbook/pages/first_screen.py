@@ -14,8 +14,9 @@ from gapbook.pages.answer import AnswerResults
 from gapbook.pages.number import number_of, tell_numbers
 from gapbook.pages.rerun import RerunResults
 from gapbook.pages.sentence import Sentence
-from gapbook.pages.short_citation import Citable, number_citation, number_id, place_of
+from gapbook.pages.short_citation import Citable, number_citation, number_id, own_run_citation, place_of
 from gapbook.paths import build_directory
+from gapbook.record.machine import processor_and_cores
 from gapbook.writing import require_writable
 
 __all__ = ["PICTURE", "FirstScreenResults", "pictures_folder", "require_in"]
@@ -58,26 +59,30 @@ class FirstScreenResults(AnswerResults, RerunResults):
             picture,
             self.buttons(),
             self._in_full(in_full),
-            self._cite(sentence, conditions),
+            self.cite_panels(sentence),
             self.rerun_panel(),
         ]
         return Html("\n").join(parts)
 
-    def _cite(self, sentence: Sentence, conditions: str) -> Html:
+    def cite_panels(self, sentence: Sentence) -> Html:
         """How to cite each number of the sentence: of a published run by its own address."""
-        if not (self.run.published and sentence.numbers):
-            return self.cite_panel(sentence.cited, sentence=sentence.plain, conditions=conditions)
+        if not sentence.numbers:
+            note = page.banner("note", "This run has no number to cite: a needed cell has no valid trial.")
+            return Html('<div id="cite">{}</div>').format(note)
         chapter, date = self.scenario.chapter, self.glue_values()["date"]
         panels = []
         for place, (name, printed, cited) in enumerate(sentence.numbers):
             identifier = number_id(chapter, name)
             told = Citable(identifier, chapter, sentence.plain, cited.value, cited.n, self.run.run_id, date)
+            published = self.run.published
             panels.append(
                 page.cite_panel(
-                    number_citation(told),
+                    number_citation(told)
+                    if published
+                    else own_run_citation(told, processor_and_cores(self.run.manifest.machine)),
                     anchor="cite" if place == 0 else f"cite-{name}",
                     title=f"Cite {printed}",
-                    address=place_of(identifier),
+                    address=place_of(identifier) if published else "",
                 )
             )
         return Html("").join(panels)

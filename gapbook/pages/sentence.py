@@ -20,7 +20,7 @@ from gapbook.pages import page
 from gapbook.pages.answer import AnswerResults
 from gapbook.pages.gloss import busiest_share
 from gapbook.pages.words import operations_of
-from gapbook.record.machine import cores_words, processor_name
+from gapbook.record.machine import processor_and_cores
 from gapbook.record.metric import GOODPUT
 
 __all__ = [
@@ -192,7 +192,7 @@ def conditions(found: AnswerResults, text: str, *, at: float | None = None, **pa
     Raises ParameterError as :func:`sentence` does.
     """
     _refuse(text, "line of conditions", ())
-    known: dict[str, str] = {"machine": _machine(found), **parts}
+    known: dict[str, str] = {"machine": processor_and_cores(found.run.manifest.machine), **parts}
     if "{hot}" in text:
         known["hot"] = f"{100 * busiest_share(found.scenario, _at(found, at)):.0f} %"
     line = text.format(**known)
@@ -204,12 +204,6 @@ def _at(found: AnswerResults, at: float | None, *named: Named) -> float:
     names = [found.contestant(one).name for one in named]
     values = found.treatments_of(*names) if names else found.treatments
     return at if at is not None and at in values else values[-1]
-
-
-def _machine(found: AnswerResults) -> str:
-    """``Intel Xeon, 2 cores``: family and model stand below the chart."""
-    machine = found.run.manifest.machine
-    return f"{processor_name(machine)}, {cores_words(machine)}"
 
 
 def _refuse(text: str, what: str, said: tuple[Said, ...]) -> None:

@@ -16,6 +16,7 @@ __all__ = [
     "allowed_count",
     "cores_number",
     "cores_words",
+    "processor_and_cores",
     "processor_name",
     "processor_words",
     "usable_cores",
@@ -94,6 +95,11 @@ def processor_name(machine: Machine) -> str:
     """``AMD EPYC``: by name alone, without marks of trade, family and model."""
     name = machine.processor.partition(" (family ")[0].replace("(R)", "").replace("(TM)", "")
     return " ".join(name.split()).removesuffix(" Processor")
+
+
+def processor_and_cores(machine: Machine) -> str:
+    """``AMD EPYC, 2 cores``"""
+    return f"{processor_name(machine)}, {cores_words(machine)}"
 
 
 def processor_words(machine: Machine) -> str:

@@ -48,9 +48,6 @@ def test_what_is_cited_is_what_is_answered(whole: Results, name: str) -> None:
     answer = RESULTS[name](whole)
     assert answer.cited
     assert sorted(answered(answer.html)) == sorted(digits(one.value) for one in answer.cited)
-    panel = html.unescape(whole.cite_panel(answer.cited).html)
-    for one in answer.cited:
-        assert panel.count(one.value) >= 2
 
 
 def test_an_answer_names_systems_with_versions_and_what_an_exponent_means(whole: Results) -> None:
@@ -183,7 +180,7 @@ def test_a_jam_gets_a_word_and_no_number(tmp_path: Path) -> None:
         chart.html,
         found.comparisons_table([pair]).html,
         found.ladder_table([("both", PROCEDURE.name, DRIZZLE.name, {})]).html,
-        *found.citation(answer.cited).values(),
+        *(one.value for one in answer.cited),
     ]
     assert not [text for text in shown if "×100" in text]
 
@@ -226,7 +223,6 @@ def test_durability_is_told_only_of_what_stores_something(tmp_path: Path, stores
     answer = found.answer_ratio(PROCEDURE, DRIZZLE)
     told = [
         answer.html,
-        found.citation(answer.cited)["plain"],
         "; ".join(found.provenance_parts()),
         who_table(found, [("a procedure", PROCEDURE)]).html,
     ]

@@ -32,6 +32,7 @@ from gapbook.method.summary import summary_of
 from gapbook.pages.comparison import comparison_json, comparison_lines
 from gapbook.pages.proof import proof
 from gapbook.pages.results import Results
+from gapbook.pages.sentence import sentence, times
 from gapbook.paths import CHECKOUT
 from gapbook.record.run import canonical, latest_published, load_run, run_id_of
 from tests.drawn import drawn
@@ -273,7 +274,8 @@ def _render(folder: Path, chapter: str) -> list[str]:
                 shown.banner(),
                 shown.provenance_line(),
                 shown.buttons(),
-                shown.cite_panel(shown.answer_ratio(over, under, "It is {ratios}.").cited),
+                shown.cite_panels(sentence("It is {lead}.", lead=times(shown, over, under))),
+                shown.answer_ratio(over, under, "It is {ratios}."),
                 shown.rerun_panel(),
                 *(
                     part

@@ -15,15 +15,17 @@ import pytest
 
 from gapbook.book import numbers, told_numbers
 from gapbook.book.explain import explained_as_data
-from gapbook.book.numbers import KnownNumbers, Withdrawn, known_numbers, updated
+from gapbook.book.numbers import citable, updated
 from gapbook.book.told_numbers import Addressed, numbers_told, without_numbers
 from gapbook.cli import main
 from gapbook.errors import GapbookError
 from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval
 from gapbook.method.source import Kept, Rate, Ratio, RatioOfRatios, Worth, cells_in, made
+from gapbook.method.stated import KnownNumbers, Withdrawn, known_numbers
+from gapbook.pages.bibtex import latex
 from gapbook.pages.number import NUMBERS_KIND, Number
-from gapbook.pages.short_citation import FORMS, MOST_WORDS, number_citation
+from gapbook.pages.short_citation import FORMS, MOST_WORDS, number_citation, own_run_citation
 from gapbook.record.run import find_run
 from gapbook.record.schema import TRIALS
 from tests.unit import stored_runs as runs
@@ -131,24 +133,51 @@ def test_a_build_that_says_something_else_is_refused(monkeypatch: pytest.MonkeyP
 def test_every_citation_has_an_address_and_at_most_forty_words() -> None:
     assert len(KNOWN) > 60
     for identifier, number in KNOWN.items():
-        cited = number_citation(number.citable(identifier))
+        cited = number_citation(citable(identifier, number))
         assert tuple(cited) == FORMS
         *words, address = cited["Text"].split()
         assert len(words) <= MOST_WORDS, identifier
         assert address.endswith(f"n/{identifier}.html")
         assert all(f"n/{identifier}.html" in text for text in cited.values())
-        assert json.loads(cited["CSL-JSON"])["id"] == f"gapbook-{identifier}"
+        csl = json.loads(cited["CSL-JSON"])
+        assert csl["id"] == f"gapbook-{identifier}"
+        assert len(f"{csl['title']} {csl['note']}".split()) <= MOST_WORDS, identifier
+        fields = re.findall(r"^  (?:title|note) = \{+(.*?)\}+,?$", cited["BibTeX"], re.MULTILINE)
+        assert len(" ".join(fields).split()) <= MOST_WORDS, identifier
         assert cited["BibTeX"].isascii()
 
 
 def test_a_long_sentence_leaves_out_what_its_page_tells() -> None:
-    one = KNOWN["price-of-speed-safe"].citable("price-of-speed-safe")
+    one = citable("price-of-speed-safe", KNOWN["price-of-speed-safe"])
     short = number_citation(one._replace(sentence="A leads."))["Text"]
     long = number_citation(one._replace(sentence=" ".join(["word"] * 36)))["Text"]
     assert one.run in short
     assert one.value in short
     assert one.run not in long
     assert len(long.split()) <= MOST_WORDS + 1
+
+
+@pytest.mark.parametrize("words", [6, 20, 40, 90])
+@pytest.mark.parametrize("machine", ["AMD EPYC, 2 cores", " ".join(["Xeon"] * 40)])
+def test_a_number_of_a_readers_own_run_is_cited_as_such_and_leads_nowhere(words: int, machine: str) -> None:
+    one = citable("fair-lead", KNOWN["fair-both-wait"])._replace(
+        run="0123456789ab", sentence=" ".join(["A"] * words)
+    )
+    cited = own_run_citation(one, machine)
+    assert tuple(cited) == FORMS
+    csl, bibtex = json.loads(cited["CSL-JSON"]), cited["BibTeX"]
+    fields = dict(re.findall(r"^  (title|note) = \{(.*)\}", bibtex, re.MULTILINE))
+    for text in (
+        cited["Text"],
+        cited["Markdown"].removeprefix("> "),
+        f"{csl['title']} {csl['note']}",
+        f"{fields['title']} {fields['note']}",
+    ):
+        assert len(text.split()) <= MOST_WORDS
+        assert "reader's own run 0123456789ab" in text
+        assert machine[:8] in text
+        assert one.value in text or latex(one.value) in text
+    assert not any("n/fair" in text or "://" in text or "url" in text.lower() for text in cited.values())
 
 
 def test_no_sentence_of_a_number_leans_on_the_one_before_it() -> None:

@@ -4,9 +4,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from gapbook.method.findings import versions_of
-from gapbook.method.interval import Interval
-from gapbook.pages.citation import CitationResults
 from gapbook.pages.provenance import FindingsWithProvenance
+from gapbook.pages.results import Results
+from gapbook.pages.sentence import sentence, times
+from gapbook.pages.short_citation import FORMS
 from gapbook.record.schema import System
 from gapbook.trial.contestant import Contestant
 from tests.unit import stored_runs as runs
@@ -60,12 +61,12 @@ def test_what_of_the_shell_reached_nobody_is_told_once_and_by_name(tmp_path: Pat
 def test_every_place_that_tells_cores_tells_those_that_the_run_could_use(tmp_path: Path) -> None:
     usable = {"processors": [1], "quota_cores": 0.5, "memory_bytes": None}
     run = runs.store(tmp_path / runs.CHAPTER, runs.whole(2), machine={**runs.MACHINE, "usable": usable})
-    shown = CitationResults(run, runs.CHAPTER)
+    shown = Results(run, runs.CHAPTER)
     told = [
         shown.method,
         *shown.provenance_parts(),
-        *shown.citation([shown.cited("x", None, Interval(2, 1, 3, 2))]).values(),
+        shown.cite_panels(sentence("It is {lead}.", lead=times(shown, runs.SPACETIMEDB, runs.DRIZZLE))).html,
     ]
     assert shown.glue_values()["processors"] == "0.5 of 2"
-    assert sum("Zen 2, 0.5 of 2 cores" in text for text in told) == 5
+    assert sum(text.count("Zen 2, 0.5 of 2 cores") for text in told) == 2 + len(FORMS)
     assert not any("Zen 2, 2 cores" in text for text in told)

@@ -54,7 +54,7 @@ RESULTS: dict[str, Callable[[Results], Any]] = {
     "best_table": lambda e: e.best_table([SPACETIMEDB, SPACETIMEDB_RUST], [PROCEDURE, PROCEDURE_RUST]),
     "buttons": lambda e: e.buttons(),
     "catch_up_table": lambda e: e.catch_up_table(),
-    "cite_panel": lambda e: e.cite_panel(e.answer_ratio(SPACETIMEDB, DRIZZLE).cited),
+    "cite_panels": lambda e: e.cite_panels(sentence("It is {lead}.", lead=times(e, SPACETIMEDB, DRIZZLE))),
     "claim_and_verdict": lambda e: e.claim_and_verdict(CLAIM),
     "claim_line": lambda e: e.claim_line(CLAIM),
     "claim_lines": lambda e: e.claim_lines(CLAIM, CLAIM),
@@ -134,7 +134,6 @@ ELSEWHERE = {
     "promises_of",
     "tell_sentence",
     "compared",
-    "citation",
     "cited",
     "cited_contrast",
     "reach_note",
@@ -237,7 +236,7 @@ def test_an_answer_without_its_cells_says_so_and_names_the_place(stored: dict[st
     assert "Not answered by this run" in RESULTS["answer_contention"](found).html
     assert "no valid trial at α = 1.5" in RESULTS["answer_factors"](found).html
     assert "not closed" in cells(RESULTS["factors_table"](found).html, "whole gap")
-    assert "no number to cite" in RESULTS["cite_panel"](found).html
+    assert "no number to cite" in RESULTS["cite_panels"](found).html
     undone = found.waterfall(FACTORS, 1.5)
     assert "cannot be taken apart" in undone.title
     assert "has no valid trial at α = 1.5." in _text(undone)

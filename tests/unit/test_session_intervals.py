@@ -12,6 +12,7 @@ import pytest
 from gapbook.method.coverage import AA_FACTOR, TOTAL_GAP, Plant, measure_coverage
 from gapbook.method.sessions import session_interval, session_means
 from gapbook.pages.results import Results
+from gapbook.pages.sentence import sentence, times
 from tests.unit import stored_runs as runs
 from tests.unit.stored_runs import PROCEDURE, SPACETIMEDB
 
@@ -86,18 +87,17 @@ def test_an_answer_of_several_sessions_gives_and_cites_the_interval_over_them(tm
     low, high = (math.sqrt(6) * math.exp(sign * half) for sign in (-1, 1))
     told = f"×2.45 [{low:.3f}–{high:.1f}]"
     assert f"The same ratios with intervals over 2 sessions: {told} and {told}." in html.unescape(answer.html)
-    citation = shown.citation(answer.cited)["plain"]
-    assert f"(over sessions {told})" in citation
-    assert "n = 4 blocks in 2 sessions" in citation
+    assert [(one.over_sessions, one.n) for one in answer.cited] == [(told, 4)] * 2
 
 
-def test_a_citation_of_unequal_blocks_says_how_many_each_number_has(tmp_path: Path) -> None:
+def test_of_unequal_blocks_each_number_says_how_many_it_has(tmp_path: Path) -> None:
     planned = list(runs.planned_trials(3))
     rows = [runs.refused(one) if one.block == 0 and one.treatment else runs.valid(one) for one in planned]
     shown = Results(runs.store(tmp_path / runs.CHAPTER, rows), runs.CHAPTER)
-    citation = shown.citation(shown.answer_ratio(SPACETIMEDB, PROCEDURE).cited)["plain"]
-    assert "n = 2 to 3 blocks" in citation
-    assert citation.count("(n = 2)") == citation.count("(n = 3)") == 1
+    assert [one.n for one in shown.answer_ratio(SPACETIMEDB, PROCEDURE).cited] == [3, 2]
+    for alpha, blocks in ((0, 3), (1.5, 2)):
+        lead = times(shown, SPACETIMEDB, PROCEDURE, at=alpha)
+        assert f", {blocks} blocks. " in shown.cite_panels(sentence("It is {lead}.", lead=lead)).html
 
 
 def test_where_each_block_is_a_session_the_intervals_hold_that_and_are_not_said_twice(tmp_path: Path) -> None:
@@ -109,16 +109,14 @@ def test_where_each_block_is_a_session_the_intervals_hold_that_and_are_not_said_
     answer = shown.answer_ratio(SPACETIMEDB, PROCEDURE)
     assert shown.reach_note(answer.cited).startswith("Measured over 3 sessions on one machine, within ")
     assert shown.reach_note(answer.cited) in answer.noted(shown.reach_note(answer.cited)).html
-    citation = shown.citation(answer.cited)["plain"]
-    assert "over sessions" not in citation
-    assert "n = 3 blocks in 3 sessions, on one machine, within " in citation
+    assert [(one.over_sessions, one.n) for one in answer.cited] == [("", 3)] * 2
 
 
 def test_an_answer_of_one_session_claims_nothing_of_others(tmp_path: Path) -> None:
     shown = Results(runs.store(tmp_path / runs.CHAPTER, runs.whole()), runs.CHAPTER)
     answer = shown.answer_ratio(SPACETIMEDB, PROCEDURE)
     assert "sessions" not in answer.html
-    assert "sessions" not in shown.citation(answer.cited)["plain"]
+    assert not any(one.over_sessions for one in answer.cited)
     assert "3 blocks in one session" in " · ".join(shown.provenance_parts())
 
 

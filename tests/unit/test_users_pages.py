@@ -19,6 +19,7 @@ from gapbook.pages.client_share import client_share_table
 from gapbook.pages.failures import failures_table
 from gapbook.pages.open_loop import open_loop_table
 from gapbook.pages.results import Results
+from gapbook.pages.sentence import sentence, times
 from gapbook.pages.users import users_chart
 from tests.unit import stored_runs as runs
 from tests.unit import users_runs as users
@@ -231,7 +232,7 @@ def test_a_page_calls_load_operations_and_audit_what_the_record_calls_them(
     everything = "".join(
         [
             found.answer(("{over} {ratios} {operations} {under}", IN_RUST, ELSEWHERE)).html,
-            found.cite_panel(found.answer_ratio(IN_RUST, ELSEWHERE).cited).html,
+            found.cite_panels(sentence("It is {lead}.", lead=times(found, IN_RUST, ELSEWHERE))).html,
             found.comparisons_chart([("pair", IN_RUST, ELSEWHERE)]).html,
             found.contestants_chart({}).html,
             found.processor_table().html,
