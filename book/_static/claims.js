@@ -126,7 +126,7 @@
       inOrder(list, [...cards].sort((one, other) => best(one.dataset.claim, other.dataset.claim)));
       const found = claims.filter(({ row }) => !row.hidden).length;
       showing.textContent = found
-        ? `Showing ${found} of ${claims.length}.`
+        ? `Showing ${found} of ${claims.length} entries: published claims and our notes.`
         : `No claim has all of this. “Show all” leads back to all ${claims.length}.`;
     }
 

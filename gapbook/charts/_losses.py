@@ -61,7 +61,7 @@ def losses(levels: Sequence[Level], *, provenance: Provenance, title: str, subti
     ranked = sorted(levels, key=lambda level: -level.goodput.estimate)
 
     def draw(canvas: Canvas) -> None:
-        draw_header(canvas, title, subtitle, [key_dots("ink", "one cut"), _key_refuted(), _key_allowed()])
+        draw_header(canvas, title, subtitle, [key_dots("ink", "one power cut"), _key_refuted(), _key_allowed()])
         _draw_rows(canvas, ranked)
         draw_footer(canvas, provenance)
 
@@ -172,14 +172,14 @@ def _key_refuted() -> KeyItem:
     def draw(canvas: Canvas, x: float, y: float) -> None:
         canvas.point(x + 5, y, token="refuted", plane=Plane.MARK, shape="square", size=16, opacity=0.7)
 
-    return KeyItem("a cut that took more than its class allows", 10, draw)
+    return KeyItem("a cut that took more than promised", 10, draw)
 
 
 def _key_allowed() -> KeyItem:
     def draw(canvas: Canvas, x: float, y: float) -> None:
         canvas.rect((x, y - 3, x + 18, y + 3), token="ink", plane=Plane.BAND, opacity=0.2, radius=2)
 
-    return KeyItem("what the class allows", 18, draw)
+    return KeyItem("what may be lost", 18, draw)
 
 
 def _in_seconds(value: float) -> str:

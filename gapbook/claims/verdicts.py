@@ -8,7 +8,8 @@ tested in one or several places:
   we measured and got another of. One place whose failure refutes the claim by its own check does so alone;
 - an interval that straddles its bound, or a place without a measurement: it *cannot be decided here*;
 - of another version than the claim's, or where the claim names none: *not here* if every place is outside, else it
-  cannot be decided here, for what holds on one version says nothing of another.
+  cannot be decided here, for what holds on one version says nothing of another. The line says which of the two it is:
+  our number with *version unknown* behind it, or that it agrees, or may, before the version.
 
 What is our own arithmetic on published figures is never confirmed: where it holds, it is *our own note*.
 
@@ -145,8 +146,8 @@ class Judgement:
 
     @property
     def word(self) -> str:
-        """The verdict as a line: ``Confirmed, but only with Litestream 0.3``, ``Cannot be decided here: version
-        unknown``."""
+        """The verdict as a line: ``Confirmed, but only with Litestream 0.3``, ``Cannot be decided here: may agree,
+        version unknown``."""
         word = WORDS[self.verdict]
         if self.verdict == "conditions":
             return f"{word} {self.condition}"
@@ -156,17 +157,22 @@ class Judgement:
     def published_and_ours(self) -> str:
         """``Published 316, here 115 (version unknown)``: the published number beside that of the run at hand.
 
-        Empty where no single number was published, nothing measured can stand beside it, or more places hold one than
-        can be read at a glance.
+        Numbers of other chapters stand behind its own, for they decide too. Empty where no single number was published,
+        nothing measured can stand beside it, or more places hold one than can be read at a glance.
         """
         everywhere = [one for one in self.evidence if one.run_id]
-        measured = [one for one in everywhere if one.chapter == self.chapter] or everywhere
-        shown = [one for one in measured if self._comparable(one) and (one.place or len(measured) == 1)]
+        own = [one for one in everywhere if one.chapter == self.chapter]
+        shown = self._shown([*own, *(one for one in everywhere if one not in own)])
+        if own and len(shown) > _PLACES_SHOWN:
+            shown = self._shown(own)
         if not 1 <= len(shown) <= _PLACES_SHOWN or not self.claim.at_a_glance:
             return ""
         ours = " and ".join(f"{one.value.removeprefix(TIMES)} {one.place}".strip() for one in shown)
         why = f" ({self.reason})" if self.reason and self.verdict != "undecided" else ""
         return f"Published {self.claim.at_a_glance}, here {ours}{why}"
+
+    def _shown(self, measured: Sequence[Evidence]) -> Sequence[Evidence]:
+        return [one for one in measured if self._comparable(one) and (one.place or len(measured) == 1)]
 
     def _comparable(self, one: Evidence) -> bool:
         """Whether our number is of the same kind as the published one: both are ratios, or neither."""
@@ -301,7 +307,8 @@ def _reason(rule: Mapping[str, Any], verdict: Verdict, evidence: Sequence[Eviden
     if absent := [one for one in evidence if one.outcome == "missing"]:
         return _NOT_HELD if any(one.run_id for one in absent) else _NOT_RUN
     if kind == "version":
-        return str(rule.get("reason", _VERSION_UNKNOWN))
+        version = str(rule.get("reason", _VERSION_UNKNOWN))
+        return version if verdict == "not-here" else f"{_agreement(evidence)}, {version}"
     if verdict != "undecided":
         return ""
     if "reason" in rule:
@@ -309,6 +316,14 @@ def _reason(rule: Mapping[str, Any], verdict: Verdict, evidence: Sequence[Eviden
     if all(one.alike == "holds" for one in evidence if one.outcome == "straddles"):
         return _APART
     return _STRADDLES.get(kind, "intervals straddle the bound")
+
+
+def _agreement(evidence: Sequence[Evidence]) -> str:
+    """What came out of places not all of which are outside."""
+    outcomes = {one.outcome for one in evidence}
+    if "holds" not in outcomes:
+        return "may agree"
+    return "agrees" if outcomes == {"holds"} else "agrees in part"
 
 
 # --- one place --------------------------------------------------------------------------------

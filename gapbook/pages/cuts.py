@@ -230,8 +230,8 @@ def losses_chart(found: FindingsWithProvenance, levels: Levels) -> charts.Figure
         drawn,
         provenance=found.provenance,
         title=title,
-        subtitle="Goodput of trials on a disk that is never cut; each dot is one power cut under load. "
-        "The band is what the declared class allows.",
+        subtitle="The rate is that of trials without a cut; each dot is one power cut under load. The bar reaches to the most "
+        "that a setting may lose by what is promised of it.",
     )
 
 
@@ -249,12 +249,12 @@ def _title(found: Findings, drawn: Sequence[charts.Level]) -> str:
         return "Goodput against what a power cut takes"
     operations = operations_of(found.scenario.workload)
     kept = [level for level in drawn if all(cut.window_s == 0 for cut in level.cuts)]
-    said = f"{len(kept)} of {len(drawn)} levels lost no acknowledged {operations} in any cut"
+    said = f"{len(kept)} of {len(drawn)} settings lost no acknowledged {operations} in any power cut"
     if not kept:
         return said
     fastest = max(kept, key=lambda level: level.goodput.estimate)
-    rate, where = fastest.goodput.as_count(), found.at(found.treatments[0])
-    return f"{said}; the fastest of them, {fastest.label}, commits {rate} per second at {where}"
+    rate = format_count(fastest.goodput.estimate)
+    return f"{said}; the fastest of them, {fastest.label}, does {rate} per second"
 
 
 def cut_sentence(found: Findings, labels: Mapping[str, str]) -> str:

@@ -43,9 +43,9 @@ class Register:
         told = {name: page.estimate(f"{count}") for name, count in counts.items()}
         return page.answer(
             Html(
-                "{published} published claims: {measured} are decided by measurement, {arithmetic} by arithmetic, {source} by "
-                "reading a source; {open} are open. {note} notes of our own stand beside them."
-            ).format(published=published, **told)
+                "{entries} entries: {note} notes of our own and {published} published claims. Of the claims, {measured} are decided "
+                "by measurement, {arithmetic} by arithmetic and {source} by reading a source; {open} are open."
+            ).format(entries=len(self.entries), published=published, **told)
         )
 
     def page(self) -> Html:

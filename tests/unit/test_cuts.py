@@ -201,7 +201,7 @@ def test_tables_tell_what_was_lost_how_often_and_what_was_not_seen(tmp_path: Pat
     assert "0.5/transfer" in prices
     assert cut_values(found, levels)["cuts"] == "7"
     assert cut_values(found, levels)["refuted_levels"] == "Lost"
-    assert losses_chart(found, levels).title.startswith("1 of 2 levels lost no acknowledged transfers")
+    assert losses_chart(found, levels).title.startswith("1 of 2 settings lost no acknowledged transfers")
 
 
 def test_an_answer_tells_what_cuts_took_and_whether_a_class_was_kept(tmp_path: Path) -> None:

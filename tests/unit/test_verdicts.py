@@ -22,7 +22,7 @@ from gapbook.claims.claim import NOTE, Claim, claim, claims, documents
 from gapbook.claims.rules import RULES
 from gapbook.claims.verdicts import WORDS, Judgement, Verdict, judge, judge_all, judge_with
 from gapbook.declared.verdict_change import PrintedWord, VerdictKey
-from gapbook.declared.verdicts import REASON_WORDS, VerdictRule
+from gapbook.declared.verdicts import REASON_WORDS, RuleTest, VerdictRule
 from gapbook.errors import ParameterError
 from gapbook.method.findings import Findings
 from gapbook.pages.verdict_changes import (
@@ -194,10 +194,11 @@ def test_a_bound_is_the_one_of_the_rule(planted: Any, bound: dict[str, Any], ver
 @pytest.mark.parametrize(
     ("expected", "word", "beside"),
     [
-        ([2.0], "Cannot be decided here: version unknown", "Published about 2, here 2.00"),
+        ([2.0], "Cannot be decided here: agrees, version unknown", "Published about 2, here 2.00"),
+        ([2.2], "Cannot be decided here: may agree, version unknown", "Published about 2, here 2.00"),
         ([3.0], "Not here", "Published about 2, here 2.00 (version unknown)"),
         ([3.0, 4.0], "Not here", ""),  # which of two it is that stands beside it, no rule says
-        ([3.0, 2.0], "Cannot be decided here: version unknown", ""),
+        ([3.0, 2.0], "Cannot be decided here: agrees in part, version unknown", ""),
     ],
 )
 def test_another_version_confirms_nothing_and_says_what_came_out(
@@ -211,14 +212,14 @@ def test_another_version_confirms_nothing_and_says_what_came_out(
 
 def test_a_place_has_its_words_in_the_verdict_and_beside_its_number(planted: Any) -> None:
     rule = _rule("version", equals=9, place="with the old one")
-    rule["reason"] = "published version never released"
+    rule["reason"] = "version never released"
     rule["test"].append(
         rule["test"][0] | {"over": [_OVER, _OVER], "under": [_UNDER, _UNDER], "place": "squared"}
     )
     rule["test"].append(rule["test"][0] | {"place": ""})
     judged = _judged(rule, planted(2.0, 2.02, 1.98))
     assert judged.word == "Not here"
-    told = "Published about 2, here 2.00 with the old one and 4.00 squared (published version never released)"
+    told = "Published about 2, here 2.00 with the old one and 4.00 squared (version never released)"
     assert judged.published_and_ours == told
     # Ours is a ratio: beside a published time it says nothing.
     assert not _judged(
@@ -276,14 +277,16 @@ def test_every_reason_has_six_words_at_most() -> None:
         assert not judged.word.endswith(("only", ":", "."))
 
 
-def test_a_page_shows_its_own_number_beside_the_published_one() -> None:
-    own = judge_with("keynote-factor-contention", Findings(latest_published("contention"), "contention"))
-    assert re.fullmatch(r"Published about 4, here [\d.]+ with one request each", own.published_and_ours)
-    whole = next(one for one in judge_all("keynote") if one.claim == own.claim)
-    assert whole.published_and_ours.startswith(f"{own.published_and_ours} and ")
-    # A page that measured nothing of the claim shows what others measured.
-    other = judge_with("keynote-factor-contention", Findings(latest_published("original"), "original"))
-    assert other.published_and_ours == whole.published_and_ours
+def test_a_page_shows_its_own_number_first_beside_the_published_one() -> None:
+    both = {"contention": "with one request each", "both-optimized": "with many requests in flight"}
+    for own, first, then in (
+        ("contention", *both.values()),
+        ("both-optimized", *reversed(both.values())),
+        ("original", *both.values()),  # measured nothing of the claim
+    ):
+        judged = judge_with("keynote-factor-contention", Findings(latest_published(own), own))
+        told = rf"Published about 4, here [\d.]+ {first} and [\d.]+ {then}"
+        assert re.fullmatch(told, judged.published_and_ours), own
 
 
 @pytest.mark.parametrize(
@@ -296,11 +299,19 @@ def test_a_page_shows_its_own_number_beside_the_published_one() -> None:
             {"rule": "not-measurable", "reason": "one two three four five six seven"},
             "has 7 words; allowed: at most 6",
         ),
+        (
+            {
+                "rule": "version",
+                "reason": "one two three four",
+                "test": (RuleTest(of="o", compute="1"),),
+            },
+            "has 4 words; allowed: at most 3",
+        ),
     ],
 )
-def test_a_rule_that_leaves_a_verdict_without_its_words_is_refused(rule: dict[str, str], says: str) -> None:
+def test_a_rule_that_leaves_a_verdict_without_its_words_is_refused(rule: dict[str, Any], says: str) -> None:
     with pytest.raises(ValueError, match=says):
-        VerdictRule(claim="c", why="w", **rule)  # type: ignore[arg-type]
+        VerdictRule(claim="c", why="w", **rule)
 
 
 @pytest.mark.parametrize(
@@ -317,8 +328,8 @@ def test_a_rule_that_leaves_a_verdict_without_its_words_is_refused(rule: dict[st
         ("keynote-typescript-overhead", "Refuted", ""),
         ("keynote-note-factors-product", "Our own note", ""),
         ("walsync-memory-litestream-20db", "Confirmed, but only with Litestream 0.3", None),
-        ("keynote-headline-14x", "Cannot be decided here: version unknown", None),
-        ("keynote-rust-gap-alpha15", "Cannot be decided here: version unknown", None),
+        ("keynote-headline-14x", "Cannot be decided here: may agree, version unknown", None),
+        ("keynote-rust-gap-alpha15", "Cannot be decided here: may agree, version unknown", None),
     ],
 )
 def test_claims_of_first_screens_are_judged_by_what_their_chapter_measures(
