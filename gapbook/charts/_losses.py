@@ -61,7 +61,9 @@ def losses(levels: Sequence[Level], *, provenance: Provenance, title: str, subti
     ranked = sorted(levels, key=lambda level: -level.goodput.estimate)
 
     def draw(canvas: Canvas) -> None:
-        draw_header(canvas, title, subtitle, [key_dots("ink", "one power cut"), _key_refuted(), _key_allowed()])
+        draw_header(
+            canvas, title, subtitle, [key_dots("ink", "one power cut"), _key_refuted(), _key_allowed()]
+        )
         _draw_rows(canvas, ranked)
         draw_footer(canvas, provenance)
 

@@ -15,8 +15,8 @@ __all__ = ["REASON_WORDS", "SLOT", "TESTED", "RuleKind", "RuleTest", "VerdictRul
 RuleKind: TypeAlias = Literal["band", "bound", "version", "arithmetic", "count", "source", "not-measurable"]
 REASON_WORDS = 6
 """How long the reason may be for which a claim cannot be decided: it stands in the verdict's own line."""
-_VERSION_WORDS = REASON_WORDS - len("agrees in part,".split())
-"""The same of another version, which that line has behind what came out."""
+_VERSION_WORDS = 3
+"""The same of another version: "agrees in part", or what else came out, stands before it."""
 SLOT = re.compile(r"\{(\d+)\}")
 """In a sentence of what we measured: the number of the test whose value stands there."""
 TESTED = frozenset({"band", "bound", "version", "arithmetic", "count"})

@@ -254,7 +254,7 @@ def _title(found: Findings, drawn: Sequence[charts.Level]) -> str:
         return said
     fastest = max(kept, key=lambda level: level.goodput.estimate)
     rate = format_count(fastest.goodput.estimate)
-    return f"{said}; the fastest of them, {fastest.label}, does {rate} per second"
+    return f"{said}; the fastest of them does {rate} per second: {fastest.label}"
 
 
 def cut_sentence(found: Findings, labels: Mapping[str, str]) -> str:

@@ -153,7 +153,10 @@ def test_filters_and_words_stand_in_the_address(opened: Page) -> None:
     rows = opened.locator(".gb-register tbody tr:visible")
     assert set(rows.evaluate_all("rows => rows.map((row) => row.dataset.e)")) == {"source"}
     every = opened.locator(".gb-register tbody tr").count()
-    assert opened.get_by_role("status").inner_text() == f"Showing {rows.count()} of {every} entries: published claims and our notes."
+    assert (
+        opened.get_by_role("status").inner_text()
+        == f"Showing {rows.count()} of {every} entries: published claims and our notes."
+    )
     opened.get_by_role("button", name="show all").press("Enter")
     opened.wait_for_function("location.hash === ''")
     assert len(_shown(opened)) == every
