@@ -14,10 +14,10 @@ from gapbook.deploy.server import ServerChoice
 from gapbook.deploy.stack import stack_class
 from gapbook.errors import GapbookError, ParameterError
 from gapbook.given import given_names
+from gapbook.method.findings import Findings
 from gapbook.model.declaration import declaration_of
 from gapbook.model.plan import make_plan
 from gapbook.model.work import EXPONENT
-from gapbook.pages.results import Results
 from gapbook.parameters import MEASURING, chapter_parameters, check_parameters
 from gapbook.record.durability import Durability
 from gapbook.record.placement import NATIVE, Placement
@@ -166,7 +166,7 @@ class Chapter:
         varies: Sequence[str] = (),
         trials_per_block: Mapping[str, float] | None = None,
         only_at: Mapping[str, Collection[float]] | None = None,
-    ) -> Results:
+    ) -> Findings:
         """Obtain the run of these contestants (those that the parameters select), live or stored.
 
         A contestant of a server version or behind a program that is not on this machine is left out, and the run
@@ -179,7 +179,7 @@ class Chapter:
         here = [one for one in contestants if isinstance(one, Contestant)]
         gone = [one for one in contestants if isinstance(one, RecordedContestant)]
         if not here and self._stored:
-            return Results(self._stored, self.name, stated=gone)
+            return Findings(self._stored, self.name, stated=gone)
         whole = self._scenario(here, varies)
         scenario = whole.select(_names(self.parameters["contestants"]))
         choices = parse_choices(self.parameters["servers"])
@@ -188,11 +188,11 @@ class Chapter:
             raise StatedError(asked)
         run = self._stored or measured(asked, self.parameters["source"])
         given = {} if gone else _given(run, scenario, self.parameters, planned)
-        return Results(
+        return Findings(
             run,
             self.name,
-            given,
             [*whole.recorded().contestants, *gone],
+            given=given,
             can_run=None if gone else statable(here),
         )
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import product
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import polars as pl
 
@@ -18,6 +18,7 @@ from gapbook.method.noise import TrialNoise, trial_noise
 from gapbook.method.warmth import Warmth, warmth_of
 from gapbook.record.labels import CLIENT_BOUND, LIMIT_FRAC
 from gapbook.record.metric import GOODPUT
+from gapbook.record.run import Run
 from gapbook.record.scenario import RecordedContestant
 from gapbook.record.schema import System
 
@@ -30,10 +31,22 @@ __all__ = ["CanRun", "Findings", "named_versions", "versions_of"]
 class Findings(Cells):
     """The findings of one run of one chapter.
 
-    ``can_run`` says which combinations of levels a contestant could have, measured or not; None where nobody knows.
+    ``given`` are parameters of the chapter that are known to make the contestants of this run. ``can_run`` says which
+    combinations of levels a contestant could have, measured or not; None where nobody knows.
     """
 
-    can_run: CanRun | None = None
+    def __init__(
+        self,
+        run: Run,
+        chapter: str,
+        stated: Iterable[RecordedContestant] = (),
+        *,
+        given: Mapping[str, Any] | None = None,
+        can_run: CanRun | None = None,
+    ) -> None:
+        super().__init__(run, chapter, stated)
+        self.given = dict(given or {})
+        self.can_run = can_run
 
     def label_reading(self, contestant: str, label: str, treatment: float) -> LabelReading:
         """What the valid trials of a contestant at one value of the treatment say of a label."""

@@ -11,8 +11,7 @@ from gapbook.markup import Html, values_table
 from gapbook.method.cells import Named
 from gapbook.method.findings import Findings
 from gapbook.pages import page
-from gapbook.pages.answer import AnswerResults
-from gapbook.pages.provenance import FindingsWithProvenance
+from gapbook.pages.versions import versioned_label
 from gapbook.pages.who import Rows
 
 __all__ = [
@@ -114,7 +113,7 @@ def _share(share: float) -> str:
     return f"{min(max(100 * share, 0.1), 99.9):.1f} %"
 
 
-def copies_table(found: FindingsWithProvenance, rows: Rows) -> Html:
+def copies_table(found: Findings, rows: Rows) -> Html:
     """What came back after each trial, worst first: rows that the database has and its copy has not."""
     told = [(label, at, _copies(found, one.name, at)) for label, one in rows for at in places(found, one)]
     body: list[list[str | Html]] = [
@@ -127,7 +126,7 @@ def copies_table(found: FindingsWithProvenance, rows: Rows) -> Html:
     return values_table(("replicator", "condition", *_COLUMNS), body, caption=_CAPTION)
 
 
-def copies_of_all_table(found: FindingsWithProvenance, groups: Sequence[tuple[str, Sequence[Named]]]) -> Html:
+def copies_of_all_table(found: Findings, groups: Sequence[tuple[str, Sequence[Named]]]) -> Html:
     """The copies over all conditions of a replicator, one row for each. How many rows are gone follows the rate of the
     writer, and rates differ between conditions; how many copies are whole does not."""
     told = [
@@ -157,18 +156,18 @@ def _cells(copies: _Copies) -> list[str]:
     ]
 
 
-def restored_whole(found: AnswerResults, contestants: Sequence[Named]) -> tuple[int, int]:
+def restored_whole(found: Findings, contestants: Sequence[Named]) -> tuple[int, int]:
     """In how many trials every row came back, and of how many, over all the conditions that are named."""
     copies = [_copies(found, one.name, at) for one in contestants for at in places(found, one)]
     return sum(share == 1.0 for one in copies for share in one.shares), sum(one.valid for one in copies)
 
 
-def losses(found: AnswerResults, contestants: Sequence[Named]) -> str:
+def losses(found: Findings, contestants: Sequence[Named]) -> str:
     """Who lost what, in a sentence or two for each replicator, over all the conditions that are named."""
     told: dict[str, _Copies] = {}
     for one in contestants:
         for at in places(found, one):
-            label = found.versioned_label(found.contestant(one))
+            label = versioned_label(found, found.contestant(one))
             told[label] = told.get(label, _Copies()) + _copies(found, one.name, at)
     return " ".join(sentence for label, copies in told.items() for sentence in _sentences(label, copies))
 

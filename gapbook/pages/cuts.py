@@ -13,7 +13,7 @@ from gapbook.method.cells import Named
 from gapbook.method.findings import Findings
 from gapbook.method.interval import format_count
 from gapbook.pages import page
-from gapbook.pages.provenance import FindingsWithProvenance
+from gapbook.pages.provenance import provenance
 from gapbook.pages.strikes import bound_words, of_all, reasons, total
 from gapbook.pages.words import NO_VALID_TRIAL, operation_of, operations_of
 from gapbook.record.cuts import (
@@ -207,7 +207,7 @@ def _cut_cells(level: _Level, found: Findings) -> list[str]:
 
 
 # --- both -------------------------------------------------------------------------------------
-def losses_chart(found: FindingsWithProvenance, levels: Levels) -> charts.Figure:
+def losses_chart(found: Findings, levels: Levels) -> charts.Figure:
     """Goodput of each level over what its cuts took, every cut a dot."""
     treatment = found.treatments[0]
     drawn = [
@@ -225,10 +225,10 @@ def losses_chart(found: FindingsWithProvenance, levels: Levels) -> charts.Figure
     title = _title(found, drawn)
     if not drawn:
         reason = "No level has both a valid trial and a cut of which it is known what it left."
-        return charts.missing(title, reason, provenance=found.provenance)
+        return charts.missing(title, reason, provenance=provenance(found))
     return charts.losses(
         drawn,
-        provenance=found.provenance,
+        provenance=provenance(found),
         title=title,
         subtitle="The rate is that of trials without a cut; each dot is one power cut under load. The bar reaches to the most "
         "that a setting may lose by what is promised of it.",

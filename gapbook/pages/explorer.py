@@ -18,14 +18,16 @@ import msgspec
 from gapbook.errors import RecordError
 from gapbook.markup import Html, each, link
 from gapbook.method.cell_key import cell_key
+from gapbook.method.findings import Findings
 from gapbook.method.interval import FEWEST_TOLD, WIDEST_TOLD, Interval, format_factor
 from gapbook.method.student import quantile_of_t
 from gapbook.pages.bibtex import book_as_cited
 from gapbook.pages.choices import DIMENSIONS, Choice, explorer_address, exponent_of, load_choice, side_of
 from gapbook.pages.gloss import busiest_share, share_words
 from gapbook.pages.glued import glue_facts
-from gapbook.pages.rerun import assigned
-from gapbook.pages.results import Results
+from gapbook.pages.provenance import run_facts
+from gapbook.pages.rerun import assigned, parameters_of
+from gapbook.pages.versions import versioned_label
 from gapbook.pages.words import JAMS, rate_cell
 from gapbook.parameters import chapter_parameters
 from gapbook.record.published import measurement_of, published_runs
@@ -44,7 +46,7 @@ class HeldCell:
     """A cell that a run holds; ``by_block`` is its rate in each block that has a valid trial of it."""
 
     key: str
-    found: Results
+    found: Findings
     contestant: RecordedContestant
     treatment: float
     side: tuple[Choice, ...]
@@ -62,7 +64,7 @@ class Explorer:
         newest = {run.manifest.chapter: run for run in (published_runs() if runs is None else runs)}
         banks = [run for run in newest.values() if run.scenario.workload.accounts]
         banks.sort(key=lambda run: run.manifest.started_unix_s, reverse=True)
-        every = [Results(run, run.manifest.chapter) for run in banks]
+        every = [Findings(run, run.manifest.chapter) for run in banks]
         self.cells = [cell for found in every for cell in _cells(found)]
         self.found = list(dict.fromkeys(cell.found for cell in self.cells))
 
@@ -115,14 +117,14 @@ class Explorer:
             raise RecordError(
                 f"explorer: a newer run than that of {over.found.scenario.chapter} holds the same two; name that"
             )
-        left, right = ((one.contestant, one.found.versioned_label(one.contestant)) for one in (over, under))
+        left, right = ((one.contestant, versioned_label(one.found, one.contestant)) for one in (over, under))
         address = explorer_address(over.found, left, right, over.treatment)
         return link(address, f"{words}: {ratio.as_times()}")
 
-    def _newest_with(self, one: HeldCell, other: HeldCell) -> Results:
+    def _newest_with(self, one: HeldCell, other: HeldCell) -> Findings:
         """The run whose ratio the script shows first."""
         load = one.load, one.exponent
-        held: dict[Results, set[tuple[Choice, ...]]] = {}
+        held: dict[Findings, set[tuple[Choice, ...]]] = {}
         for cell in self.cells:
             if (cell.load, cell.exponent) == load:
                 held.setdefault(cell.found, set()).add(cell.side)
@@ -179,7 +181,7 @@ class Explorer:
 
     def _run(
         self,
-        found: Results,
+        found: Findings,
         sides: Sequence[tuple[Choice, ...]],
         loads: Sequence[Choice],
         exponents: Sequence[float],
@@ -188,7 +190,7 @@ class Explorer:
         cells = [cell for cell in self.cells if cell.found is found]
         contestants = {cell.contestant.name: cell for cell in reversed(cells)}
         names = sorted(contestants)
-        facts, varied = found.glue_values(), found.scenario.treatment.name
+        facts, varied = run_facts(found), found.scenario.treatment.name
         parameter = chapter_parameters(found.scenario.workload.name)[varied]
         return {
             "chapter": found.scenario.chapter,
@@ -259,12 +261,12 @@ class Explorer:
         return found
 
 
-def _cells(found: Results) -> Iterable[HeldCell]:
+def _cells(found: Findings) -> Iterable[HeldCell]:
     for contestant in found.scenario.contestants:
         # A simulated server is no choice; of requests on a schedule the rate is given.
         if contestant.simulated or contestant.loop == "open":
             continue
-        side = side_of(found, contestant, found.versioned_label(contestant))
+        side = side_of(found, contestant, versioned_label(found, contestant))
         for treatment in found.treatments:
             by_block = found.values(contestant.name, treatment)
             if by_block:
@@ -302,10 +304,10 @@ def _per_window(cell: HeldCell) -> list[float]:
     return [int(count) if count == int(count) else count for count in counts]
 
 
-def _command(found: Results) -> str:
+def _command(found: Findings) -> str:
     """The command that measures again as a run did, without the contestants and the value of the treatment. What is
     killed after the trials is no part of a rate."""
-    given, _ = found.parameters()
+    given, _ = parameters_of(found)
     given |= {name: 0 for name in _AFTER_THE_TRIALS if name in given}
     table = {**chapter_parameters(), **chapter_parameters(found.scenario.workload.name)}
     chosen = {"contestants", found.scenario.treatment.name}

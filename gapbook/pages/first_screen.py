@@ -8,18 +8,30 @@ from pathlib import Path
 from gapbook import charts
 from gapbook.errors import ParameterError, RecordError
 from gapbook.markup import Html, SupportsHtml, link
+from gapbook.method.findings import Findings
 from gapbook.method.summary import summary_of, written
 from gapbook.pages import page
-from gapbook.pages.answer import AnswerResults
+from gapbook.pages.citation import reach_note
+from gapbook.pages.claim_lines import claim_and_verdict
 from gapbook.pages.number import number_of, tell_numbers
-from gapbook.pages.rerun import RerunResults
+from gapbook.pages.provenance import provenance_parts, run_facts
+from gapbook.pages.rerun import rerun_panel
 from gapbook.pages.sentence import Sentence
 from gapbook.pages.short_citation import Citable, number_citation, number_id, own_run_citation, place_of
 from gapbook.paths import build_directory
 from gapbook.record.machine import processor_and_cores
 from gapbook.writing import require_writable
 
-__all__ = ["PICTURE", "FirstScreenResults", "pictures_folder", "require_in"]
+__all__ = [
+    "PICTURE",
+    "cite_panels",
+    "first_screen",
+    "own_run_banner",
+    "pictures_folder",
+    "provenance_line",
+    "require_in",
+    "tell_sentence",
+]
 
 PICTURE = "gap"
 """The name, without its kind, of each file of a first screen's chart."""
@@ -27,137 +39,142 @@ _SUMMARY = "compare.json"
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 
 
-class FirstScreenResults(AnswerResults, RerunResults):
-    """What a reader sees before scrolling."""
+def first_screen(
+    found: Findings,
+    *,
+    sentence: Sentence,
+    conditions: str,
+    picture: charts.Figure,
+    claim: str = "",
+    word: str = "",
+    in_full: page.Answer | None = None,
+) -> Html:
+    """What a reader sees first: the claim with its verdict, or the word that answers a question of our own; one
+    sentence and its conditions; the one chart that shows its numbers; buttons. Beneath, for who wants it: all
+    comparisons with intervals and caveats, how to cite the numbers, and how to repeat them.
 
-    def first_screen(
-        self,
-        *,
-        sentence: Sentence,
-        conditions: str,
-        picture: charts.Figure,
-        claim: str = "",
-        word: str = "",
-        in_full: page.Answer | None = None,
-    ) -> Html:
-        """What a reader sees first: the claim with its verdict, or the word that answers a question of our own; one
-        sentence and its conditions; the one chart that shows its numbers; buttons. Beneath, for who wants it: all
-        comparisons with intervals and caveats, how to cite the numbers, and how to repeat them.
+    The chart is also written as files for the buttons. Raises ParameterError where a number of the sentence does
+    not stand in the chart.
+    """
+    require_in(picture, sentence)
+    _export_picture(found, picture)
+    tell_sentence(found, sentence, conditions)
+    parts: list[SupportsHtml] = [
+        own_run_banner(found) or Html(""),
+        _beside_the_published(found),
+        claim_and_verdict(found, claim) if claim else page.answer_word(word if sentence.cited else ""),
+        sentence,
+        Html('<p class="gb-conditions">{}</p>').format(conditions) if sentence.cited else Html(""),
+        picture,
+        run_buttons(found),
+        _in_full(found, in_full),
+        cite_panels(found, sentence),
+        rerun_panel(found),
+    ]
+    return Html("\n").join(parts)
 
-        The chart is also written as files for the buttons. Raises ParameterError where a number of the sentence does
-        not stand in the chart.
-        """
-        require_in(picture, sentence)
-        self.export_picture(picture)
-        self.tell_sentence(sentence, conditions)
-        parts: list[SupportsHtml] = [
-            self.banner() or Html(""),
-            self.beside_the_published(),
-            self.claim_and_verdict(claim) if claim else page.answer_word(word if sentence.cited else ""),
-            sentence,
-            Html('<p class="gb-conditions">{}</p>').format(conditions) if sentence.cited else Html(""),
-            picture,
-            self.buttons(),
-            self._in_full(in_full),
-            self.cite_panels(sentence),
-            self.rerun_panel(),
-        ]
-        return Html("\n").join(parts)
 
-    def cite_panels(self, sentence: Sentence) -> Html:
-        """How to cite each number of the sentence: of a published run by its own address."""
-        if not sentence.numbers:
-            note = page.banner("note", "This run has no number to cite: a needed cell has no valid trial.")
-            return Html('<div id="cite">{}</div>').format(note)
-        chapter, date = self.scenario.chapter, self.glue_values()["date"]
-        panels = []
-        for place, (name, printed, cited) in enumerate(sentence.numbers):
-            identifier = number_id(chapter, name)
-            told = Citable(identifier, chapter, sentence.plain, cited.value, cited.n, self.run.run_id, date)
-            published = self.run.published
-            panels.append(
-                page.cite_panel(
-                    number_citation(told)
-                    if published
-                    else own_run_citation(told, processor_and_cores(self.run.manifest.machine)),
-                    anchor="cite" if place == 0 else f"cite-{name}",
-                    title=f"Cite {printed}",
-                    address=place_of(identifier) if published else "",
-                )
+def cite_panels(found: Findings, sentence: Sentence) -> Html:
+    """How to cite each number of the sentence: of a published run by its own address."""
+    if not sentence.numbers:
+        note = page.banner("note", "This run has no number to cite: a needed cell has no valid trial.")
+        return Html('<div id="cite">{}</div>').format(note)
+    chapter, date = found.scenario.chapter, run_facts(found)["date"]
+    panels = []
+    for place, (name, printed, cited) in enumerate(sentence.numbers):
+        identifier = number_id(chapter, name)
+        told = Citable(identifier, chapter, sentence.plain, cited.value, cited.n, found.run.run_id, date)
+        published = found.run.published
+        panels.append(
+            page.cite_panel(
+                number_citation(told)
+                if published
+                else own_run_citation(told, processor_and_cores(found.run.manifest.machine)),
+                anchor="cite" if place == 0 else f"cite-{name}",
+                title=f"Cite {printed}",
+                address=place_of(identifier) if published else "",
             )
-        return Html("").join(panels)
-
-    def tell_sentence(self, sentence: Sentence, conditions: str) -> None:
-        """Each number of a sentence for its own address."""
-        tell_numbers(
-            number_of(self, name, printed, cited, sentence=sentence.plain, conditions=conditions)
-            for name, printed, cited in sentence.numbers
         )
+    return Html("").join(panels)
 
-    def _in_full(self, answer: page.Answer | None) -> Html:
-        """What the first screen leaves out, folded: each comparison with its interval, what it must be read with, and
-        what was run."""
-        told = answer.noted(self.reach_note(answer.cited)) if answer else Html("")
-        return Html(
-            '<details class="gb-fold gb-full"><summary>All comparisons, with intervals and caveats</summary>{}{}</details>'
-        ).format(told, self.provenance_line())
 
-    def banner(self) -> Html | None:
-        """Says that a page is the reader's own run; nothing for a published one."""
-        if self.run.published:
-            return None
-        return page.banner(
-            "own-run", f"This page shows run {self.run.run_id}, measured here, not the published run."
-        )
+def tell_sentence(found: Findings, sentence: Sentence, conditions: str) -> None:
+    """Each number of a sentence for its own address."""
+    tell_numbers(
+        number_of(found, name, printed, cited, sentence=sentence.plain, conditions=conditions)
+        for name, printed, cited in sentence.numbers
+    )
 
-    def buttons(self) -> Html:
-        folder = f"../_static/runs/{self.run.run_id}"
-        return page.download_buttons(
-            [
-                page.Download("Cite this number", "#cite", primary=True),
-                page.Download("Re-run this", "#rerun"),
-                page.Download("Data", f"{folder}/trials.parquet"),
-                page.Download("Latencies", f"{folder}/histograms.parquet"),
-                page.Download("Manifest", f"{folder}/manifest.json"),
-                page.Download("PNG", f"{folder}/{PICTURE}.png"),
-                page.Download("SVG", f"{folder}/{PICTURE}.svg"),
-            ]
-        )
 
-    def export_picture(self, figure: charts.Figure) -> None:
-        """Write the page's picture as files, for its download buttons and for use elsewhere.
+def _in_full(found: Findings, answer: page.Answer | None) -> Html:
+    """What the first screen leaves out, folded: each comparison with its interval, what it must be read with, and
+    what was run."""
+    told = answer.noted(reach_note(found, answer.cited)) if answer else Html("")
+    return Html(
+        '<details class="gb-fold gb-full"><summary>All comparisons, with intervals and caveats</summary>{}{}</details>'
+    ).format(told, provenance_line(found))
 
-        Raises SetupError where they cannot be written.
-        """
-        folder = pictures_folder(self.run.run_id)
-        require_writable(folder, "GAPBOOK_BUILD")
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{PICTURE}.svg").write_text(figure.svg(), encoding="utf-8")
-        (folder / f"{PICTURE}-phone.svg").write_text(figure.svg(charts.PHONE_WIDTH), encoding="utf-8")
-        (folder / f"{PICTURE}.png").write_bytes(figure.png())
-        (folder / f"{PICTURE}.csv").write_text(figure.table.as_csv(), encoding="utf-8")
-        (folder / f"{PICTURE}.json").write_text(figure.as_json(), encoding="utf-8")
 
-    def beside_the_published(self) -> Html:
-        """Where a run of the reader's own is laid beside the published one, with what is needed for that, which is written as a
-        file; or why it cannot be. Nothing for a published run."""
-        if self.run.published:
-            return Html("")
-        try:
-            summary = written(summary_of(self.run))
-        except RecordError as error:
-            return page.banner("note", f"It cannot be laid beside the published run: {error}.")
-        (pictures_folder(self.run.run_id) / _SUMMARY).write_text(summary, encoding="utf-8")
-        return page.banner(
-            "note",
-            Html("To lay it beside the published run, give {} to {}.").format(
-                link(f"../_static/runs/{self.run.run_id}/{_SUMMARY}", _SUMMARY, download=True),
-                link("compare.html", "Compare"),
-            ),
-        )
+def own_run_banner(found: Findings) -> Html | None:
+    """Says that a page is the reader's own run; nothing for a published one."""
+    if found.run.published:
+        return None
+    return page.banner(
+        "own-run", f"This page shows run {found.run.run_id}, measured here, not the published run."
+    )
 
-    def provenance_line(self) -> Html:
-        return page.provenance_line(self.provenance_parts())
+
+def run_buttons(found: Findings) -> Html:
+    folder = f"../_static/runs/{found.run.run_id}"
+    return page.download_buttons(
+        [
+            page.Download("Cite this number", "#cite", primary=True),
+            page.Download("Re-run this", "#rerun"),
+            page.Download("Data", f"{folder}/trials.parquet"),
+            page.Download("Latencies", f"{folder}/histograms.parquet"),
+            page.Download("Manifest", f"{folder}/manifest.json"),
+            page.Download("PNG", f"{folder}/{PICTURE}.png"),
+            page.Download("SVG", f"{folder}/{PICTURE}.svg"),
+        ]
+    )
+
+
+def _export_picture(found: Findings, figure: charts.Figure) -> None:
+    """Write the page's picture as files, for its download buttons and for use elsewhere.
+
+    Raises SetupError where they cannot be written.
+    """
+    folder = pictures_folder(found.run.run_id)
+    require_writable(folder, "GAPBOOK_BUILD")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{PICTURE}.svg").write_text(figure.svg(), encoding="utf-8")
+    (folder / f"{PICTURE}-phone.svg").write_text(figure.svg(charts.PHONE_WIDTH), encoding="utf-8")
+    (folder / f"{PICTURE}.png").write_bytes(figure.png())
+    (folder / f"{PICTURE}.csv").write_text(figure.table.as_csv(), encoding="utf-8")
+    (folder / f"{PICTURE}.json").write_text(figure.as_json(), encoding="utf-8")
+
+
+def _beside_the_published(found: Findings) -> Html:
+    """Where a run of the reader's own is laid beside the published one, with what is needed for that, which is written as a
+    file; or why it cannot be. Nothing for a published run."""
+    if found.run.published:
+        return Html("")
+    try:
+        summary = written(summary_of(found.run))
+    except RecordError as error:
+        return page.banner("note", f"It cannot be laid beside the published run: {error}.")
+    (pictures_folder(found.run.run_id) / _SUMMARY).write_text(summary, encoding="utf-8")
+    return page.banner(
+        "note",
+        Html("To lay it beside the published run, give {} to {}.").format(
+            link(f"../_static/runs/{found.run.run_id}/{_SUMMARY}", _SUMMARY, download=True),
+            link("compare.html", "Compare"),
+        ),
+    )
+
+
+def provenance_line(found: Findings) -> Html:
+    return page.provenance_line(provenance_parts(found))
 
 
 def pictures_folder(run_id: str) -> Path:

@@ -10,22 +10,24 @@ from gapbook.claims.claim import claim
 from gapbook.errors import RecordError
 from gapbook.markup import Html, SupportsHtml, link
 from gapbook.method.cells import Named
+from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval
 from gapbook.pages import page
-from gapbook.pages.first_screen import require_in
-from gapbook.pages.results import Results
+from gapbook.pages.claim_lines import claim_and_verdict
+from gapbook.pages.first_screen import require_in, tell_sentence
+from gapbook.pages.provenance import provenance
 from gapbook.pages.sentence import Sentence, times
 from gapbook.record.run import latest_published
 
 __all__ = ["contestant", "findings", "front_screen", "gap_ruler", "published"]
 
 
-def published(chapter: str) -> Results:
+def published(chapter: str) -> Findings:
     """The results of a chapter's published run; raises RecordError where it has none."""
-    return Results(latest_published(chapter), chapter)
+    return Findings(latest_published(chapter), chapter)
 
 
-def contestant(found: Results, name: str) -> Named:
+def contestant(found: Findings, name: str) -> Named:
     """A contestant of a stored run by its name there; raises RecordError where the run has none of that name."""
     one = found.scenario.find(name)
     if one is None:
@@ -36,7 +38,7 @@ def contestant(found: Results, name: str) -> Named:
 
 
 def gap_ruler(
-    found: Results, claim_id: str, rows: Sequence[tuple[str, Named, Named]], *, at: float, title: str
+    found: Findings, claim_id: str, rows: Sequence[tuple[str, Named, Named]], *, at: float, title: str
 ) -> charts.Figure:
     """The published gap, and the same gap as measured under each setup that has a number."""
     about = claim(claim_id)
@@ -49,14 +51,14 @@ def gap_ruler(
     return charts.ruler(
         gaps,
         axis="how many times as many (log scale)",
-        provenance=found.provenance,
+        provenance=provenance(found),
         title=title,
         subtitle="Transfers per second of SpacetimeDB divided by those of Postgres.",
     )
 
 
 def front_screen(
-    found: Results,
+    found: Findings,
     *,
     claim_id: str,
     sentence: Sentence,
@@ -69,9 +71,9 @@ def front_screen(
     Raises ParameterError where a number of the sentence does not stand in the picture.
     """
     require_in(picture, sentence)
-    found.tell_sentence(sentence, conditions)
+    tell_sentence(found, sentence, conditions)
     parts: list[SupportsHtml] = [
-        found.claim_and_verdict(claim_id),
+        claim_and_verdict(found, claim_id),
         sentence,
         Html('<p class="gb-conditions">{}</p>').format(conditions),
         picture,

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from gapbook.pages.strikes import bound_words, of_all, reasons, total
 from gapbook.record.losses import BROKEN, KILL_LOAD, KillCheck
 
-__all__ = ["KILL_COLUMNS", "kill_caption", "kill_table"]
+__all__ = ["KILL_COLUMNS", "kill_caption", "kill_rows"]
 
 Rows = Sequence[KillCheck]
 
@@ -25,7 +25,7 @@ KILL_COLUMNS = (
 )
 
 
-def kill_table(rows: Rows, labels: Mapping[str, str] | None = None) -> list[tuple[str, ...]]:
+def kill_rows(rows: Rows, labels: Mapping[str, str] | None = None) -> list[tuple[str, ...]]:
     """One row of cells under ``KILL_COLUMNS`` for each contestant, in the order of the record.
 
     Operations are summed over the kills that were resolved; seconds are the least and the most in a kill.

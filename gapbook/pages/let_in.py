@@ -15,7 +15,7 @@ import polars as pl
 from gapbook.markup import Html, values_table
 from gapbook.method.findings import Findings
 from gapbook.method.interval import format_factor
-from gapbook.pages.sessions import Pair
+from gapbook.pages.exhibits.comparisons import Pair
 from gapbook.pages.words import JAMS, NO_VALID_TRIAL
 from gapbook.record.run import Run
 from gapbook.record.scenario import RecordedContestant

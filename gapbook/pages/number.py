@@ -10,12 +10,12 @@ from collections.abc import Iterable
 
 import msgspec
 
-from gapbook.method.findings import named_versions
+from gapbook.method.findings import Findings, named_versions
 from gapbook.method.over_runs import ratio_over_runs
 from gapbook.method.source import Ratio, Source, cells_in, made
-from gapbook.pages.answer import AnswerResults
 from gapbook.pages.page import Cited
-from gapbook.pages.provenance import date_of
+from gapbook.pages.promises import promises_of
+from gapbook.pages.provenance import date_of, reached, run_facts
 from gapbook.paths import GIVEN_RUNS
 from gapbook.record.machine import cores_words, processor_words
 from gapbook.record.run import Run
@@ -82,10 +82,10 @@ class Number(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def number_of(
-    found: AnswerResults, name: str, printed: str, cited: Cited, *, sentence: str = "", conditions: str = ""
+    found: Findings, name: str, printed: str, cited: Cited, *, sentence: str = "", conditions: str = ""
 ) -> Number:
     """A number of a run as its page has it."""
-    run, source, facts = found.run, cited.source, found.glue_values()
+    run, source, facts = found.run, cited.source, run_facts(found)
     way = made(source, found) if source else None
     names = dict.fromkeys(contestant for contestant, _ in cells_in(source)) if source else ()
     return Number(
@@ -102,9 +102,9 @@ def number_of(
         conditions=conditions,
         load=f"{facts['load']}, {facts['window']} windows",
         machine=f"{facts['processor']}, {facts['cores']}",
-        reach=found.reached,
+        reach=reached(found),
         versions=named_versions(run.manifest.systems),
-        notes=found.promises_of([[c for c in found.scenario.contestants if c.name in names]]),
+        notes=promises_of(found, [[c for c in found.scenario.contestants if c.name in names]]),
         over_sessions=cited.over_sessions,
         between_runs=cited.between_runs,
         source=source,
@@ -124,7 +124,7 @@ def tell_numbers(numbers: Iterable[Number]) -> None:
         sys.modules["IPython.display"].display({NUMBERS_KIND: told}, raw=True)
 
 
-def _before(found: AnswerResults, source: Ratio) -> list[Before]:
+def _before(found: Findings, source: Ratio) -> list[Before]:
     several = ratio_over_runs(
         found, source.over, source.under, source.treatment, source.metric, with_given=True
     )

@@ -12,10 +12,11 @@ import polars as pl
 from gapbook import charts
 from gapbook.markup import Html, values_table
 from gapbook.method.cells import Named
+from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval, format_factor
 from gapbook.method.precision import AaTrial, adjusted, neighbouring, shorter_windows, spread
 from gapbook.pages import page
-from gapbook.pages.results import Results
+from gapbook.pages.provenance import provenance, run_facts
 from gapbook.record.own_metric import PROBE_ARITHMETIC, PROBE_MEMORY
 
 __all__ = [
@@ -55,7 +56,7 @@ class Remedy:
         return _READINGS[lies]
 
 
-def aa_trials(found: Results, contestants: Sequence[Named], lengths_s: Sequence[float]) -> list[AaTrial]:
+def aa_trials(found: Findings, contestants: Sequence[Named], lengths_s: Sequence[float]) -> list[AaTrial]:
     """The valid trials of these contestants, with the rates of the first ``lengths_s`` of each window."""
     warmup_s = found.scenario.warmup_s
     return [
@@ -89,7 +90,7 @@ def _cost_us(row: Mapping[str, Any]) -> float:
     return float(1e6 * ((row["server_cpu_s"] or 0.0) + row["client_cpu_s"]) / row["completed_in_window"])
 
 
-def _told(found: Results, row: Mapping[str, Any]) -> dict[str, float]:
+def _told(found: Findings, row: Mapping[str, Any]) -> dict[str, float]:
     told = found.run.metrics.filter(
         (pl.col("trial") == row["trial"]) & pl.col("name").is_in([PROBE_ARITHMETIC, PROBE_MEMORY])
     )
@@ -172,21 +173,21 @@ def _of(trials: Sequence[AaTrial], contestant: str) -> list[AaTrial]:
     return [one for one in trials if one.cell.split(" ")[0] == contestant]
 
 
-def precision_chart(found: Results, remedies: Sequence[Remedy]) -> charts.Figure:
+def precision_chart(found: Findings, remedies: Sequence[Remedy]) -> charts.Figure:
     """What each remedy leaves of the spread, on one axis."""
     title = "What each remedy leaves of the noise between equal trials"
     known = [one for one in remedies if one.left is not None]
     if not known:
         return charts.missing(
-            title, "Fewer than two blocks repeat a contestant.", provenance=found.provenance
+            title, "Fewer than two blocks repeat a contestant.", provenance=provenance(found)
         )
     return charts.comparisons(
         [charts.Comparison(one.name, "ink", (charts.Condition("what is left", one.left),)) for one in known],
         axis="spread with the remedy ÷ without it (log scale)",
         provenance=replace(
-            found.provenance,
+            provenance(found),
             method=f"Trials of one contestant in one block, or session where said, {found.blocks} blocks, goodput on a log "
-            f"scale; bootstrap intervals over blocks, too narrow for few. {found.glue_values()['processor']}.",
+            f"scale; bootstrap intervals over blocks, too narrow for few. {run_facts(found)['processor']}.",
         ),
         estimate="what is left",
         title=title,

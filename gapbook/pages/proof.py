@@ -12,15 +12,27 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from gapbook.markup import Html, SupportsHtml, link
+from gapbook.method.findings import Findings
+from gapbook.pages.audited import audited, uncounted
 from gapbook.pages.choices import explorer_address
 from gapbook.pages.copies import copies_table
 from gapbook.pages.cuts import cuts_table, faults_table
 from gapbook.pages.every_trial import every_trial, trials_of
+from gapbook.pages.exhibits.comparisons import Pair
+from gapbook.pages.exhibits.flaws import metrics_table
+from gapbook.pages.exhibits.gates import gates_chart
+from gapbook.pages.exhibits.kills import kill_table
+from gapbook.pages.exhibits.processor import processor_table
+from gapbook.pages.exhibits.rates import catch_up_table, goodput_table, retries_table
+from gapbook.pages.exhibits.servers import systems_table
+from gapbook.pages.exhibits.sessions import sessions_table
+from gapbook.pages.exhibits.warmth import warmth_table
 from gapbook.pages.failures import any_failure, failures_table
+from gapbook.pages.first_screen import provenance_line
 from gapbook.pages.let_in import gates_to_let_in, let_in_table
 from gapbook.pages.on_what import machine_table
-from gapbook.pages.results import Results
-from gapbook.pages.sessions import Pair
+from gapbook.pages.page import refused_table
+from gapbook.pages.versions import versioned_label
 from gapbook.pages.who import who_table
 from gapbook.pages.words import listed_html, operation_of, operations_of, state_row_of
 from gapbook.record.scenario import RecordedContestant
@@ -59,7 +71,7 @@ class Proof:
 class _Asked:
     """The run, the comparisons that its chapter makes, and what its contestants are called there."""
 
-    found: Results
+    found: Findings
     comparisons: Sequence[Pair]
     labels: Mapping[str, str] = field(default_factory=dict)
 
@@ -81,7 +93,9 @@ class _Asked:
         return self.labels.get(one.name, one.system_label)
 
 
-def proof(found: Results, comparisons: Sequence[Pair] = (), labels: Mapping[str, str] | None = None) -> Proof:
+def proof(
+    found: Findings, comparisons: Sequence[Pair] = (), labels: Mapping[str, str] | None = None
+) -> Proof:
     """All that the run's record has to prove a chapter with. ``comparisons`` are those that the chapter answers with;
     ``labels`` what it calls contestants, by their names."""
     asked = _Asked(found, comparisons, labels or {})
@@ -106,7 +120,7 @@ def _explorer(asked: _Asked) -> Html:
     if not (asked.comparisons and found.run.published and found.scenario.workload.accounts):
         return Html("")
     measured = [found.scenario.find(one.name) for one in asked.comparisons[0][1:]]
-    sides = [(one, found.versioned_label(one)) for one in measured if one is not None]
+    sides = [(one, versioned_label(found, one)) for one in measured if one is not None]
     if len(sides) < len(measured):
         return Html("")
     over, under = sides
@@ -126,8 +140,8 @@ def _counted(asked: _Asked) -> Iterator[Section]:
         lead += Html(
             "<p>After each trial, every answer that clients got was compared with what the server holds: {} agree. Servers "
             "count commits too: {}.</p>"
-        ).format(found.audited(), found.uncounted())
-    parts = found.provenance_line(), lead, found.gates_chart(), found.refused_table()
+        ).format(audited(found), uncounted(found))
+    parts = provenance_line(found), lead, gates_chart(found), refused_table(found.refused)
     yield Section("Which trials count?", parts)
 
 
@@ -158,7 +172,7 @@ def _sessions(asked: _Asked) -> Iterator[Section]:
     if asked.comparisons and len(asked.found.sessions) > 1:
         lead = Html("<p>A <em>session</em> starts every server afresh, at another time.</p>")
         yield Section(
-            "How much do the sessions differ?", (lead, asked.found.sessions_table(asked.comparisons))
+            "How much do the sessions differ?", (lead, sessions_table(asked.found, asked.comparisons))
         )
 
 
@@ -188,7 +202,7 @@ def _rates(asked: _Asked) -> Iterator[Section]:
         "<p>Means over the trials that count. <em>Ended in the window</em> counts every answer, whenever it was asked "
         "for.</p>"
     )
-    table = asked.found.goodput_table(*(one.name for one in asked.measured), labels=asked.labels)
+    table = goodput_table(asked.found, *(one.name for one in asked.measured), labels=asked.labels)
     yield Section("How fast is each contestant?", (lead, table))
 
 
@@ -197,7 +211,7 @@ def _processors(asked: _Asked) -> Iterator[Section]:
         "<p>Load client, HTTP server and database share the processors: what one uses, the others lack. What a server "
         "uses anyway is divided among its {}: where they are few, each looks dear.</p>"
     ).format(asked.operations)
-    table = asked.found.processor_table(asked.labels)
+    table = processor_table(asked.found, asked.labels)
     yield Section(f"What does one {asked.operation} cost?", (lead, table))
 
 
@@ -206,7 +220,7 @@ def _warmth(asked: _Asked) -> Iterator[Section]:
         "<p>Code that is compiled while it runs, such as JavaScript, is slow at first. So the load warms up before the "
         "window opens.</p>"
     )
-    yield Section("Was everything warm?", (lead, asked.found.warmth_table()))
+    yield Section("Was everything warm?", (lead, warmth_table(asked.found)))
 
 
 def _catch_up(asked: _Asked) -> Iterator[Section]:
@@ -216,7 +230,7 @@ def _catch_up(asked: _Asked) -> Iterator[Section]:
             "<p>A server can answer faster than it writes its log. After the load we wait until the log stops growing "
             "and the server is idle.</p>"
         )
-        yield Section("Did servers keep up?", (lead, asked.found.catch_up_table()))
+        yield Section("Did servers keep up?", (lead, catch_up_table(asked.found)))
 
 
 def _metrics(asked: _Asked) -> Iterator[Section]:
@@ -225,7 +239,7 @@ def _metrics(asked: _Asked) -> Iterator[Section]:
             "<p>A server's public metrics may count as committed what is no committed {}, such as one that was refused, "
             "or what read its state. No rate of this book comes from them.</p>"
         ).format(asked.operation)
-        yield Section("What do the servers' own metrics count?", (lead, asked.found.metrics_table()))
+        yield Section("What do the servers' own metrics count?", (lead, metrics_table(asked.found)))
 
 
 def _copied(asked: _Asked) -> Iterator[Section]:
@@ -238,7 +252,7 @@ def _failed(asked: _Asked) -> Iterator[Section]:
     found, parts = asked.found, list[SupportsHtml]()
     if found.run.trials.filter(pl.col("valid"))["retried"].sum():
         again = Html("<p>Servers refused some {} because of a collision. They were sent again.</p>")
-        parts += [again.format(asked.operations), found.retries_table()]
+        parts += [again.format(asked.operations), retries_table(found)]
     if failing := [one for one in asked.measured if any_failure(found, one)]:
         lead = Html("<p>What failed in all trials of a contestant, refused ones included.</p>")
         parts += [lead, failures_table(found, failing)]
@@ -251,7 +265,7 @@ def _killed(asked: _Asked) -> Iterator[Section]:
         lead = Html(
             "<p>Each server was killed under load and started again on the same files. Then every {} was read.</p>"
         ).format(state_row_of(asked.found.scenario.workload))
-        table = asked.found.kill_table(asked.labels)
+        table = kill_table(asked.found, asked.labels)
         yield Section("Did servers keep what they had acknowledged?", (lead, table))
 
 
@@ -270,7 +284,7 @@ def _servers(asked: _Asked) -> Iterator[Section]:
     lead = Html(
         "<p>Settings are read back from the running servers; none is copied from our own configuration.</p>"
     )
-    yield Section("The servers", (lead, asked.found.systems_table()))
+    yield Section("The servers", (lead, systems_table(asked.found)))
 
 
 def _machine(asked: _Asked) -> Iterator[Section]:

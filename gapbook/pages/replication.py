@@ -15,9 +15,9 @@ from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval
 from gapbook.method.source import Rate
 from gapbook.pages import page
-from gapbook.pages.answer import AnswerResults
 from gapbook.pages.copies import losses, places
-from gapbook.pages.provenance import FindingsWithProvenance
+from gapbook.pages.provenance import provenance
+from gapbook.pages.versions import versioned_label
 from gapbook.pages.who import Rows
 from gapbook.pages.words import rate_cell
 from gapbook.record.metric import Metric
@@ -86,7 +86,7 @@ def _told(value: Interval, metric: Metric) -> str:
 
 # --- memory -----------------------------------------------------------------------------------
 def memory_answer(
-    found: AnswerResults,
+    found: Findings,
     replicator: Named,
     each: Named,
     one_process: Sequence[Named],
@@ -136,7 +136,7 @@ def _of_one_trial(cited: Sequence[page.Cited]) -> str:
 
 
 def _cited(
-    found: AnswerResults, one: Named, at: float, metric: str, cited: list[page.Cited]
+    found: Findings, one: Named, at: float, metric: str, cited: list[page.Cited]
 ) -> Iterator[tuple[str, Html]]:
     """Who takes how much, as markup, and added to what is cited; nothing without a valid trial."""
     value = _value(found, one.name, at, metric)
@@ -144,11 +144,11 @@ def _cited(
         known, shown = found.contestant(one), _told(value, found.metric(metric))
         where = f"{metric} of {known.full_label} at {found.at(at)}"
         cited.append(page.Cited(where, shown, value.n, source=Rate(one.name, at, metric)))
-        yield found.versioned_label(known), page.estimate(shown)
+        yield versioned_label(found, known), page.estimate(shown)
 
 
 def memory_chart(
-    found: FindingsWithProvenance,
+    found: Findings,
     rows: Rows,
     *,
     metric: str = _WRITTEN,
@@ -169,7 +169,7 @@ def memory_chart(
         if points:
             lines.append(charts.Line(found.contestant(one).colour, label, points))
     if not lines:
-        return charts.missing(title, "No contestant has a valid trial.", provenance=found.provenance)
+        return charts.missing(title, "No contestant has a valid trial.", provenance=provenance(found))
     for label, line in (published or {}).items():
         lines.append(charts.Line(line.colour, label, line.points, is_published=True))
     ticks = sorted({point.x for line in lines for point in line.points})
@@ -178,7 +178,7 @@ def memory_chart(
         x_label="databases",
         x_ticks=ticks,
         x_log=True,
-        provenance=found.provenance,
+        provenance=provenance(found),
         title=title,
         subtitle=f"By the number of databases. {counted}"
         + (" Published: the same count, while nobody writes." if published else ""),
@@ -188,7 +188,7 @@ def memory_chart(
 
 # --- metrics in rows and columns --------------------------------------------------------------
 def metrics_table(
-    found: FindingsWithProvenance,
+    found: Findings,
     rows: Rows,
     columns: Sequence[Column],
     *,
@@ -213,7 +213,7 @@ def metrics_table(
     return values_table(heads, body, caption=caption)
 
 
-def writes_table(found: FindingsWithProvenance, rows: Sequence[tuple[str, Named, Named]]) -> Html:
+def writes_table(found: Findings, rows: Sequence[tuple[str, Named, Named]]) -> Html:
     """Commits a second, their latencies, and the rate by that of the same writer without a replicator."""
     columns = (
         "replicator",

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from gapbook.markup import Html
+from gapbook.method.findings import Findings
 from gapbook.pages import page
-from gapbook.pages.provenance import FindingsWithProvenance
 from gapbook.parameters import Parameter, chapter_parameters
-from gapbook.record.run import Run
-from gapbook.record.scenario import RecordedContestant
 
-__all__ = ["RerunResults", "assigned"]
+__all__ = ["assigned", "parameters_of", "rerun_panel"]
 
 _LABELS = {
     "end_trials": "trials of what is compared",
@@ -24,83 +22,71 @@ _LABELS = {
 }
 
 
-class RerunResults(FindingsWithProvenance):
-    """What a reader types to repeat the run of a page."""
+def parameters_of(found: Findings) -> tuple[dict[str, Any], list[str]]:
+    """The parameters of the run, and the names of those that it does not tell.
 
-    def __init__(
-        self,
-        run: Run,
-        chapter: str,
-        given: Mapping[str, Any] | None = None,
-        stated: Iterable[RecordedContestant] = (),
-    ) -> None:
-        """``given`` are parameters of the chapter that are known to make the contestants of this run."""
-        super().__init__(run, chapter, stated)
-        self._given = dict(given or {})
+    A run keeps what it was given. One that was stored before runs did is told from its plan.
+    """
+    kept = found.run.manifest.parameters
+    if kept is not None:
+        return {name: kept[name] for name in chapter_parameters() if name in kept}, []
+    scenario, manifest = found.scenario, found.run.manifest
+    known = {
+        scenario.treatment.name: list(scenario.treatment.values),
+        "connections": scenario.connections,
+        "window_s": scenario.window_s,
+        "warmup_s": scenario.warmup_s,
+        "blocks": found.blocks,
+        "attempts": manifest.attempts,
+        "accounts": scenario.workload.accounts,
+        "seed": scenario.seed,
+        "durability": scenario.durability,
+        "kills": manifest.kills,
+        "contestants": [contestant.name for contestant in scenario.contestants],
+        "servers": ",".join(f"{name}={named}" for name, named in manifest.servers.items()),
+        **found.given,
+    }
+    rates = {found.trials_per_block(contestant.name) for contestant in scenario.contestants}
+    needed = ["in_flight", *(["end_trials"] if rates != {1.0} else [])]
+    return {name: known[name] for name in chapter_parameters() if name in known}, [
+        name for name in needed if name not in known
+    ]
 
-    def parameters(self) -> tuple[dict[str, Any], list[str]]:
-        """The parameters of the run, and the names of those that it does not tell.
 
-        A run keeps what it was given. One that was stored before runs did is told from its plan.
-        """
-        kept = self.run.manifest.parameters
-        if kept is not None:
-            return {name: kept[name] for name in chapter_parameters() if name in kept}, []
-        scenario, manifest = self.scenario, self.run.manifest
-        known = {
-            scenario.treatment.name: list(scenario.treatment.values),
-            "connections": scenario.connections,
-            "window_s": scenario.window_s,
-            "warmup_s": scenario.warmup_s,
-            "blocks": self.blocks,
-            "attempts": manifest.attempts,
-            "accounts": scenario.workload.accounts,
-            "seed": scenario.seed,
-            "durability": scenario.durability,
-            "kills": manifest.kills,
-            "contestants": [contestant.name for contestant in scenario.contestants],
-            "servers": ",".join(f"{name}={named}" for name, named in manifest.servers.items()),
-            **self._given,
-        }
-        rates = {self.trials_per_block(contestant.name) for contestant in scenario.contestants}
-        needed = ["in_flight", *(["end_trials"] if rates != {1.0} else [])]
-        return {name: known[name] for name in chapter_parameters() if name in known}, [
-            name for name in needed if name not in known
-        ]
-
-    def rerun_panel(self) -> Html:
-        """The command that repeats this chapter as this run was made, for the reader to change."""
-        given, unknown = self.parameters()
-        table = {**chapter_parameters(), **chapter_parameters(self.scenario.workload.name)}
-        labels = {**_LABELS, self.scenario.treatment.name: self.scenario.treatment.label}
-        inputs = [
-            page.Input(
-                name,
-                labels.get(name, name),
-                assigned(value, table[name]),
-                range=table[name].range,
-                several=name == self.scenario.treatment.name,
-                allowed=table[name].allowed,
-            )
-            for name, value in given.items()
-            if name != "servers" or value
-        ]
-        command = ["gapbook", "run", self.scenario.chapter]
-        note = (
-            f"This run did not record {' and '.join(unknown)}: the chapter's own values of today are used."
-            if unknown
-            else ""
+def rerun_panel(found: Findings) -> Html:
+    """The command that repeats this chapter as this run was made, for the reader to change."""
+    given, unknown = parameters_of(found)
+    table = {**chapter_parameters(), **chapter_parameters(found.scenario.workload.name)}
+    labels = {**_LABELS, found.scenario.treatment.name: found.scenario.treatment.label}
+    inputs = [
+        page.Input(
+            name,
+            labels.get(name, name),
+            assigned(value, table[name]),
+            range=table[name].range,
+            several=name == found.scenario.treatment.name,
+            allowed=table[name].allowed,
         )
-        return page.rerun_panel(command, inputs, needs=self._needs(), note=note)
+        for name, value in given.items()
+        if name != "servers" or value
+    ]
+    command = ["gapbook", "run", found.scenario.chapter]
+    note = (
+        f"This run did not record {' and '.join(unknown)}: the chapter's own values of today are used."
+        if unknown
+        else ""
+    )
+    return page.rerun_panel(command, inputs, needs=_needs(found), note=note)
 
-    def _needs(self) -> str:
-        """How long the trials took, refused ones included, and the most memory that a server had, where there was one."""
-        memory = self.run.trials["server_memory_bytes"].max()
-        took_s = float(self.run.trials["took_s"].sum())
-        parts = [f"{took_s / 60:.0f} min for the trials, more with starts and checks"]
-        if isinstance(memory, int) and memory > 0:
-            parts.append(f"{memory / 2**30:.1f} GiB for a server")
-        return " · ".join(parts)
+
+def _needs(found: Findings) -> str:
+    """How long the trials took, refused ones included, and the most memory that a server had, where there was one."""
+    memory = found.run.trials["server_memory_bytes"].max()
+    took_s = float(found.run.trials["took_s"].sum())
+    parts = [f"{took_s / 60:.0f} min for the trials, more with starts and checks"]
+    if isinstance(memory, int) and memory > 0:
+        parts.append(f"{memory / 2**30:.1f} GiB for a server")
+    return " · ".join(parts)
 
 
 def assigned(value: Any, parameter: Parameter) -> str:

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from gapbook.errors import ParameterError
 from gapbook.markup import Html
 from gapbook.method.cells import Named
+from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval, format_count
 from gapbook.method.source import Rate, Source
 from gapbook.pages import page
-from gapbook.pages.answer import AnswerResults
+from gapbook.pages.answer import answer_of_pair
 from gapbook.pages.gloss import busiest_share
 from gapbook.pages.words import operations_of
 from gapbook.record.machine import processor_and_cores
@@ -93,17 +94,17 @@ class Sentence:
 
 
 def times(
-    found: AnswerResults, over: Named, under: Named, *, at: float | None = None, metric: str = GOODPUT.name
+    found: Findings, over: Named, under: Named, *, at: float | None = None, metric: str = GOODPUT.name
 ) -> Said:
     """How many times the metric of ``under`` that of ``over`` is, for ``commits {…} times as many``.
 
     ``at`` is the value of the treatment; the last that both ran at, without it or where the run has not this one.
     """
     treatment = _at(found, at, over, under)
-    return answered(found.compared("{ratios}", over, under, metric, at=[treatment]), 0)
+    return answered(answer_of_pair(found, "{ratios}", over, under, metric, at=[treatment]), 0)
 
 
-def rate(found: AnswerResults, one: Named, *, at: float | None = None, metric: str = GOODPUT.name) -> Said:
+def rate(found: Findings, one: Named, *, at: float | None = None, metric: str = GOODPUT.name) -> Said:
     """The metric of a contestant, its goodput without a name; ``at`` as in :func:`times`."""
     treatment, contestant = _at(found, at, one), found.contestant(one)
     value = found.estimate(contestant.name, treatment, metric)
@@ -185,7 +186,7 @@ def sentence(text: str, **parts: Said | str) -> Sentence:
     return done
 
 
-def conditions(found: AnswerResults, text: str, *, at: float | None = None, **parts: str) -> str:
+def conditions(found: Findings, text: str, *, at: float | None = None, **parts: str) -> str:
     """The line of conditions; ``{hot}`` is the part of all transfers that want the busiest account, ``{machine}`` the
     processor with the cores that the run could use, and other names are what is given.
 
@@ -200,7 +201,7 @@ def conditions(found: AnswerResults, text: str, *, at: float | None = None, **pa
     return line
 
 
-def _at(found: AnswerResults, at: float | None, *named: Named) -> float:
+def _at(found: Findings, at: float | None, *named: Named) -> float:
     names = [found.contestant(one).name for one in named]
     values = found.treatments_of(*names) if names else found.treatments
     return at if at is not None and at in values else values[-1]

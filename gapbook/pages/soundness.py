@@ -14,9 +14,9 @@ from gapbook.method.cells import Named
 from gapbook.method.findings import Findings
 from gapbook.method.proportions import wilson_interval
 from gapbook.pages import page
-from gapbook.pages.answer import AnswerResults
 from gapbook.pages.copies import NOTHING_RESTORED, places, told_by_trials
-from gapbook.pages.provenance import FindingsWithProvenance
+from gapbook.pages.provenance import method_of_marks, provenance
+from gapbook.pages.versions import versioned_label
 from gapbook.pages.who import Rows
 from gapbook.record.stored_trial import ValidTrial
 
@@ -73,7 +73,7 @@ def ends_of(found: Findings, one: Named) -> Ends:
     return Ends(len(unusable) - bad - lacking, lacking, bad)
 
 
-def soundness_answer(found: AnswerResults, pairs: Sequence[tuple[Named, Named | None]]) -> page.Answer:
+def soundness_answer(found: Findings, pairs: Sequence[tuple[Named, Named | None]]) -> page.Answer:
     """How often the copy of each could not be used after a kill, and how often beside it without one: pairs of the
     killed and the undisturbed, None where it was not measured beside it."""
     cited: list[page.Cited] = []
@@ -82,12 +82,12 @@ def soundness_answer(found: AnswerResults, pairs: Sequence[tuple[Named, Named | 
 
 
 def _sentences(
-    found: AnswerResults, killed: Named, alone: Named | None, cited: list[page.Cited]
+    found: Findings, killed: Named, alone: Named | None, cited: list[page.Cited]
 ) -> Iterator[str | Html]:
     struck = ends_of(found, killed)
     if not struck.trials:
         return
-    label = found.versioned_label(found.contestant(killed))
+    label = versioned_label(found, found.contestant(killed))
     number = f"{struck.unusable_of_all} [{struck.interval}]"
     told = (
         Html("{}, killed so too, left one in {} {}")
@@ -117,12 +117,12 @@ def _counting(found: Findings, one: Named) -> list[ValidTrial]:
     return [row for at in places(found, one) for row in found.valid_rows(one.name, at)]
 
 
-def soundness_chart(found: FindingsWithProvenance, rows: Rows) -> charts.Figure:
+def soundness_chart(found: Findings, rows: Rows) -> charts.Figure:
     """A mark for each trial that counts, by what its copy was worth."""
     ended = [(label, ends) for label, one in rows if (ends := ends_of(found, one)).trials]
     title = "What the copies were worth"
     if not ended:
-        return charts.missing(title, NOTHING_RESTORED, provenance=found.provenance)
+        return charts.missing(title, NOTHING_RESTORED, provenance=provenance(found))
     label, worst = max(ended, key=lambda row: row[1].unusable)
     if worst.unusable:
         title = f"{label}: {worst.unusable_of_all} copies fail SQLite's integrity check or their restore"
@@ -132,7 +132,7 @@ def soundness_chart(found: FindingsWithProvenance, rows: Rows) -> charts.Figure:
             for label, ends in ended
         ],
         _KINDS,
-        provenance=replace(found.provenance, method=found.method_of_marks),
+        provenance=replace(provenance(found), method=method_of_marks(found)),
         title=title,
         subtitle="One mark for each trial, after the copy was restored and compared with its database.",
     )

@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from gapbook import charts
 from gapbook.claims.closed_loop import Row
 from gapbook.method.cells import Named
+from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval, format_count
-from gapbook.pages.provenance import FindingsWithProvenance
+from gapbook.pages.provenance import provenance
 from gapbook.record.metric import GOODPUT, Metric
 from gapbook.record.scenario import RecordedContestant
 
@@ -19,7 +20,7 @@ _MEAN = "mean-latency"
 
 
 def users_chart(
-    found: FindingsWithProvenance,
+    found: Findings,
     contestants: Sequence[Named],
     *,
     published: Mapping[str, Sequence[Row]] | None = None,
@@ -39,7 +40,7 @@ def users_chart(
     measured = {metric.name: _lines(found, shown, metric, labels or {}) for metric in metrics}
     title = title or _title(found, shown)
     if not all(measured.values()):
-        return charts.missing(title, "No contestant has a valid trial.", provenance=found.provenance)
+        return charts.missing(title, "No contestant has a valid trial.", provenance=provenance(found))
     series = {metric.name: [*measured[metric.name], *_published(rows, metric)] for metric in metrics}
     treatment = found.scenario.treatment
     places = {point.x for of_metric in series.values() for line in of_metric for point in line.points}
@@ -48,7 +49,7 @@ def users_chart(
         x_label=treatment.words or treatment.label,
         x_ticks=sorted(places),
         x_log=True,
-        provenance=found.provenance,
+        provenance=provenance(found),
         title=title,
         subtitle=f"Durability {' or '.join(dict.fromkeys(one.durability for one in shown))}. "
         "What has no valid trial is not drawn.",
@@ -56,7 +57,7 @@ def users_chart(
 
 
 def _lines(
-    found: FindingsWithProvenance,
+    found: Findings,
     contestants: Sequence[RecordedContestant],
     metric: Metric,
     labels: Mapping[str, str],
@@ -97,7 +98,7 @@ def _alone(value: float) -> Interval:
     return Interval(value, math.nan, math.nan, 1)
 
 
-def _title(found: FindingsWithProvenance, contestants: Sequence[RecordedContestant]) -> str:
+def _title(found: Findings, contestants: Sequence[RecordedContestant]) -> str:
     """Who does most and who least at the last value of the treatment that any has; a simulated server is nobody."""
     real = [one for one in contestants if not one.simulated]
     for treatment in reversed(found.treatments):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from gapbook.claims.entries import Entry, Place
+from gapbook.method.findings import Findings
 from gapbook.pages.number import Number, Part
-from gapbook.pages.provenance import FindingsWithProvenance
+from gapbook.pages.provenance import reached, run_facts
 from gapbook.pages.short_citation import MOST_SENTENCE_WORDS, number_id, place_of
 from gapbook.record.run import find_run
 
@@ -33,8 +34,8 @@ def _measured(one: Entry) -> Sequence[Place]:
 
 def _number(one: Entry, measured: Sequence[Place]) -> Number:
     first = measured[0]
-    found = FindingsWithProvenance(find_run(first.chapter, first.run), first.chapter)
-    facts = found.glue_values()
+    found = Findings(find_run(first.chapter, first.run), first.chapter)
+    facts = run_facts(found)
     several = len(measured) > 1
     return Number(
         name=one.id,
@@ -53,7 +54,7 @@ def _number(one: Entry, measured: Sequence[Place]) -> Number:
         conditions=_ended("; ".join(dict.fromkeys(place.versions for place in measured if place.versions))),
         load=f"{facts['load']}, {facts['window']} windows",
         machine=f"{facts['processor']}, {facts['cores']}",
-        reach=first.spread or found.reached,
+        reach=first.spread or reached(found),
         versions=[first.versions] if first.versions else [],
         notes=one.why,
     )

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from gapbook.markup import Html, values_table
-from gapbook.pages.results import Results
+from gapbook.method.findings import Findings
 from gapbook.pages.who import Rows
 
 __all__ = ["Moment", "moments_of", "watched_table"]
@@ -45,7 +45,7 @@ def moments_of(row: Mapping[str, Any]) -> list[Moment]:
     ]
 
 
-def watched_table(found: Results, rows: Rows) -> Html:
+def watched_table(found: Findings, rows: Rows) -> Html:
     """Of each contestant the least, the mean and the greatest of the cores in use in a second, and memory at the
     first moment and at its greatest, over all valid trials."""
     columns = (

@@ -10,6 +10,7 @@ from gapbook.record.scenario import RecordedScenario, RecordedWorkload
 
 __all__ = [
     "JAMS",
+    "NOT_MEASURED",
     "NO_VALID_TRIAL",
     "as_text",
     "audited_words",
@@ -28,6 +29,7 @@ __all__ = [
 
 JAMS = "jams"
 """Stands in the place of a ratio whose contestant answers fewer requests in a trial than it has in flight."""
+NOT_MEASURED = "not measured"
 NO_VALID_TRIAL = "no valid trial"
 """Stands in a cell whose trials were all refused."""
 

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gapbook.method.factors import Factor
+from gapbook.method.findings import Findings
 from gapbook.method.interval import format_factor
 from gapbook.method.source import Worth, contrast_of
-from gapbook.pages.factors import FactorResults
+from gapbook.pages.citation import cited_contrast
 from gapbook.pages.sentence import TOO_WIDE, Said
 
 __all__ = ["as_factors", "further_worth", "whole_gap", "worth"]
@@ -17,17 +18,17 @@ _NOT_CLOSED = "Not answered by this run: the gap is not closed."
 _TOO_WIDE = "Not answered by this run: the interval is too wide."
 
 
-def worth(found: FactorResults, factors: Sequence[Factor], name: str, *, at: float) -> Said:
+def worth(found: Findings, factors: Sequence[Factor], name: str, *, at: float) -> Said:
     """How many times the factor of that name is worth in the gap at a value of the treatment."""
     return _said(found, f"{name}, of the gap", Worth(tuple(factors), at, name))
 
 
-def whole_gap(found: FactorResults, factors: Sequence[Factor], *, at: float) -> Said:
+def whole_gap(found: Findings, factors: Sequence[Factor], *, at: float) -> Said:
     """How many times the whole gap is, as its factors multiply to it."""
     return _said(found, "whole gap", Worth(tuple(factors), at))
 
 
-def further_worth(found: FactorResults, factors: Sequence[Factor], *, at: float, to: float) -> Said:
+def further_worth(found: Findings, factors: Sequence[Factor], *, at: float, to: float) -> Said:
     """How many times the whole gap at one value of the treatment is that at another."""
     return _said(found, f"whole gap at {found.at(to)}, of that", Worth(tuple(factors), at, to=to))
 
@@ -39,11 +40,11 @@ def as_factors(**said: Said) -> dict[str, Said]:
     }
 
 
-def _said(found: FactorResults, quantity: str, source: Worth) -> Said:
+def _said(found: Findings, quantity: str, source: Worth) -> Said:
     contrast = contrast_of(source, found)
     if contrast is None:
         return Said(why=_NOT_CLOSED)
     if found.run.published and not contrast.interval.tells:
         return Said(why=_TOO_WIDE, instead=TOO_WIDE)
-    cited = found.cited_contrast(quantity, contrast, source)
+    cited = cited_contrast(found, quantity, contrast, source)
     return Said(format_factor(contrast.interval.estimate), cited)

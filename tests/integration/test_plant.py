@@ -24,7 +24,7 @@ from gapbook.model.plan import make_plan
 from gapbook.model.plant import Knobs, true_goodput_per_s
 from gapbook.model.report import Report
 from gapbook.model.work import AliasTable, hot_share
-from gapbook.pages.calibration import counted_bounds_of, true_goodput_of
+from gapbook.pages.exhibits.calibration import counted_bounds_of, true_goodput_of
 from gapbook.paths import CHECKOUT
 from gapbook.record.describe import described
 from gapbook.record.durability import Durability

@@ -10,9 +10,9 @@ import pytest
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.probe import Probe, probe_of_machine
 from gapbook.errors import StackError
+from gapbook.method.findings import Findings
 from gapbook.model.event import Event, Progress
 from gapbook.pages.precision import aa_trials
-from gapbook.pages.results import Results
 from gapbook.record.durability import Durability
 from gapbook.record.own_metric import PROBE_ARITHMETIC, PROBE_MEMORY
 from gapbook.trial.campaign import measurement_of
@@ -81,7 +81,7 @@ def test_each_valid_trial_of_a_probed_run_carries_both_readings(runs_folder: Pat
         trials_per_block=twice,
         say=lambda _: None,
     ).run("live")
-    found = Results(run, "probed")
+    found = Findings(run, "probed")
     probed = run.trials.filter(run.trials["contestant"] == "probed")["trial"].to_list()
     for name in (PROBE_ARITHMETIC, PROBE_MEMORY):
         assert sorted(run.metrics.filter(run.metrics["name"] == name)["trial"]) == sorted(probed)

@@ -8,7 +8,11 @@ from typing import Any
 
 from hdrh.histogram import HdrHistogram
 
+from gapbook.method.cells import Named
+from gapbook.method.findings import Findings
 from gapbook.model.plan import PlannedTrial, make_plan
+from gapbook.pages.answer import answer
+from gapbook.pages.page import Answer
 from gapbook.record.durability import Durability
 from gapbook.record.journal import Journal
 from gapbook.record.run import Run
@@ -220,3 +224,13 @@ def kills(contestant: str, lost: int, verdict: str) -> dict[str, Any]:
         "note": None,
         "verdict": verdict,
     }
+
+
+def answer_ratio(
+    found: Findings,
+    over: Named,
+    under: Named,
+    sentence: str = "{over} committed {ratios} as many {operations} per second as {under}.",
+) -> Answer:
+    """The answer to one comparison."""
+    return answer(found, (sentence, over, under))

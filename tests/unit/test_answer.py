@@ -13,9 +13,19 @@ import msgspec
 import pytest
 
 from gapbook.charts import Gate
+from gapbook.method.findings import Findings
 from gapbook.model.plan import PlannedTrial
-from gapbook.pages.pictures import _gate_cell
-from gapbook.pages.results import Results
+from gapbook.pages.answer import answer
+from gapbook.pages.exhibits.comparisons import comparisons_chart, comparisons_table
+from gapbook.pages.exhibits.contention import contention_chart
+from gapbook.pages.exhibits.factors import answer_factors
+from gapbook.pages.exhibits.gap import waterfall
+from gapbook.pages.exhibits.gates import _gate_cell
+from gapbook.pages.exhibits.kills import kill_table
+from gapbook.pages.exhibits.ladder import ladder_table
+from gapbook.pages.exhibits.latencies import latency_chart
+from gapbook.pages.exhibits.servers import systems_table
+from gapbook.pages.provenance import provenance_parts
 from gapbook.pages.who import who_table
 from gapbook.record.run import Run
 from gapbook.record.tables import StoredGate
@@ -36,22 +46,22 @@ def answered(answer: str) -> list[list[str]]:
 
 
 @pytest.fixture(name="whole", scope="module")
-def _whole(tmp_path_factory: pytest.TempPathFactory) -> Results:
+def _whole(tmp_path_factory: pytest.TempPathFactory) -> Findings:
     folder = tmp_path_factory.mktemp("runs") / runs.CHAPTER
     # No label: beyond a residual, cells of which a client is the limit are left out.
     rows = [runs.valid(planned, labels=[]) for planned in runs.planned_trials(3)]
-    return Results(runs.store(folder, rows), runs.CHAPTER)
+    return Findings(runs.store(folder, rows), runs.CHAPTER)
 
 
 @pytest.mark.parametrize("name", sorted(name for name in RESULTS if name.startswith("answer")))
-def test_what_is_cited_is_what_is_answered(whole: Results, name: str) -> None:
-    answer = RESULTS[name](whole)
-    assert answer.cited
-    assert sorted(answered(answer.html)) == sorted(digits(one.value) for one in answer.cited)
+def test_what_is_cited_is_what_is_answered(whole: Findings, name: str) -> None:
+    said = RESULTS[name](whole)
+    assert said.cited
+    assert sorted(answered(said.html)) == sorted(digits(one.value) for one in said.cited)
 
 
-def test_an_answer_names_systems_with_versions_and_what_an_exponent_means(whole: Results) -> None:
-    text = html.unescape(whole.answer_ratio(SPACETIMEDB, DRIZZLE).html)
+def test_an_answer_names_systems_with_versions_and_what_an_exponent_means(whole: Findings) -> None:
+    text = html.unescape(runs.answer_ratio(whole, SPACETIMEDB, DRIZZLE).html)
     assert "SpacetimeDB 1.0 committed" in text
     assert "times [" in text
     assert "as many transfers per second as Postgres 1.0 at α = 0, and " in text
@@ -67,10 +77,10 @@ def test_a_refuted_class_is_told_in_the_answer_and_not_called_equal(tmp_path: Pa
         runs.kills("spacetimedb", 2071, "lost more than its class allows"),
     ]
     run = runs.store(tmp_path / runs.CHAPTER, runs.whole(), kill_checks=checks)
-    text = html.unescape(Results(run, runs.CHAPTER).answer_ratio(SPACETIMEDB, DRIZZLE).html)
+    text = html.unescape(runs.answer_ratio(Findings(run, runs.CHAPTER), SPACETIMEDB, DRIZZLE).html)
     assert "SpacetimeDB 1.0 lost 2,071 acknowledged transfers (2.07 s of work)" in text
     assert "the promises are not equal" in text
-    table = html.unescape(Results(run, runs.CHAPTER).kill_table({"drizzle": "Postgres on"}).html)
+    table = html.unescape(kill_table(Findings(run, runs.CHAPTER), {"drizzle": "Postgres on"}).html)
     assert "<td>Postgres on</td>" in table
 
 
@@ -91,8 +101,8 @@ def test_kept_is_said_only_where_every_kill_of_both_was_resolved_and_took_nothin
         "one lost": [*kept, runs.kills("procedure", 3, "lost 3 (within its class)")],
     }.items():
         run = runs.store(tmp_path / name / runs.CHAPTER, runs.whole(), kill_checks=checks)
-        answer = Results(run, runs.CHAPTER).answer_ratio(PROCEDURE, DRIZZLE).html
-        told[name] = html.unescape(answer)
+        said = runs.answer_ratio(Findings(run, runs.CHAPTER), PROCEDURE, DRIZZLE).html
+        told[name] = html.unescape(said)
         assert ("no kill of these servers took" in told[name]) is (name == "kept")
     for name in ("one not killed", "one unresolved"):
         assert "; 1 kill of each of the others under load took nothing, and whether Postgres (" in told[name]
@@ -125,13 +135,14 @@ def test_a_loss_is_told_with_its_class_where_the_classes_differ(tmp_path: Path) 
         ),
     ]
     run = runs.store(tmp_path / runs.CHAPTER, rows, scenario=scenario, kill_checks=checks)
-    answer = Results(run, runs.CHAPTER).answer(
+    said = answer(
+        Findings(run, runs.CHAPTER),
         ("{over} did {ratios} of {under}.", procedure_waits, drizzle_waits),
         ("{over} did {ratios} of {under}.", PROCEDURE, DRIZZLE),
     )
     assert (
         "killed under load, servers with fsync-per-commit lost nothing in 1 kill of each and Postgres 1.0 "
-        "(delayed(500 ms)) lost 300 acknowledged transfers (0.30 s of work)." in html.unescape(answer.html)
+        "(delayed(500 ms)) lost 300 acknowledged transfers (0.30 s of work)." in html.unescape(said.html)
     )
 
 
@@ -141,10 +152,10 @@ def test_losses_of_one_server_are_told_together_however_it_was_called(tmp_path: 
         runs.kills("procedure-rust", 400, "lost 400 (within its class)"),
     ]
     run = runs.store(tmp_path / runs.CHAPTER, runs.whole(), kill_checks=checks)
-    answer = Results(run, runs.CHAPTER).answer_ratio(PROCEDURE, SPACETIMEDB)
+    said = runs.answer_ratio(Findings(run, runs.CHAPTER), PROCEDURE, SPACETIMEDB)
     assert (
         "killed under load, however called, Postgres 1.0 lost up to 400 acknowledged transfers a kill "
-        "(0.50 s of work)." in answer.html
+        "(0.50 s of work)." in said.html
     )
 
 
@@ -154,10 +165,10 @@ def test_of_several_losses_the_first_says_what_is_counted(tmp_path: Path) -> Non
         runs.kills("drizzle", 300, "lost 300 (within its class)"),
     ]
     run = runs.store(tmp_path / runs.CHAPTER, runs.whole(), kill_checks=checks)
-    answer = Results(run, runs.CHAPTER).answer_ratio(SPACETIMEDB, DRIZZLE)
+    said = runs.answer_ratio(Findings(run, runs.CHAPTER), SPACETIMEDB, DRIZZLE)
     assert (
         "killed under load, SpacetimeDB 1.0 lost 400 acknowledged transfers (0.40 s of work) "
-        "and Postgres 1.0 lost 300 (0.30 s)." in html.unescape(answer.html)
+        "and Postgres 1.0 lost 300 (0.30 s)." in html.unescape(said.html)
     )
 
 
@@ -167,20 +178,20 @@ def test_a_jam_gets_a_word_and_no_number(tmp_path: Path) -> None:
         return 3.0 if (planned.contestant, planned.treatment) == (DRIZZLE.name, 1.5) else 300.0
 
     rows = [runs.valid(planned, rate_per_s(planned)) for planned in runs.planned_trials(3)]
-    found = Results(runs.store(tmp_path / runs.CHAPTER, rows), runs.CHAPTER)
-    answer = found.answer_ratio(PROCEDURE, DRIZZLE)
-    assert "At α = 1.5 Postgres 1.0 jams: no ratio." in answer.html
-    assert answer.html.count("fewer requests are answered in the 2.5 s of a trial than are in flight") == 1
-    assert [one.value for one in answer.cited] == ["×1.00 [1.00–1.00]"]
-    assert "jam" not in found.answer_ratio(PROCEDURE, SPACETIMEDB).html
+    found = Findings(runs.store(tmp_path / runs.CHAPTER, rows), runs.CHAPTER)
+    said = runs.answer_ratio(found, PROCEDURE, DRIZZLE)
+    assert "At α = 1.5 Postgres 1.0 jams: no ratio." in said.html
+    assert said.html.count("fewer requests are answered in the 2.5 s of a trial than are in flight") == 1
+    assert [one.value for one in said.cited] == ["×1.00 [1.00–1.00]"]
+    assert "jam" not in runs.answer_ratio(found, PROCEDURE, SPACETIMEDB).html
     pair = ("both", PROCEDURE, DRIZZLE)
-    chart = found.comparisons_chart([pair])
+    chart = comparisons_chart(found, [pair])
     shown = [
         chart.title,
         chart.html,
-        found.comparisons_table([pair]).html,
-        found.ladder_table([("both", PROCEDURE.name, DRIZZLE.name, {})]).html,
-        *(one.value for one in answer.cited),
+        comparisons_table(found, [pair]).html,
+        ladder_table(found, [("both", PROCEDURE.name, DRIZZLE.name, {})]).html,
+        *(one.value for one in said.cited),
     ]
     assert not [text for text in shown if "×100" in text]
 
@@ -197,13 +208,13 @@ def test_what_tells_too_little_is_in_no_answer_and_no_title_of_a_published_run(
         return rates_per_s[planned.block] if planned.contestant == SPACETIMEDB.name else 100.0
 
     rows = [runs.valid(planned, rate_per_s(planned)) for planned in runs.planned_trials(len(rates_per_s))]
-    found = Results(runs.store(tmp_path / runs.CHAPTER, rows), runs.CHAPTER)
+    found = Findings(runs.store(tmp_path / runs.CHAPTER, rows), runs.CHAPTER)
     pair = ("pair", SPACETIMEDB, DRIZZLE)
 
     def named() -> list[bool]:
         return [
-            bool(found.answer_ratio(SPACETIMEDB, DRIZZLE).cited),
-            "×" in found.comparisons_chart([pair]).title,
+            bool(runs.answer_ratio(found, SPACETIMEDB, DRIZZLE).cited),
+            "×" in comparisons_chart(found, [pair]).title,
         ]
 
     # A reader's own run may be short: what it has is told for what it is worth.
@@ -219,24 +230,24 @@ def test_durability_is_told_only_of_what_stores_something(tmp_path: Path, stores
         recorded, workload=msgspec.structs.replace(recorded.workload, stores=stores)
     )
     run = runs.store(tmp_path / runs.CHAPTER, runs.whole(), recorded=recorded)
-    found = Results(run, runs.CHAPTER)
-    answer = found.answer_ratio(PROCEDURE, DRIZZLE)
+    found = Findings(run, runs.CHAPTER)
+    said = runs.answer_ratio(found, PROCEDURE, DRIZZLE)
     told = [
-        answer.html,
-        "; ".join(found.provenance_parts()),
+        said.html,
+        "; ".join(provenance_parts(found)),
         who_table(found, [("a procedure", PROCEDURE)]).html,
     ]
     assert ["durability" in text.lower() for text in told] == [stores] * len(told)
-    assert ("Nothing is stored" in answer.html) is not stores
+    assert ("Nothing is stored" in said.html) is not stores
 
 
 def test_an_answer_without_a_number_says_so_and_cites_nothing(tmp_path: Path) -> None:
-    found = Results(runs.store(tmp_path / runs.CHAPTER, runs.nothing_valid()), runs.CHAPTER)
+    found = Findings(runs.store(tmp_path / runs.CHAPTER, runs.nothing_valid()), runs.CHAPTER)
     for name in ("answer_ratio", "answer_contention", "answer_factors"):
-        answer = RESULTS[name](found)
-        assert "Not answered by this run" in answer.html
-        assert answer.cited == ()
-        assert answered(answer.html) == []
+        said = RESULTS[name](found)
+        assert "Not answered by this run" in said.html
+        assert said.cited == ()
+        assert answered(said.html) == []
 
 
 @pytest.mark.parametrize(("slower", "told"), [(1.02, False), (40.0, True)])
@@ -248,9 +259,9 @@ def test_a_number_that_says_next_to_nothing_is_told_with_that(
         runs.valid(planned, 100.0 if planned.contestant == DRIZZLE.name and planned.block else 100.0 * slower)
         for planned in runs.planned_trials(2)
     ]
-    found = Results(runs.store(tmp_path / runs.CHAPTER, rows), runs.CHAPTER)
-    answer = found.answer(("{over} committed {ratios} as many as {under}.", SPACETIMEDB, DRIZZLE))
-    assert ("That rests on 2 blocks alone and says next to nothing." in answer.html) is told
+    found = Findings(runs.store(tmp_path / runs.CHAPTER, rows), runs.CHAPTER)
+    said = answer(found, ("{over} committed {ratios} as many as {under}.", SPACETIMEDB, DRIZZLE))
+    assert ("That rests on 2 blocks alone and says next to nothing." in said.html) is told
 
 
 @pytest.mark.parametrize(
@@ -273,30 +284,30 @@ def test_an_interval_that_holds_one_is_said_to_tell_no_difference(
         )
         for planned in runs.planned_trials(4)
     ]
-    found = Results(runs.store(tmp_path / runs.CHAPTER, rows), runs.CHAPTER)
-    text = found.answer(("{over} committed {ratios} as many as {under}.", SPACETIMEDB, DRIZZLE)).html
+    found = Findings(runs.store(tmp_path / runs.CHAPTER, rows), runs.CHAPTER)
+    text = answer(found, ("{over} committed {ratios} as many as {under}.", SPACETIMEDB, DRIZZLE)).html
     assert "".join(re.findall(r" (?:This|At \S+ = \S+ this) run cannot tell the two apart\.", text)) == told
 
 
-def test_what_a_run_never_planned_is_said_last_and_once(whole: Results) -> None:
+def test_what_a_run_never_planned_is_said_last_and_once(whole: Findings) -> None:
     newer = replace(SPACETIMEDB, name="newer", version="2.8.3")
     sentence = "{over} committed {ratios} as many as {under}."
-    stated = Results(whole.run, runs.CHAPTER, stated=[runs.SCENARIO.recorded_of(newer)])
-    answer = stated.answer(
-        (sentence, newer, DRIZZLE), (sentence, newer, SQL), (sentence, SPACETIMEDB, DRIZZLE)
+    stated = Findings(whole.run, runs.CHAPTER, stated=[runs.SCENARIO.recorded_of(newer)])
+    said = answer(
+        stated, (sentence, newer, DRIZZLE), (sentence, newer, SQL), (sentence, SPACETIMEDB, DRIZZLE)
     )
-    text = html.unescape(answer.html)
+    text = html.unescape(said.html)
     assert text.count("Not in this run: SpacetimeDB 2.8.3 (delayed(500 ms)).") == 1
     assert text.index("SpacetimeDB 1.0 committed") < text.index("Not in this run")
-    assert len(answer.cited) == 2
+    assert len(said.cited) == 2
 
 
-def test_a_residual_is_never_told_without_its_range_over_orders(whole: Results) -> None:
-    text = whole.answer_factors(FACTORS, "{residual}").html
+def test_a_residual_is_never_told_without_its_range_over_orders(whole: Findings) -> None:
+    text = answer_factors(whole, FACTORS, "{residual}").html
     assert (
         len(re.findall(r"\(×[\d.]+ to ×[\d.]+ over orders of the steps\)", text)) == len(answered(text)) > 0
     )
-    titles = [whole.waterfall(FACTORS, value).title for value in whole.treatments]
+    titles = [waterfall(whole, FACTORS, value).title for value in whole.treatments]
     assert all(
         re.search(
             r"engine residual ×[\d.]+ \(×[\d.]+ to ×[\d.]+ over orders of the steps\)", one, re.IGNORECASE
@@ -310,11 +321,11 @@ def test_a_title_of_a_published_run_gives_no_value_of_two_blocks(
 ) -> None:
     """A short live run of the reader's does: it has few blocks by its purpose."""
     rows = [runs.valid(one, labels=[]) for one in runs.planned_trials(2)]
-    found = Results(runs.store(tmp_path / runs.CHAPTER, rows), runs.CHAPTER)
+    found = Findings(runs.store(tmp_path / runs.CHAPTER, rows), runs.CHAPTER)
     titles: tuple[Callable[[], str], ...] = (
-        lambda: found.waterfall(FACTORS, 1.5).title,
-        lambda: found.contention_chart([DRIZZLE, SPACETIMEDB]).title,
-        lambda: found.latency_chart(1.5, [DRIZZLE, SPACETIMEDB]).title,
+        lambda: waterfall(found, FACTORS, 1.5).title,
+        lambda: contention_chart(found, [DRIZZLE, SPACETIMEDB]).title,
+        lambda: latency_chart(found, 1.5, [DRIZZLE, SPACETIMEDB]).title,
     )
     at = found.at(1.5)
     assert all(re.search(r"\d", title().replace(at, "")) for title in titles[:2])
@@ -329,7 +340,7 @@ def test_a_gap_that_is_not_the_ratio_of_tables_says_why(tmp_path: Path) -> None:
         row["goodput_per_s"] *= (1 + row["block"]) * (1 + row["block"] * (row["contestant"] == "sql"))
         if (row["contestant"], row["block"]) == ("drizzle", 3):
             row |= {"valid": False, "refused_because": "quiet machine: 40 % by others"}
-    found = Results(runs.store(tmp_path / runs.CHAPTER, rows), runs.CHAPTER)
+    found = Findings(runs.store(tmp_path / runs.CHAPTER, rows), runs.CHAPTER)
     parts = found.decompose(FACTORS, 1.5)
     start, end = found.end(FACTORS, "before"), found.end(FACTORS, "after")
     assert parts is not None
@@ -338,7 +349,7 @@ def test_a_gap_that_is_not_the_ratio_of_tables_says_why(tmp_path: Path) -> None:
     paired = found.ratio(end.name, start.name, 1.5)
     assert paired is not None
     assert f"{paired.estimate:.3g}" != f"{parts.gap.estimate:.3g}"
-    assert "Fitted to every valid trial" in found.waterfall(FACTORS, 1.5).html.replace("\u00a0", " ")
+    assert "Fitted to every valid trial" in waterfall(found, FACTORS, 1.5).html.replace("\u00a0", " ")
 
 
 # --- gates and servers --------------------------------------------------------------------------
@@ -371,7 +382,7 @@ def test_a_server_in_between_says_its_settings_once(tmp_path: Path) -> None:
         else runs.valid(planned)
         for planned in runs.planned_trials(2)
     ]
-    table = Results(runs.store(tmp_path / runs.CHAPTER, rows), runs.CHAPTER).systems_table().html
+    table = systems_table(Findings(runs.store(tmp_path / runs.CHAPTER, rows), runs.CHAPTER)).html
     of_tier = table.split(f"in front of Postgres: {DRIZZLE.tier}, 2 rows")[1].split("</table>")[0]
     assert re.findall(r"<td>(.*?)</td>", of_tier) == ["24", "0 or 1"]
 
@@ -384,7 +395,7 @@ def test_servers_say_how_they_were_built_and_who_is_absent(tmp_path: Path) -> No
         systems={"spacetimedb 2.8.3": system},
         absent={"spacetimedb-3": "no binary <of it>"},
     )
-    table = Results(run, runs.CHAPTER).systems_table().html
+    table = systems_table(Findings(run, runs.CHAPTER)).html
     for text in ("cargo build", "spacetimedb-3", "not measured here", "no binary &lt;of it&gt;", "16384"):
         assert text in table
     assert "gb-num" not in table

@@ -9,11 +9,12 @@ import msgspec
 import pytest
 
 from gapbook.errors import ParameterError
+from gapbook.method.findings import Findings
+from gapbook.pages.exhibits.rates import goodput_table
 from gapbook.pages.fixed_work import fixed_work_table, seconds_to
 from gapbook.pages.footprint import footprint_table
 from gapbook.pages.gloss import gloss_of
 from gapbook.pages.published_times import absent_table, published_times_table
-from gapbook.pages.results import Results
 from gapbook.pages.watched import moments_of, watched_table
 from gapbook.pages.who import Rows, who_table
 from gapbook.record.scenario import RecordedTreatment
@@ -38,30 +39,30 @@ def test_an_amount_is_reached_within_a_tenth_of_a_second(
 
 
 @pytest.fixture(scope="module", name="shown")
-def _shown(tmp_path_factory: pytest.TempPathFactory) -> Results:
+def _shown(tmp_path_factory: pytest.TempPathFactory) -> Findings:
     rows = [runs.valid(planned) for planned in runs.planned_trials(3)]
-    return Results(runs.store(tmp_path_factory.mktemp("chat") / runs.CHAPTER, rows), runs.CHAPTER)
+    return Findings(runs.store(tmp_path_factory.mktemp("chat") / runs.CHAPTER, rows), runs.CHAPTER)
 
 
-def _labelled(shown: Results) -> Rows:
+def _labelled(shown: Findings) -> Rows:
     """Every contestant with words for its row."""
     return [(f"what {contestant.name} is", contestant) for contestant in shown.scenario.contestants]
 
 
-def test_an_amount_that_no_load_reaches_is_said(shown: Results) -> None:
+def test_an_amount_that_no_load_reaches_is_said(shown: Findings) -> None:
     table = str(fixed_work_table(shown, _labelled(shown), [10**9]))
     assert "not reached in this load" in table
     assert "first 1,000,000,000 transfers" in table
     assert all(label in table for label, _ in _labelled(shown))
 
 
-def test_what_a_server_takes_is_told_for_each_contestant(shown: Results) -> None:
+def test_what_a_server_takes_is_told_for_each_contestant(shown: Findings) -> None:
     table = str(footprint_table(shown, _labelled(shown)))
     assert all(label in table for label, _ in _labelled(shown))
     assert "memory of the server" in table
 
 
-def test_a_share_of_reads_is_said_in_words(shown: Results) -> None:
+def test_a_share_of_reads_is_said_in_words(shown: Findings) -> None:
     treatment = RecordedTreatment("read_share", "reads", "", [0.0, 0.25, 1.0])
     assert gloss_of(msgspec.structs.replace(shown.scenario, treatment=treatment)) == (
         "reads = 0 means that every operation stores a message; "
@@ -70,15 +71,15 @@ def test_a_share_of_reads_is_said_in_words(shown: Results) -> None:
     )
 
 
-def test_a_rate_is_called_what_its_row_is(shown: Results) -> None:
+def test_a_rate_is_called_what_its_row_is(shown: Findings) -> None:
     (label, first), (_, second), *_ = _labelled(shown)
-    table = str(shown.goodput_table(first.name, second.name, labels={first.name: label}))
+    table = str(goodput_table(shown, first.name, second.name, labels={first.name: label}))
     assert f"{label}, α = 0" in table
     assert f"<td>{second.name}, α = 0" in table
 
 
 def test_a_short_name_stands_beside_what_it_means_and_what_an_acknowledgement_promises(
-    shown: Results,
+    shown: Findings,
 ) -> None:
     table = str(who_table(shown, _labelled(shown)))
     for label, contestant in _labelled(shown):
@@ -130,7 +131,7 @@ def test_what_was_not_watched_or_cannot_be_read_tells_nothing(text: str | None) 
 
 
 def test_a_watched_contestant_is_in_the_table_and_another_is_said_not_to_be(
-    tmp_path_factory: pytest.TempPathFactory, shown: Results
+    tmp_path_factory: pytest.TempPathFactory, shown: Findings
 ) -> None:
     every = _labelled(shown)
     (_, first), *_ = every
@@ -140,7 +141,7 @@ def test_a_watched_contestant_is_in_the_table_and_another_is_said_not_to_be(
         runs.valid(planned, watched=told if planned.contestant == first.name else [])
         for planned in runs.planned_trials(3)
     ]
-    found = Results(runs.store(tmp_path_factory.mktemp("watched") / runs.CHAPTER, rows), runs.CHAPTER)
+    found = Findings(runs.store(tmp_path_factory.mktemp("watched") / runs.CHAPTER, rows), runs.CHAPTER)
     table = str(watched_table(found, every))
     assert "1.50" in table
     assert "64 MiB" in table

@@ -11,9 +11,9 @@ import pytest
 
 from gapbook import charts
 from gapbook.errors import RecordError
+from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval
 from gapbook.pages.cuts import cut_values, cuts_table, faults_table, losses_chart, price_table
-from gapbook.pages.results import Results
 from gapbook.record.cuts import FAULTS, CutCheck, Left, cut_verdict, loss_window_s, observed_cuts
 from gapbook.record.durability import Durability
 from gapbook.record.losses import BROKEN
@@ -90,11 +90,11 @@ def test_a_row_that_cannot_be_is_refused_in_one_line(tmp_path: Path, changed: di
 def test_a_run_without_cuts_has_none_and_says_so(tmp_path: Path) -> None:
     run = runs.store(tmp_path / runs.CHAPTER, runs.whole())
     assert (run.manifest.cuts, run.manifest.cut_checks) == (0, [])
-    found, levels = Results(run, runs.CHAPTER), [("Drizzle", runs.DRIZZLE)]
+    found, levels = Findings(run, runs.CHAPTER), [("Drizzle", runs.DRIZZLE)]
     assert "cut no power" in cuts_table(found, levels).html
     assert "cut no power" in faults_table(found, levels).html
     assert losses_chart(found, levels).name == "missing"
-    assert "Power cut" not in found.answer_ratio(runs.PROCEDURE, runs.DRIZZLE).html
+    assert "Power cut" not in runs.answer_ratio(found, runs.PROCEDURE, runs.DRIZZLE).html
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_tables_tell_what_was_lost_how_often_and_what_was_not_seen(tmp_path: Pat
         cut("procedure", 2, left="unknown", lost=None, acknowledged=None, note="client: ended with code 4"),
     ]
     run = runs.store(tmp_path / runs.CHAPTER, runs.whole(), cuts=5, cut_checks=rows)
-    found = Results(run, runs.CHAPTER)
+    found = Findings(run, runs.CHAPTER)
     levels = [("Kept", runs.DRIZZLE), ("Lost", runs.PROCEDURE), ("Uncut", runs.SQL)]
     text = html.unescape(cuts_table(found, levels).html)
     assert "nothing lost; at 95 % confidence, at most 45 % of cuts lose anything" in text
@@ -214,7 +214,7 @@ def test_an_answer_tells_what_cuts_took_and_whether_a_class_was_kept(tmp_path: P
     ):
         rows = [cut("drizzle"), cut("procedure", lost=lost, oldest_lost_s=oldest_lost_s), *more]
         run = runs.store(tmp_path / name / runs.CHAPTER, runs.whole(), cuts=1, cut_checks=rows)
-        answer = Results(run, runs.CHAPTER).answer_ratio(runs.SPACETIMEDB, runs.PROCEDURE)
+        answer = runs.answer_ratio(Findings(run, runs.CHAPTER), runs.SPACETIMEDB, runs.PROCEDURE)
         told[name] = html.unescape(answer.html)
     assert "lost up to 300 acknowledged transfers, up to 50.0 ms back." in told["kept"]
     assert "class allows" not in told["kept"]
@@ -237,7 +237,9 @@ def test_what_a_cut_took_after_the_disk_had_failed_is_told_apart(tmp_path: Path)
         cut("procedure", 2, lost=900, oldest_lost_s=0.2),
     ]
     run = runs.store(tmp_path / runs.CHAPTER, runs.whole(), cuts=1, cut_checks=rows)
-    told = html.unescape(Results(run, runs.CHAPTER).answer_ratio(runs.SPACETIMEDB, runs.PROCEDURE).html)
+    told = html.unescape(
+        runs.answer_ratio(Findings(run, runs.CHAPTER), runs.SPACETIMEDB, runs.PROCEDURE).html
+    )
     assert " lost nothing, and up to 700 where the disk had failed before" in told
     assert (
         " lost up to 300 acknowledged transfers, up to 50.0 ms back, and up to 900 where the disk had failed before"
@@ -258,7 +260,7 @@ def test_kills_are_told_only_where_cuts_do_not_tell_more(tmp_path: Path) -> None
         run = runs.store(
             tmp_path / name / runs.CHAPTER, runs.whole(), kill_checks=kills, cuts=1, cut_checks=cuts
         )
-        told[name] = Results(run, runs.CHAPTER).answer_ratio(runs.SPACETIMEDB, runs.PROCEDURE).html
+        told[name] = runs.answer_ratio(Findings(run, runs.CHAPTER), runs.SPACETIMEDB, runs.PROCEDURE).html
     killed_too = {name for name, text in told.items() if "killed under load" in text}
     assert killed_too == {"one not cut", "refuted"}
 

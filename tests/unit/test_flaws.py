@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import cast
 
-from gapbook.pages.flaws import UNWRITTEN_COLUMNS, unwritten_cells
+from gapbook.pages.exhibits.flaws import UNWRITTEN_COLUMNS, unwritten_cells
 from gapbook.record.stored_trial import StoredTrial
 
 

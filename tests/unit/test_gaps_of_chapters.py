@@ -17,9 +17,10 @@ import polars as pl
 import pytest
 
 from gapbook.charts import Figure
+from gapbook.method.findings import Findings
 from gapbook.notebook_text import code_cells
+from gapbook.pages import exhibits, sentence
 from gapbook.pages.page import answer
-from gapbook.pages.results import Results
 from gapbook.record.run import latest_published
 
 _LOW, _HIGH = 0.5, 1.5
@@ -159,18 +160,18 @@ _LEAST_BLOCKS = 2
 def _waterfalls() -> Iterator[Mapping[str, Sequence[Figure]]]:
     """The waterfalls of each chapter, drawn by its own cells from its published run."""
     drawn: dict[str, list[Figure]] = {gap.chapter: [] for gap in _GAPS.values()}
-    draw = Results.waterfall
+    draw = exhibits.waterfall
 
-    def kept(found: Results, *words: Any, **named: Any) -> Figure:
+    def kept(found: Findings, *words: Any, **named: Any) -> Figure:
         figure = draw(found, *words, **named)
         drawn[found.run.manifest.chapter].append(figure)
         return figure
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Results, "waterfall", kept)
+        patch.setattr(exhibits, "waterfall", kept)
         for other in ("first_screen", "glue", "comparisons_chart", "factors_table", "ladder_table"):
-            patch.setattr(Results, other, lambda *_, **__: None)
-        patch.setattr(Results, "compared", lambda *_, **__: answer("Not asked."))
+            patch.setattr(exhibits, other, lambda *_, **__: None)
+        patch.setattr(sentence, "answer_of_pair", lambda *_, **__: answer("Not asked."))
         for chapter in drawn:
             namespace: dict[str, Any] = {}
             cells = code_cells(chapter)

@@ -28,10 +28,20 @@ import pytest
 from gapbook.charts import Figure
 from gapbook.errors import RecordError
 from gapbook.method.compared import compared
+from gapbook.method.findings import Findings
 from gapbook.method.summary import summary_of
+from gapbook.pages.answer import answer
+from gapbook.pages.audited import audited
 from gapbook.pages.comparison import comparison_json, comparison_lines
+from gapbook.pages.exhibits.contestants import contestants_chart
+from gapbook.pages.exhibits.flaws import batch_table, flaws_table, metrics_table, unwritten_table
+from gapbook.pages.exhibits.gates import gates_chart
+from gapbook.pages.exhibits.kills import kill_table
+from gapbook.pages.exhibits.sessions import sessions_table
+from gapbook.pages.first_screen import cite_panels, own_run_banner, provenance_line, run_buttons
 from gapbook.pages.proof import proof
-from gapbook.pages.results import Results
+from gapbook.pages.provenance import run_facts
+from gapbook.pages.rerun import rerun_panel
 from gapbook.pages.sentence import sentence, times
 from gapbook.paths import CHECKOUT
 from gapbook.record.run import canonical, latest_published, load_run, run_id_of
@@ -260,38 +270,38 @@ _SIZES: list[tuple[str, Harm]] = [
 # --- the page ---------------------------------------------------------------------------------
 def _render(folder: Path, chapter: str) -> list[str]:
     """What a chapter's page shows of any run: the same calls, for whichever contestants there are."""
-    shown = Results(load_run(folder), chapter)
+    shown = Findings(load_run(folder), chapter)
     beside = compared(summary_of(shown.run), summary_of(latest_published(chapter)))
     everyone = shown.scenario.contestants
     over, under, alpha = everyone[-1], everyone[0], shown.treatments[0]
     return [
-        str(shown.glue_values()),
+        str(run_facts(shown)),
         comparison_json(beside),
         "".join(map(_as_a_terminal_shows, comparison_lines(beside))),
         *(
             str(one)
             for one in (
-                shown.banner(),
-                shown.provenance_line(),
-                shown.buttons(),
-                shown.cite_panels(sentence("It is {lead}.", lead=times(shown, over, under))),
-                shown.answer_ratio(over, under, "It is {ratios}."),
-                shown.rerun_panel(),
+                own_run_banner(shown),
+                provenance_line(shown),
+                run_buttons(shown),
+                cite_panels(shown, sentence("It is {lead}.", lead=times(shown, over, under))),
+                answer(shown, ("It is {ratios}.", over, under)),
+                rerun_panel(shown),
                 *(
                     part
                     for section in proof(shown, [("pair", over, under)]).sections
                     for part in section.parts
                     if not isinstance(part, Figure)
                 ),
-                shown.kill_table(),
-                shown.sessions_table([("pair", over, under)]),
-                shown.flaws_table(alpha),
-                shown.metrics_table(),
-                shown.unwritten_table(everyone, alpha),
-                shown.audited(),
+                kill_table(shown),
+                sessions_table(shown, [("pair", over, under)]),
+                flaws_table(shown, alpha),
+                metrics_table(shown),
+                unwritten_table(shown, everyone, alpha),
+                audited(shown),
             )
         ),
-        *(shown.batch_table(contestant, alpha).html for contestant in everyone if contestant.settings.flaws),
+        *(batch_table(shown, contestant, alpha).html for contestant in everyone if contestant.settings.flaws),
     ]
 
 
@@ -373,8 +383,8 @@ def test_a_name_that_is_markup_is_text_on_page_and_chart(tmp_path: Path) -> None
     manifest = json.loads(text.replace(json.dumps(name), json.dumps(MARKUP)))
     _rewrite(lambda table: table.with_columns(pl.col("contestant").replace(name, MARKUP)))(folder, manifest)
     sealed = _seal(folder, manifest)
-    shown = Results(load_run(sealed), _BASES[0])
-    charts = [shown.contestants_chart({}), shown.gates_chart()]
+    shown = Findings(load_run(sealed), _BASES[0])
+    charts = [contestants_chart(shown, {}), gates_chart(shown)]
     texts = [*_render(sealed, _BASES[0])[1:], *(chart.html for chart in charts)]
     assert not [text for text in texts if MARKUP[:8] in text]
     assert [text for text in texts if "&lt;script&gt;" in text]

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from gapbook.claims.arithmetic import compute, transfers_touching
+from gapbook.method.findings import Findings
 from gapbook.model.work import REDRAWS, AliasTable, hot_share
-from gapbook.pages.results import Results
+from gapbook.pages.exhibits.contention import redraw_table
 from gapbook.trial.workloads import find_workload
 from tests.unit import stored_runs as runs
 
@@ -58,7 +59,7 @@ def test_formulas_on_published_figures_keep_the_source_as_the_published_benchmar
 
 
 def test_both_redraws_and_the_law_itself_stand_beside_each_other(tmp_path: Path) -> None:
-    text = Results(runs.store(tmp_path, runs.whole(2)), runs.CHAPTER).redraw_table().html
+    text = redraw_table(Findings(runs.store(tmp_path, runs.whole(2)), runs.CHAPTER)).html
     row = next(line for line in text.split("<tr>") if ">1.5<" in line)
     shares = [float(share) for share in re.findall(r">([\d.]+) %<", row)]
     weights = [(rank + 1) ** -1.5 for rank in range(100)]

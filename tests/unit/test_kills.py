@@ -8,8 +8,9 @@ from typing import Any
 import msgspec
 
 from gapbook.markup import values_table
-from gapbook.pages.kills import KILL_COLUMNS, kill_caption, kill_table
-from gapbook.pages.results import Results
+from gapbook.method.findings import Findings
+from gapbook.pages.exhibits.kills import kill_table
+from gapbook.pages.kills import KILL_COLUMNS, kill_caption, kill_rows
 from gapbook.record.durability import Durability
 from gapbook.record.losses import KillCheck, verdict_of
 from gapbook.record.published import published_runs
@@ -44,7 +45,7 @@ _BROKEN = [
 
 
 def test_no_loss_is_kept_and_carries_its_bound() -> None:
-    assert kill_table(_KEPT) == [
+    assert kill_rows(_KEPT) == [
         (
             "postgres",
             "fsync-per-commit",
@@ -58,13 +59,13 @@ def test_no_loss_is_kept_and_carries_its_bound() -> None:
 
 
 def test_losses_are_summed_and_seconds_are_a_range() -> None:
-    (cells,) = kill_table(_WITHIN)
+    (cells,) = kill_rows(_WITHIN)
     assert cells[2:6] == ("2", "2,000", "3,709", "0–0.10 s")
     assert cells[6] == "lost within its class, in 1 of 2 kills"
 
 
 def test_a_class_that_was_not_kept_leads_and_an_unresolved_kill_is_told() -> None:
-    (cells,) = kill_table(_BROKEN, {"spacetimedb": "SpacetimeDB"})
+    (cells,) = kill_rows(_BROKEN, {"spacetimedb": "SpacetimeDB"})
     assert cells[:6] == ("SpacetimeDB", "delayed(500 ms)", "3", "2,000", "800", "0.31–2.28 s")
     assert cells[6] == (
         "lost more than its class allows, in 1 of 3 kills; lost within its class, in 1 of 3 kills; "
@@ -73,11 +74,11 @@ def test_a_class_that_was_not_kept_leads_and_an_unresolved_kill_is_told() -> Non
 
 
 def test_a_class_that_was_never_kept_is_not_said_to_be() -> None:
-    assert kill_table(_BROKEN[:1])[0][6] == "lost more than its class allows, in the one kill"
+    assert kill_rows(_BROKEN[:1])[0][6] == "lost more than its class allows, in the one kill"
 
 
 def test_kills_without_an_answer_claim_nothing() -> None:
-    (cells,) = kill_table([_BROKEN[2]])
+    (cells,) = kill_rows([_BROKEN[2]])
     assert cells[3:] == (
         "unknown",
         "unknown",
@@ -88,7 +89,7 @@ def test_kills_without_an_answer_claim_nothing() -> None:
 
 def test_contestants_keep_their_order_and_fit_the_page() -> None:
     rows = [*_BROKEN, *_KEPT, *_WITHIN]
-    table = kill_table(rows)
+    table = kill_rows(rows)
     assert [cells[0] for cells in table] == ["spacetimedb", "postgres", "delayed"]
     html = values_table(KILL_COLUMNS, table, caption=kill_caption(rows)).html
     assert "page cache" in html
@@ -110,7 +111,7 @@ def test_caption_tells_of_engines_without_a_server() -> None:
 
 def test_a_server_that_was_not_killed_is_not_judged() -> None:
     row = _row("postgres", "delayed(500 ms)", None, None, load_s=None, note="it is the reader's")
-    (cells,) = kill_table([row])
+    (cells,) = kill_rows([row])
     assert (cells[2], cells[6]) == ("0", "not checked (it is the reader's)")
 
 
@@ -118,6 +119,6 @@ def test_no_two_rows_of_a_published_table_are_called_alike() -> None:
     killed = [run for run in published_runs() if run.manifest.kill_checks]
     assert killed
     for run in killed:
-        table = Results(run, run.manifest.chapter).kill_table().html
+        table = kill_table(Findings(run, run.manifest.chapter)).html
         called = re.findall(r"<tr>\s*<td[^>]*>(.*?)</td>", table)
         assert len(set(called)) == len(called) > 0, run.run_id

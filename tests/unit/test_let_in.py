@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from gapbook.method.findings import Findings
 from gapbook.pages.let_in import let_in_table
-from gapbook.pages.results import Results
 from tests.unit import stored_runs as runs
 
 _PAIR = ("pair", runs.SPACETIMEDB, runs.PROCEDURE)
@@ -27,7 +27,7 @@ def _cells(tmp_path: Path, *names: str) -> list[list[str]]:
             planned, 32e3 if last else 16e3 if planned.contestant == runs.SPACETIMEDB.name else 8e3
         )
         rows.append(_refused_by(row, *names) if last else row)
-    html = let_in_table(Results(runs.store(tmp_path, rows), runs.CHAPTER), [_PAIR]).html
+    html = let_in_table(Findings(runs.store(tmp_path, rows), runs.CHAPTER), [_PAIR]).html
     return [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in html.split("<tr>")[2:]]
 
 

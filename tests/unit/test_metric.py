@@ -15,8 +15,10 @@ import pytest
 from gapbook.claims.claim import claim
 from gapbook.claims.verdicts import judge
 from gapbook.errors import ParameterError, RecordError
+from gapbook.method.findings import Findings
 from gapbook.model.plan import PlannedTrial
-from gapbook.pages.results import Results
+from gapbook.pages.exhibits.contestants import contestants_chart
+from gapbook.pages.exhibits.gap import waterfall
 from gapbook.record.metric import METRICS, metric_named
 from gapbook.record.run import Run, canonical, load_run, run_id_of
 from tests.unit import stored_runs as runs
@@ -24,17 +26,17 @@ from tests.unit.test_results import FACTORS
 
 
 @pytest.fixture(name="shown", scope="module")
-def _shown(tmp_path_factory: pytest.TempPathFactory) -> Results:
+def _shown(tmp_path_factory: pytest.TempPathFactory) -> Findings:
     """Every client takes half a second of processor time, whatever its rate; only one tier takes any."""
     rows = [
         runs.valid(planned, tier_cpu_s=0.25 if planned.contestant == "drizzle" else 0.0)
         for planned in runs.planned_trials(3)
     ]
-    return Results(runs.store(tmp_path_factory.mktemp("metric") / runs.CHAPTER, rows), runs.CHAPTER)
+    return Findings(runs.store(tmp_path_factory.mktemp("metric") / runs.CHAPTER, rows), runs.CHAPTER)
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_every_metric_is_estimated_or_not_told(shown: Results, metric: str) -> None:
+def test_every_metric_is_estimated_or_not_told(shown: Findings, metric: str) -> None:
     found = shown.estimate("drizzle", 0.0, metric)
     told = {
         "goodput",
@@ -51,18 +53,18 @@ def test_every_metric_is_estimated_or_not_told(shown: Results, metric: str) -> N
     assert found is None or (found.n == 3 and found.low <= found.estimate <= found.high)
 
 
-def test_processor_time_for_an_operation_falls_as_the_rate_rises(shown: Results) -> None:
+def test_processor_time_for_an_operation_falls_as_the_rate_rises(shown: Findings) -> None:
     ratio = shown.ratio("spacetimedb-rust", "drizzle", 0.0, "client-cpu")
     assert ratio is not None
     assert ratio.estimate == pytest.approx(1 / 48, rel=0.01)
 
 
-def test_a_gap_of_another_metric_closes_and_is_drawn_in_its_unit(shown: Results) -> None:
+def test_a_gap_of_another_metric_closes_and_is_drawn_in_its_unit(shown: Findings) -> None:
     parts = shown.decompose(FACTORS, 0.0, metric="client-cpu")
     assert parts is not None
     assert parts.gap.estimate == pytest.approx(1 / 48, rel=0.01)
     assert parts.closing_error_log < 1e-9
-    figure = shown.waterfall(FACTORS, 0.0, "client-cpu")
+    figure = waterfall(shown, FACTORS, 0.0, "client-cpu")
     text = html.unescape(figure.html)
     assert "processor time of the client for each operation, µs (log scale)" in text
     assert " µs" in text
@@ -70,8 +72,8 @@ def test_a_gap_of_another_metric_closes_and_is_drawn_in_its_unit(shown: Results)
     assert (figure.wide.problems(), figure.phone.problems()) == ([], [])
 
 
-def test_the_best_of_a_metric_that_should_be_low_is_the_lowest_and_comes_first(shown: Results) -> None:
-    figure = shown.contestants_chart({}, "client-cpu")
+def test_the_best_of_a_metric_that_should_be_low_is_the_lowest_and_comes_first(shown: Findings) -> None:
+    figure = contestants_chart(shown, {}, "client-cpu")
     assert figure.title.startswith(
         "Lowest client CPU without a defect: at α = 0 SpacetimeDB 1.0, Rust client"
     )
@@ -80,7 +82,7 @@ def test_the_best_of_a_metric_that_should_be_low_is_the_lowest_and_comes_first(s
     assert (figure.wide.problems(), figure.phone.problems()) == ([], [])
 
 
-def test_a_trial_that_does_not_tell_a_metric_is_left_out(shown: Results) -> None:
+def test_a_trial_that_does_not_tell_a_metric_is_left_out(shown: Findings) -> None:
     assert shown.values("procedure", 0.0, "tier-cpu") == {}
     assert shown.trial_values("procedure", 0.0, "tier-cpu") == [0.0] * 3
     assert shown.ratio("procedure", "drizzle", 0.0, "tier-cpu") is None
@@ -88,7 +90,7 @@ def test_a_trial_that_does_not_tell_a_metric_is_left_out(shown: Results) -> None
 
 def test_what_can_be_nothing_has_a_mean_and_no_ratio(tmp_path: Path) -> None:
     rows = [runs.valid(planned, catch_up_s=float(planned.block)) for planned in runs.planned_trials(3)]
-    shown = Results(runs.store(tmp_path / runs.CHAPTER, rows), runs.CHAPTER)
+    shown = Findings(runs.store(tmp_path / runs.CHAPTER, rows), runs.CHAPTER)
     found = shown.estimate("drizzle", 0.0, "catch-up")
     assert found is not None
     assert (found.estimate, found.n) == (1.0, 3)
@@ -105,7 +107,7 @@ def test_a_trial_tells_metrics_of_its_own_with_unit_and_direction(tmp_path: Path
         lost = {"value": 10.0 * (1 + planned.block), "unit": "transfers", "better": "lower"}
         return runs.valid(planned, metrics={"lost": lost})
 
-    shown = Results(
+    shown = Findings(
         runs.store(tmp_path / runs.CHAPTER, [told(planned) for planned in runs.planned_trials(2)]),
         runs.CHAPTER,
     )
@@ -130,7 +132,7 @@ def test_a_metric_that_is_none_is_not_stored(tmp_path: Path, metrics: dict[str, 
         runs.store(tmp_path / runs.CHAPTER, rows)
 
 
-def test_rate_times_mean_latency_is_what_is_out_at_once(shown: Results) -> None:
+def test_rate_times_mean_latency_is_what_is_out_at_once(shown: Findings) -> None:
     rate, latency = shown.estimate("drizzle", 1.5), shown.estimate("drizzle", 1.5, "mean-latency")
     assert rate is not None
     assert latency is not None
@@ -142,7 +144,7 @@ def test_transactions_of_the_server_are_told_for_each_acknowledged_operation(tmp
         runs.valid(planned, acknowledged=1000, metric_transactions=3000 + 100 * planned.block)
         for planned in runs.planned_trials(3)
     ]
-    shown = Results(runs.store(tmp_path / runs.CHAPTER, rows), runs.CHAPTER)
+    shown = Findings(runs.store(tmp_path / runs.CHAPTER, rows), runs.CHAPTER)
     assert shown.values("drizzle", 0.0, "transactions") == pytest.approx({0: 3.0, 1: 3.1, 2: 3.2})
 
 
@@ -161,7 +163,7 @@ def _with_metrics(folder: Path, table: pl.DataFrame) -> Run:
 def test_a_run_from_before_a_metric_is_read_and_tells_it(tmp_path: Path) -> None:
     folder = runs.store(tmp_path / runs.CHAPTER, runs.whole(1)).folder
     earlier = pl.read_parquet(folder / "metrics.parquet").filter(pl.col("name") != "mean-latency")
-    shown = Results(_with_metrics(folder, earlier), runs.CHAPTER)
+    shown = Findings(_with_metrics(folder, earlier), runs.CHAPTER)
     assert shown.estimate("drizzle", 0.0, "mean-latency") is not None
 
 
@@ -180,7 +182,7 @@ def test_an_unknown_metric_is_refused_with_those_there_are() -> None:
         metric_named("speed")
 
 
-def test_a_verdict_can_be_on_another_metric(shown: Results) -> None:
+def test_a_verdict_can_be_on_another_metric(shown: Findings) -> None:
     test = {
         "chapter": runs.CHAPTER,
         "quantity": "ratio",

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval
 from gapbook.model.plan import PlannedTrial
 from gapbook.pages.precision import (
@@ -18,7 +19,6 @@ from gapbook.pages.precision import (
     remedies_of,
     spread_table,
 )
-from gapbook.pages.results import Results
 from gapbook.record.own_metric import PROBE_ARITHMETIC, PROBE_MEMORY
 from tests.unit import stored_runs as runs
 
@@ -33,11 +33,11 @@ def _probes(slow: float) -> dict[str, dict[str, Any]]:
 
 
 @pytest.fixture(name="found", scope="module")
-def _found(tmp_path_factory: pytest.TempPathFactory) -> Results:
+def _found(tmp_path_factory: pytest.TempPathFactory) -> Findings:
     """Every trial twice as slow as the probe says that the machine was, and nothing else differs."""
     every = runs.planned_trials(_BLOCKS, trials_per_block={"sql": 3, "drizzle": 3})
     folder = tmp_path_factory.mktemp("precision") / runs.CHAPTER
-    return Results(runs.store(folder, _rows(every), planned=every), runs.CHAPTER)
+    return Findings(runs.store(folder, _rows(every), planned=every), runs.CHAPTER)
 
 
 def _rows(every: Sequence[PlannedTrial]) -> list[dict[str, Any]]:
@@ -54,7 +54,7 @@ def _rows(every: Sequence[PlannedTrial]) -> list[dict[str, Any]]:
     return rows
 
 
-def test_a_probe_that_tells_all_leaves_nothing(found: Results) -> None:
+def test_a_probe_that_tells_all_leaves_nothing(found: Findings) -> None:
     trials = aa_trials(found, [runs.SQL, runs.DRIZZLE], [0.5])
     first = trials[0]
     assert first.rates_per_s[0.5] == pytest.approx(first.rates_per_s[2.0], rel=0.02)
@@ -74,7 +74,7 @@ def test_a_probe_that_tells_all_leaves_nothing(found: Results) -> None:
     assert "SQL by hand" in str(spread_table(trials, {"sql": "SQL by hand"}))
 
 
-def test_without_two_trials_of_a_kind_the_page_says_so(found: Results) -> None:
+def test_without_two_trials_of_a_kind_the_page_says_so(found: Findings) -> None:
     trials = aa_trials(found, [runs.PROCEDURE], [0.5])
     remedies = remedies_of(trials, within_s=2, lengths_s=[0.5])
     assert {one.reading for one in remedies} == {"not known from this run"}

@@ -12,9 +12,9 @@ import pytest
 
 from gapbook.book.chapters import chapters
 from gapbook.book.proof_pages import EVERY_TRIAL, trials_page, with_trials_pages, without_proof
+from gapbook.method.findings import Findings
 from gapbook.notebook_text import code_cells
 from gapbook.pages.proof import Proof, proof
-from gapbook.pages.results import Results
 from gapbook.record.losses import BROKEN
 from tests.unit import stored_runs as runs
 
@@ -32,7 +32,7 @@ def test_every_trial_of_the_record_stands_there_once_with_why_it_does_not_count(
     make: Any, tmp_path: Path
 ) -> None:
     rows = make()
-    found = proof(Results(runs.store(tmp_path, rows), runs.CHAPTER), _PAIR)
+    found = proof(Findings(runs.store(tmp_path, rows), runs.CHAPTER), _PAIR)
     shown = _texts(found)["Every trial"]
     numbers = re.findall(r'<tr><td class="gb-num">(\d+)</td>', shown)
     assert sorted(map(int, numbers)) == [row["trial"] + 1 for row in rows]
@@ -44,16 +44,16 @@ def test_every_trial_of_the_record_stands_there_once_with_why_it_does_not_count(
 
 
 def test_a_section_stands_only_where_the_record_has_something_to_show(tmp_path: Path) -> None:
-    plain = Results(runs.store(tmp_path / "plain", runs.whole()), runs.CHAPTER)
+    plain = Findings(runs.store(tmp_path / "plain", runs.whole()), runs.CHAPTER)
     rows = [row | {"session": row["block"]} for row in runs.patchy()]
-    killed = Results(
+    killed = Findings(
         runs.store(tmp_path / "killed", rows, kill_checks=[runs.kills(runs.SPACETIMEDB.name, 3000, BROKEN)]),
         runs.CHAPTER,
     )
     shown, more = (_texts(proof(found, _PAIR)) for found in (plain, killed))
     assert "Which chapters share these trials?" not in shown
     of_all = {"run": plain.run.run_id, "chapters": ["fair", runs.CHAPTER, "original"]}
-    together = Results(runs.store(tmp_path / "together", runs.whole(), measured_with=of_all), runs.CHAPTER)
+    together = Findings(runs.store(tmp_path / "together", runs.whole(), measured_with=of_all), runs.CHAPTER)
     said = _texts(proof(together))["Which chapters share these trials?"]
     assert re.findall(r'href="([a-z]+)\.html"', said) == ["fair", "original"]
     of_kills, of_sessions = "Did servers keep what they had acknowledged?", "How much do the sessions differ?"
@@ -62,7 +62,7 @@ def test_a_section_stands_only_where_the_record_has_something_to_show(tmp_path: 
     assert "session 3" in more[of_sessions]
     assert _texts(proof(killed)).keys() == more.keys() - {of_sessions}
     of_noise, none = "How much do equal trials differ?", runs.store(tmp_path / "none", runs.nothing_valid())
-    assert of_noise not in _texts(proof(Results(none, runs.CHAPTER)))
+    assert of_noise not in _texts(proof(Findings(none, runs.CHAPTER)))
     noise = plain.trial_noise()
     assert noise is not None
     assert f"standard deviation of {noise.spread:.0%}" in shown[of_noise]
@@ -72,7 +72,7 @@ def test_a_contestant_that_the_run_left_out_is_in_no_table_and_stops_none(tmp_pa
     scenario = replace(runs.SCENARIO, contestants=(runs.SPACETIMEDB, runs.DRIZZLE))
     rows = [row | {"session": row["block"]} for row in map(runs.valid, runs.planned_trials(2, scenario))]
     stored = runs.store(tmp_path, rows, scenario=scenario)
-    found = Results(stored, runs.CHAPTER, stated=runs.SCENARIO.recorded().contestants)
+    found = Findings(stored, runs.CHAPTER, stated=runs.SCENARIO.recorded().contestants)
     shown = _texts(proof(found, [*_PAIR, ("ORM", runs.SPACETIMEDB, runs.DRIZZLE)]))
     assert runs.PROCEDURE.name not in "".join(shown.values())
     assert "not run" in shown["How much do the sessions differ?"]
@@ -93,7 +93,7 @@ def test_only_trials_that_one_gate_with_a_limit_refused_are_let_in(tmp_path: Pat
         else runs.valid(planned)
         for planned in runs.planned_trials(3)
     ]
-    shown = _texts(proof(Results(runs.store(tmp_path, rows), runs.CHAPTER), _PAIR))
+    shown = _texts(proof(Findings(runs.store(tmp_path, rows), runs.CHAPTER), _PAIR))
     assert re.findall("refused for (.*?) alone", shown["Does a gate move a ratio?"]) == ["alone"]
 
 

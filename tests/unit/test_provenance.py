@@ -3,9 +3,10 @@
 from dataclasses import replace
 from pathlib import Path
 
-from gapbook.method.findings import versions_of
-from gapbook.pages.provenance import FindingsWithProvenance
-from gapbook.pages.results import Results
+from gapbook.method.findings import Findings, versions_of
+from gapbook.pages.audited import uncounted
+from gapbook.pages.first_screen import cite_panels
+from gapbook.pages.provenance import method_words, provenance_parts, run_facts
 from gapbook.pages.sentence import sentence, times
 from gapbook.pages.short_citation import FORMS
 from gapbook.record.schema import System
@@ -21,9 +22,9 @@ def test_every_version_of_a_system_is_a_fact_of_the_prose(tmp_path: Path) -> Non
         "spacetimedb 2.8.3 (fsync-per-commit)": System("2.8.3", "", {}),
     }
     assert versions_of(systems) == {"postgres": ["18.6"], "spacetimedb": ["1.2.0", "2.8.3"]}
-    shown = FindingsWithProvenance(runs.store(tmp_path / runs.CHAPTER, runs.whole(2)), runs.CHAPTER)
+    shown = Findings(runs.store(tmp_path / runs.CHAPTER, runs.whole(2)), runs.CHAPTER)
     for system, versions in versions_of(shown.run.manifest.systems).items():
-        assert shown.glue_values()[f"{system}_version"] == " and ".join(versions)
+        assert run_facts(shown)[f"{system}_version"] == " and ".join(versions)
 
 
 def test_a_trial_without_a_commit_count_says_whether_the_engine_or_a_rollback_is_why(tmp_path: Path) -> None:
@@ -34,23 +35,23 @@ def test_a_trial_without_a_commit_count_says_whether_the_engine_or_a_rollback_is
         runs.valid(planned, 1e3, **({} if planned.contestant == "procedure" else {"committed": None}))
         for planned in runs.planned_trials(2, scenario)
     ]
-    shown = FindingsWithProvenance(runs.store(tmp_path / runs.CHAPTER, rows, scenario=scenario), runs.CHAPTER)
-    assert shown.uncounted() == (
+    shown = Findings(runs.store(tmp_path / runs.CHAPTER, rows, scenario=scenario), runs.CHAPTER)
+    assert uncounted(shown) == (
         "their own count agreed in 4 of 12 valid trials; 8 had no commit count to compare, 4 because transactions "
         "of the trial were rolled back, whose updates the engine counts too, and 4 because the engine keeps no commit count"
     )
 
 
 def test_a_run_in_which_every_commit_was_counted_says_so(tmp_path: Path) -> None:
-    shown = FindingsWithProvenance(runs.store(tmp_path / runs.CHAPTER, runs.whole(2)), runs.CHAPTER)
-    assert shown.uncounted().endswith("agreed in all 28 valid trials")
+    shown = Findings(runs.store(tmp_path / runs.CHAPTER, runs.whole(2)), runs.CHAPTER)
+    assert uncounted(shown).endswith("agreed in all 28 valid trials")
 
 
 def test_what_of_the_shell_reached_nobody_is_told_once_and_by_name(tmp_path: Path) -> None:
     def told(**deployed: object) -> str:
         rows = [{"session": 0, "started_unix_s": 1.0}, {"session": 1, "started_unix_s": 2.0, **deployed}]
         run = runs.store(tmp_path / runs.CHAPTER, runs.whole(2), deployments=rows)
-        return " · ".join(FindingsWithProvenance(run, runs.CHAPTER).provenance_parts())
+        return " · ".join(provenance_parts(Findings(run, runs.CHAPTER)))
 
     ignored = {"variables": {"LANG": "C.UTF-8"}, "ignored": ["PGOPTIONS", "GOGC"]}
     assert told(environment=ignored).endswith("not passed on from the shell: GOGC, PGOPTIONS")
@@ -61,12 +62,12 @@ def test_what_of_the_shell_reached_nobody_is_told_once_and_by_name(tmp_path: Pat
 def test_every_place_that_tells_cores_tells_those_that_the_run_could_use(tmp_path: Path) -> None:
     usable = {"processors": [1], "quota_cores": 0.5, "memory_bytes": None}
     run = runs.store(tmp_path / runs.CHAPTER, runs.whole(2), machine={**runs.MACHINE, "usable": usable})
-    shown = Results(run, runs.CHAPTER)
+    shown = Findings(run, runs.CHAPTER)
     told = [
-        shown.method,
-        *shown.provenance_parts(),
-        shown.cite_panels(sentence("It is {lead}.", lead=times(shown, runs.SPACETIMEDB, runs.DRIZZLE))).html,
+        method_words(shown),
+        *provenance_parts(shown),
+        cite_panels(shown, sentence("It is {lead}.", lead=times(shown, runs.SPACETIMEDB, runs.DRIZZLE))).html,
     ]
-    assert shown.glue_values()["processors"] == "0.5 of 2"
+    assert run_facts(shown)["processors"] == "0.5 of 2"
     assert sum(text.count("Zen 2, 0.5 of 2 cores") for text in told) == 2 + len(FORMS)
     assert not any("Zen 2, 2 cores" in text for text in told)

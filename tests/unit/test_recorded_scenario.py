@@ -14,7 +14,18 @@ from gapbook.chapter import Chapter
 from gapbook.deploy import stack
 from gapbook.errors import ParameterError
 from gapbook.method.factors import Factor
-from gapbook.pages.results import Results
+from gapbook.method.findings import Findings
+from gapbook.pages.exhibits.comparisons import comparisons_chart
+from gapbook.pages.exhibits.contestants import contestants_chart
+from gapbook.pages.exhibits.gap import waterfall
+from gapbook.pages.exhibits.gates import gates_chart
+from gapbook.pages.exhibits.kills import kill_table
+from gapbook.pages.exhibits.latencies import latency_chart
+from gapbook.pages.exhibits.processor import processor_table
+from gapbook.pages.exhibits.rates import catch_up_table
+from gapbook.pages.exhibits.servers import systems_table
+from gapbook.pages.exhibits.warmth import warmth_table
+from gapbook.pages.rerun import rerun_panel
 from gapbook.paths import CHECKOUT
 from gapbook.record.older import upgraded_manifest
 from gapbook.record.published import published_runs
@@ -57,25 +68,25 @@ def _nobody_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _shown(run: Run) -> list[str]:
     """What a page shows of any run, by name of its contestants alone."""
-    shown = Results(run, run.scenario.chapter)
+    shown = Findings(run, run.scenario.chapter)
     first, last = run.scenario.contestants[0], run.scenario.contestants[-1]
     gap = (Factor("Engine", "system", first.level("system"), last.level("system"), "residual"),)
     value = shown.treatments[0]
     figures = (
-        shown.contestants_chart({}),
-        shown.latency_chart(value, [first, last]),
-        shown.comparisons_chart([("pair", last, first)]),
-        shown.waterfall(gap, value),
-        shown.gates_chart(),
+        contestants_chart(shown, {}),
+        latency_chart(shown, value, [first, last]),
+        comparisons_chart(shown, [("pair", last, first)]),
+        waterfall(shown, gap, value),
+        gates_chart(shown),
     )
     tables = (
-        shown.answer_ratio(last, first),
-        shown.kill_table(),
-        shown.systems_table(),
-        shown.warmth_table(),
-        shown.processor_table(),
-        shown.catch_up_table(),
-        shown.rerun_panel(),
+        runs.answer_ratio(shown, last, first),
+        kill_table(shown),
+        systems_table(shown),
+        warmth_table(shown),
+        processor_table(shown),
+        catch_up_table(shown),
+        rerun_panel(shown),
     )
     return [*(figure.html for figure in figures), *(table.html for table in tables)]
 
@@ -102,7 +113,7 @@ def test_a_run_whose_system_is_gone_is_shown_with_its_numbers(older: bool, tmp_p
     assert system.system_label == (_GONE if older else "Postgres")
     text = "".join(_shown(gone))
     assert (_GONE if older else "Postgres") in text
-    before, after = Results(run, run.scenario.chapter), Results(gone, run.scenario.chapter)
+    before, after = Findings(run, run.scenario.chapter), Findings(gone, run.scenario.chapter)
     for one in run.scenario.contestants:
         assert before.goodput(one.name, before.treatments[0]) == after.goodput(one.name, after.treatments[0])
 
@@ -118,7 +129,7 @@ def test_a_chapter_states_a_contestant_that_only_its_stored_run_knows(
     levels: dict[str, Any] = {"access": "procedure", "client": "rust", "in_flight": 1}
     stated = chapter.contestant("procedure-rust", _GONE, **levels)
     found = chapter.measure(stated, chapter.contestant("drizzle", _GONE, **levels))
-    assert "1.00 times" in found.answer_ratio(stated, stated).html
+    assert "1.00 times" in runs.answer_ratio(found, stated, stated).html
     assert found.contestant(stated).system_label == "Postgres"
     with pytest.raises(ParameterError, match=_GONE):
         chapter.contestant("never-measured", _GONE, **levels)

@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+from gapbook.method.findings import Findings
 from gapbook.model.plan import PlannedTrial
+from gapbook.pages.claim_lines import claim_lines
 from gapbook.pages.copies import _share, copies_of_all_table, copies_table
 from gapbook.pages.replication import (
     PublishedLine,
@@ -19,7 +21,6 @@ from gapbook.pages.replication import (
     metrics_table,
     writes_table,
 )
-from gapbook.pages.results import Results
 from gapbook.trial.contestant import Contestant
 from gapbook.trial.scenario import WorkloadSettings
 from gapbook.trial.treatment import Treatment
@@ -69,11 +70,11 @@ def _told(planned: PlannedTrial) -> dict[str, Any]:
 
 
 @pytest.fixture(name="found", scope="module")
-def _found(tmp_path_factory: pytest.TempPathFactory) -> Results:
+def _found(tmp_path_factory: pytest.TempPathFactory) -> Findings:
     return _shown(tmp_path_factory.mktemp("replication"), lambda _: True)
 
 
-def _shown(folder: Path, counts: Callable[[PlannedTrial], bool]) -> Results:
+def _shown(folder: Path, counts: Callable[[PlannedTrial], bool]) -> Findings:
     rows = []
     for planned in runs.planned_trials(3, _SCENARIO):
         if counts(planned):
@@ -82,7 +83,7 @@ def _shown(folder: Path, counts: Callable[[PlannedTrial], bool]) -> Results:
         else:
             rows.append(runs.broken(planned))
     run = runs.store(folder / runs.CHAPTER, rows, scenario=_SCENARIO)
-    return Results(run, runs.CHAPTER)
+    return Findings(run, runs.CHAPTER)
 
 
 def _cells(html: str) -> list[list[str]]:
@@ -90,14 +91,14 @@ def _cells(html: str) -> list[list[str]]:
     return [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in rows[1:]]
 
 
-def test_who_lost_most_comes_first_and_who_told_nothing_is_not_there(found: Results) -> None:
+def test_who_lost_most_comes_first_and_who_told_nothing_is_not_there(found: Findings) -> None:
     table = _cells(copies_table(found, [("keeps", _KEEPS), ("lossy", _LOSSY), ("alone", _ALONE)]).html)
     assert [row[0] for row in table] == ["lossy", "lossy", "keeps", "keeps"]
     assert table[0][1:] == ["1 database", "3", "1,200", "120", "0", "0 %"]
     assert table[2][4:] == ["0", "0", "100 %"]
 
 
-def test_one_row_of_a_replicator_adds_up_its_conditions(found: Results) -> None:
+def test_one_row_of_a_replicator_adds_up_its_conditions(found: Findings) -> None:
     groups = [("lossy", [_LOSSY]), ("whole", [_KEEPS, _EACH]), ("alone", [_ALONE])]
     table = _cells(copies_of_all_table(found, groups).html)
     each = _cells(copies_table(found, [("keeps", _KEEPS), ("each", _EACH)]).html)
@@ -105,7 +106,7 @@ def test_one_row_of_a_replicator_adds_up_its_conditions(found: Results) -> None:
     assert table == [["lossy", "0 %", "0 of 6", "0"], ["whole", "100 %", f"{trials} of {trials}", "0"]]
 
 
-def test_the_answer_gives_each_count_and_says_what_the_copies_were_worth(found: Results) -> None:
+def test_the_answer_gives_each_count_and_says_what_the_copies_were_worth(found: Findings) -> None:
     answer = memory_answer(found, _LOSSY, _EACH, [_KEEPS], [_LOSSY, _KEEPS], published_at=[1, 20])
     text = re.sub(r"<[^>]+>", "", answer.html)
     assert text.startswith("walsync brought every row back in none of 6 trials. ")
@@ -120,7 +121,7 @@ def test_the_answer_gives_each_count_and_says_what_the_copies_were_worth(found: 
     assert [one.value.split()[0] for one in answer.cited] == ["12.0", "600", "15.0", "6.00"]
 
 
-def test_tables_have_what_was_told_and_a_dash_for_what_was_not(found: Results) -> None:
+def test_tables_have_what_was_told_and_a_dash_for_what_was_not(found: Findings) -> None:
     table = _cells(
         metrics_table(
             found, [("lossy", _LOSSY), ("alone", _ALONE)], [("idle", "RSS, idle"), ("never", "restore")]
@@ -154,7 +155,7 @@ def test_all_and_none_are_said_only_of_all_and_none(share: float, told: str) -> 
     assert _share(share) == told
 
 
-def test_the_chart_has_a_line_for_each_and_the_published_ones(found: Results) -> None:
+def test_the_chart_has_a_line_for_each_and_the_published_ones(found: Findings) -> None:
     printed = PublishedLine("litestream", {20: "walsync-memory-litestream-20db"})
     chart = memory_chart(
         found, [("lossy", _LOSSY), ("each", _EACH)], published={"published": printed}, title="One takes less"
@@ -163,8 +164,8 @@ def test_the_chart_has_a_line_for_each_and_the_published_ones(found: Results) ->
     assert {row[0] for row in chart.table.rows} >= {"lossy", "each", "published"}
 
 
-def test_claims_stand_beside_each_other_with_their_verdicts(found: Results) -> None:
-    lines = found.claim_lines("walsync-memory-litestream-20db", "walsync-memory-walsync-20db").html
+def test_claims_stand_beside_each_other_with_their_verdicts(found: Findings) -> None:
+    lines = claim_lines(found, "walsync-memory-litestream-20db", "walsync-memory-walsync-20db").html
     assert lines.count("why this verdict") == 2
     assert lines.index("600 MB") < lines.index("12 MB")
 

@@ -15,9 +15,10 @@ import pytest
 
 from gapbook.book.chapters import chapters
 from gapbook.load.client import Client
+from gapbook.method.findings import Findings
 from gapbook.notebook_text import code_cells
-from gapbook.pages.rerun import assigned
-from gapbook.pages.results import Results
+from gapbook.pages import exhibits
+from gapbook.pages.rerun import assigned, parameters_of, rerun_panel
 from gapbook.parameters import chapter_parameters, check_parameters, parse_assignment
 from gapbook.record.run import published_folder
 from gapbook.trial import campaign, measured
@@ -43,9 +44,9 @@ def execute(chapter: str, given: Mapping[str, Any], until: str = "chapter.measur
     return names
 
 
-def printed(found: Results) -> dict[str, Any]:
+def printed(found: Findings) -> dict[str, Any]:
     """The parameters of the command on the page, as the command line reads them."""
-    panel = found.rerun_panel().html
+    panel = rerun_panel(found).html
     command = re.search(r"<pre[^>]*gb-command[^>]*>(.*?)</pre>", panel, re.DOTALL)
     assert command is not None
     words = shlex.split(html.unescape(command[1]))
@@ -77,7 +78,7 @@ def _no_server(monkeypatch: pytest.MonkeyPatch) -> None:
             one.name: "no image" for one in contestants if one.stack.only_in_containers()
         },
     )
-    monkeypatch.setattr(Results, "glue", lambda self, **more: None)
+    monkeypatch.setattr(exhibits, "glue", lambda found, **more: None)
 
 
 @pytest.mark.usefixtures("no_server")
@@ -86,7 +87,7 @@ def test_printed_command_has_the_plan_of_its_run(chapter: str) -> None:
     if not any(published_folder(chapter).glob("*/manifest.json")):
         pytest.skip(f"{chapter} has no published run")
     found = execute(chapter, {"source": "published"})["found"]
-    if found.parameters()[1]:
+    if parameters_of(found)[1]:
         pytest.skip(f"run {found.run.run_id} was stored without all of its parameters, and its page says so")
     with pytest.raises(_PlannedError) as caught:
         execute(chapter, {**printed(found), "source": "live"})
@@ -134,21 +135,21 @@ def test_parameters_that_were_kept_are_printed_as_they_were_given(tmp_path: Path
         "servers": "",
     }
     run = runs.store(tmp_path / runs.CHAPTER, runs.whole(), parameters=given)
-    said = printed(Results(run, runs.CHAPTER))
+    said = printed(Findings(run, runs.CHAPTER))
     assert check_parameters(said) == {name: value for name, value in given.items() if name != "servers"}
 
 
 def test_a_run_that_did_not_keep_its_parameters_says_what_is_unknown(tmp_path: Path) -> None:
     run = runs.store(tmp_path / runs.CHAPTER, runs.whole())
-    found = Results(run, runs.CHAPTER)
+    found = Findings(run, runs.CHAPTER)
     said = printed(found)
     assert "in_flight" not in said
     assert said["seed"] == runs.SCENARIO.seed
     assert said["contestants"].split(",") == [one.name for one in runs.SCENARIO.contestants]
-    assert "did not record in_flight" in found.rerun_panel().html
+    assert "did not record in_flight" in rerun_panel(found).html
     assert (
         "did not record"
-        not in Results(run, runs.CHAPTER, {"in_flight": 8, "end_trials": 1}).rerun_panel().html
+        not in rerun_panel(Findings(run, runs.CHAPTER, given={"in_flight": 8, "end_trials": 1})).html
     )
 
 
@@ -177,9 +178,9 @@ def test_the_panel_has_the_range_of_each_number(tmp_path: Path) -> None:
         "durability": "delayed",
         "contestants": "all",
     }
-    panel = Results(
-        runs.store(tmp_path / runs.CHAPTER, runs.whole(), parameters=given), runs.CHAPTER
-    ).rerun_panel()
+    panel = rerun_panel(
+        Findings(runs.store(tmp_path / runs.CHAPTER, runs.whole(), parameters=given), runs.CHAPTER)
+    )
     ranges = dict(
         re.findall(
             r'data-input="(\w+)"[^>]*?data-low="([^"]*" data-high="[^"]*" data-whole="[^"]*)"', panel.html

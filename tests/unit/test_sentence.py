@@ -11,9 +11,11 @@ import pytest
 from gapbook import charts
 from gapbook.errors import ParameterError
 from gapbook.method.factors import Factor
+from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval
+from gapbook.pages.exhibits.comparisons import comparisons_chart
+from gapbook.pages.exhibits.gap import waterfall
 from gapbook.pages.first_screen import require_in
-from gapbook.pages.results import Results
 from gapbook.pages.sentence import (
     MOST_WORDS,
     Said,
@@ -33,11 +35,11 @@ _SIXTEEN = Said("16.0")
 
 
 @pytest.fixture(name="found", scope="module")
-def _found(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    return Results(runs.store(tmp_path_factory.mktemp("runs") / runs.CHAPTER, runs.whole()), runs.CHAPTER)
+def _found(tmp_path_factory: pytest.TempPathFactory) -> Findings:
+    return Findings(runs.store(tmp_path_factory.mktemp("runs") / runs.CHAPTER, runs.whole()), runs.CHAPTER)
 
 
-def test_numbers_of_a_sentence_are_the_runs_and_are_cited_with_their_intervals(found: Results) -> None:
+def test_numbers_of_a_sentence_are_the_runs_and_are_cited_with_their_intervals(found: Findings) -> None:
     fast, slow = times(found, SPACETIMEDB, DRIZZLE, at=1.5), rate(found, DRIZZLE, at=1.5)
     said = sentence("It does {fast} times as many, {slow} against one.", fast=fast, slow=slow)
     assert said.plain == f"It does 16.0 times as many, {slow.printed} against one."
@@ -46,11 +48,11 @@ def test_numbers_of_a_sentence_are_the_runs_and_are_cited_with_their_intervals(f
 
 
 def test_a_number_that_is_missing_ends_the_sentence_with_its_reason(tmp_path: Path) -> None:
-    found = Results(runs.store(tmp_path / runs.CHAPTER, runs.nothing_valid()), runs.CHAPTER)
+    found = Findings(runs.store(tmp_path / runs.CHAPTER, runs.nothing_valid()), runs.CHAPTER)
     for missing in (
         times(found, SPACETIMEDB, DRIZZLE),
         rate(found, DRIZZLE),
-        answered(found.answer_ratio(DRIZZLE, PROCEDURE), 0),
+        answered(runs.answer_ratio(found, DRIZZLE, PROCEDURE), 0),
     ):
         said = sentence("It does {fast} times as many.", fast=missing)
         assert said.plain.startswith("Not answered by this run")
@@ -83,7 +85,7 @@ def test_names_may_have_digits_and_are_escaped() -> None:
     assert "&lt;b&gt;1.2.0" in said.__html__()
 
 
-def test_conditions_have_the_share_of_the_busiest_account_and_the_machine(found: Results) -> None:
+def test_conditions_have_the_share_of_the_busiest_account_and_the_machine(found: Findings) -> None:
     line = conditions(found, "{hot} want one account; {machine}.", at=1.5)
     assert re.match(r"\d+ % want one account; .*cores?", line)
     with pytest.raises(ParameterError, match="line of conditions has 31 words"):
@@ -91,13 +93,13 @@ def test_conditions_have_the_share_of_the_busiest_account_and_the_machine(found:
 
 
 def test_parts_of_a_gap_are_said_as_its_waterfall_has_them_and_cited(
-    found: Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    found: Findings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     factors = (
         Factor("ORM and its round trips", "access", "Drizzle", "one call", "wire"),
         Factor("Engine residual", "system", "postgres", "spacetimedb", "residual"),
     )
-    rows = {row[0]: row[2] for row in found.waterfall(factors, 0.0, then=("Contention", 1.5)).table.rows}
+    rows = {row[0]: row[2] for row in waterfall(found, factors, 0.0, then=("Contention", 1.5)).table.rows}
     said = [worth(found, factors, factor.name, at=0.0) for factor in factors]
     gap, more = whole_gap(found, factors, at=0.0), further_worth(found, factors, at=0.0, to=1.5)
     assert [f"×{one.printed}" for one in (*said, more)] == [
@@ -111,8 +113,8 @@ def test_parts_of_a_gap_are_said_as_its_waterfall_has_them_and_cited(
         "gap": Said("×16.0", gap.cited),
         "none": Said(why="No."),
     }
-    nothing = Results(runs.store(tmp_path / runs.CHAPTER, runs.nothing_valid()), runs.CHAPTER)
-    two_blocks = Results(runs.store(tmp_path / "two" / runs.CHAPTER, runs.whole(2)), runs.CHAPTER)
+    nothing = Findings(runs.store(tmp_path / runs.CHAPTER, runs.nothing_valid()), runs.CHAPTER)
+    two_blocks = Findings(runs.store(tmp_path / "two" / runs.CHAPTER, runs.whole(2)), runs.CHAPTER)
     monkeypatch.setattr(Run, "published", True)
     for without in (nothing, two_blocks):
         for one in (
@@ -124,8 +126,8 @@ def test_parts_of_a_gap_are_said_as_its_waterfall_has_them_and_cited(
             assert one.why.startswith("Not answered by this run")
 
 
-def test_a_number_that_its_chart_does_not_show_fails(found: Results) -> None:
-    picture = found.comparisons_chart([("engine", SPACETIMEDB, DRIZZLE)])
+def test_a_number_that_its_chart_does_not_show_fails(found: Findings) -> None:
+    picture = comparisons_chart(found, [("engine", SPACETIMEDB, DRIZZLE)])
     shown = sentence("It is {a} times.", a=times(found, SPACETIMEDB, DRIZZLE, at=1.5))
     require_in(picture, shown)
     for number in ("17.0", "6.0", "1"):

@@ -10,8 +10,11 @@ from typing import Any
 import pytest
 
 from gapbook.method.coverage import AA_FACTOR, TOTAL_GAP, Plant, measure_coverage
+from gapbook.method.findings import Findings
 from gapbook.method.sessions import session_interval, session_means
-from gapbook.pages.results import Results
+from gapbook.pages.citation import reach_note
+from gapbook.pages.first_screen import cite_panels
+from gapbook.pages.provenance import provenance_parts
 from gapbook.pages.sentence import sentence, times
 from tests.unit import stored_runs as runs
 from tests.unit.stored_runs import PROCEDURE, SPACETIMEDB
@@ -74,14 +77,14 @@ def _row(planned: Any) -> dict[str, Any]:
     return runs.valid(planned, rate, session=session)
 
 
-def _shown(folder: Path, **facts: Any) -> Results:
+def _shown(folder: Path, **facts: Any) -> Findings:
     rows = [_row(planned) for planned in runs.planned_trials(4)]
-    return Results(runs.store(folder / runs.CHAPTER, rows, **facts), runs.CHAPTER)
+    return Findings(runs.store(folder / runs.CHAPTER, rows, **facts), runs.CHAPTER)
 
 
 def test_an_answer_of_several_sessions_gives_and_cites_the_interval_over_them(tmp_path: Path) -> None:
     shown = _shown(tmp_path)
-    answer = shown.answer_ratio(SPACETIMEDB, PROCEDURE)
+    answer = runs.answer_ratio(shown, SPACETIMEDB, PROCEDURE)
     # Logs of 2 and 3: t(0.975, 1) times half their distance.
     half = 12.7062 * math.log(1.5) / 2
     low, high = (math.sqrt(6) * math.exp(sign * half) for sign in (-1, 1))
@@ -93,11 +96,11 @@ def test_an_answer_of_several_sessions_gives_and_cites_the_interval_over_them(tm
 def test_of_unequal_blocks_each_number_says_how_many_it_has(tmp_path: Path) -> None:
     planned = list(runs.planned_trials(3))
     rows = [runs.refused(one) if one.block == 0 and one.treatment else runs.valid(one) for one in planned]
-    shown = Results(runs.store(tmp_path / runs.CHAPTER, rows), runs.CHAPTER)
-    assert [one.n for one in shown.answer_ratio(SPACETIMEDB, PROCEDURE).cited] == [3, 2]
+    shown = Findings(runs.store(tmp_path / runs.CHAPTER, rows), runs.CHAPTER)
+    assert [one.n for one in runs.answer_ratio(shown, SPACETIMEDB, PROCEDURE).cited] == [3, 2]
     for alpha, blocks in ((0, 3), (1.5, 2)):
         lead = times(shown, SPACETIMEDB, PROCEDURE, at=alpha)
-        assert f", {blocks} blocks. " in shown.cite_panels(sentence("It is {lead}.", lead=lead)).html
+        assert f", {blocks} blocks. " in cite_panels(shown, sentence("It is {lead}.", lead=lead)).html
 
 
 def test_where_each_block_is_a_session_the_intervals_hold_that_and_are_not_said_twice(tmp_path: Path) -> None:
@@ -105,19 +108,19 @@ def test_where_each_block_is_a_session_the_intervals_hold_that_and_are_not_said_
         runs.valid(planned, 2000.0 if planned.contestant == "spacetimedb" else 1000.0, session=planned.block)
         for planned in runs.planned_trials(3)
     ]
-    shown = Results(runs.store(tmp_path / runs.CHAPTER, rows), runs.CHAPTER)
-    answer = shown.answer_ratio(SPACETIMEDB, PROCEDURE)
-    assert shown.reach_note(answer.cited).startswith("Measured over 3 sessions on one machine, within ")
-    assert shown.reach_note(answer.cited) in answer.noted(shown.reach_note(answer.cited)).html
+    shown = Findings(runs.store(tmp_path / runs.CHAPTER, rows), runs.CHAPTER)
+    answer = runs.answer_ratio(shown, SPACETIMEDB, PROCEDURE)
+    assert reach_note(shown, answer.cited).startswith("Measured over 3 sessions on one machine, within ")
+    assert reach_note(shown, answer.cited) in answer.noted(reach_note(shown, answer.cited)).html
     assert [(one.over_sessions, one.n) for one in answer.cited] == [("", 3)] * 2
 
 
 def test_an_answer_of_one_session_claims_nothing_of_others(tmp_path: Path) -> None:
-    shown = Results(runs.store(tmp_path / runs.CHAPTER, runs.whole()), runs.CHAPTER)
-    answer = shown.answer_ratio(SPACETIMEDB, PROCEDURE)
+    shown = Findings(runs.store(tmp_path / runs.CHAPTER, runs.whole()), runs.CHAPTER)
+    answer = runs.answer_ratio(shown, SPACETIMEDB, PROCEDURE)
     assert "sessions" not in answer.html
     assert not any(one.over_sessions for one in answer.cited)
-    assert "3 blocks in one session" in " · ".join(shown.provenance_parts())
+    assert "3 blocks in one session" in " · ".join(provenance_parts(shown))
 
 
 def test_a_run_says_on_how_many_sessions_and_machines_it_rests(tmp_path: Path) -> None:
@@ -126,5 +129,5 @@ def test_a_run_says_on_how_many_sessions_and_machines_it_rests(tmp_path: Path) -
         {"session": session, "started_unix_s": 1.0, "machine": machine}
         for session, machine in enumerate(machines)
     ]
-    parts = _shown(tmp_path, deployments=deployed).provenance_parts()
+    parts = provenance_parts(_shown(tmp_path, deployments=deployed))
     assert "4 blocks in 2 sessions on 2 machines of one kind" in parts

@@ -9,7 +9,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from gapbook.pages.results import Results
+from gapbook.method.findings import Findings
+from gapbook.pages.answer import answer
+from gapbook.pages.exhibits.comparisons import comparisons_chart, comparisons_table
+from gapbook.pages.exhibits.factors import residual_by_cores_table
+from gapbook.pages.exhibits.processor import processor_table
+from gapbook.pages.exhibits.sessions import sessions_table
+from gapbook.pages.provenance import method_words
 from gapbook.trial.contestant import Contestant
 from tests.unit import stored_runs as runs
 from tests.unit.stored_runs import PROCEDURE, SPACETIMEDB
@@ -26,13 +32,13 @@ def _row(planned: Any) -> dict[str, Any]:
 
 
 @pytest.fixture(name="shown")
-def _shown(tmp_path: Path) -> Results:
+def _shown(tmp_path: Path) -> Findings:
     rows = [_row(planned) for planned in runs.planned_trials(4)]
-    return Results(runs.store(tmp_path, rows), runs.CHAPTER)
+    return Findings(runs.store(tmp_path, rows), runs.CHAPTER)
 
 
-def test_each_session_has_its_ratio_and_their_distance(shown: Results) -> None:
-    text = shown.sessions_table([PAIR]).html
+def test_each_session_has_its_ratio_and_their_distance(shown: Findings) -> None:
+    text = sessions_table(shown, [PAIR]).html
     assert "session 1" in text
     assert "×2.00" in text
     assert "×3.00" in text
@@ -45,7 +51,7 @@ def test_each_session_has_its_ratio_and_their_distance(shown: Results) -> None:
 
 def test_where_each_block_is_a_session_one_interval_is_printed(tmp_path: Path) -> None:
     rows = [runs.valid(planned, session=planned.block) for planned in runs.planned_trials(3)]
-    text = Results(runs.store(tmp_path, rows), runs.CHAPTER).sessions_table([PAIR]).html
+    text = sessions_table(Findings(runs.store(tmp_path, rows), runs.CHAPTER), [PAIR]).html
     assert "session 3" in text
     assert "over blocks" not in text
     assert "over sessions" in text
@@ -58,7 +64,7 @@ def test_a_session_that_one_of_a_pair_sat_out_has_no_ratio_because_it_was_not_ru
         runs.refused(one) | {"session": 2} if one.block == 2 else runs.valid(one, session=one.block)
         for one in planned
     ]
-    text = Results(runs.store(tmp_path, rows), runs.CHAPTER).sessions_table([PAIR]).html
+    text = sessions_table(Findings(runs.store(tmp_path, rows), runs.CHAPTER), [PAIR]).html
     told = text.split("<tr>")[2].split("</td>")
     assert [("not run" in cell, "no valid trial" in cell) for cell in told[1:4]] == [
         (False, False),
@@ -68,7 +74,7 @@ def test_a_session_that_one_of_a_pair_sat_out_has_no_ratio_because_it_was_not_ru
 
 
 def test_a_run_without_sessions_is_one_session(tmp_path: Path) -> None:
-    text = Results(runs.store(tmp_path, runs.whole(2)), runs.CHAPTER).sessions_table([PAIR]).html
+    text = sessions_table(Findings(runs.store(tmp_path, runs.whole(2)), runs.CHAPTER), [PAIR]).html
     assert "session 1" in text
     assert "session 2" not in text
     assert "cannot tell what another would give" in text
@@ -76,47 +82,48 @@ def test_a_run_without_sessions_is_one_session(tmp_path: Path) -> None:
     assert text.split("<tr>")[2].split("</td>")[-2].endswith("–")
 
 
-def test_processor_time_is_for_each_transfer_of_the_window(shown: Results) -> None:
-    row = shown.processor_table().html.split("procedure, α = 0")[1].split("</tr>")[0]
+def test_processor_time_is_for_each_transfer_of_the_window(shown: Findings) -> None:
+    row = processor_table(shown).html.split("procedure, α = 0")[1].split("</tr>")[0]
     assert "500.0" in row
     assert "1,000.0" in row
     assert "–" in row
 
 
 def test_what_the_hypervisor_took_is_told_where_it_is_more_than_a_neighbour_may_take(
-    shown: Results, tmp_path: Path
+    shown: Findings, tmp_path: Path
 ) -> None:
-    assert "hypervisor" not in shown.processor_table().html
+    assert "hypervisor" not in processor_table(shown).html
     taken_s = {"spacetimedb": 0.4}
     rows = [
         runs.valid(planned, steal_s=taken_s.get(planned.contestant, 0.0))
         for planned in runs.planned_trials(3)
     ]
-    text = Results(runs.store(tmp_path, rows), runs.CHAPTER).processor_table().html
+    text = processor_table(Findings(runs.store(tmp_path, rows), runs.CHAPTER)).html
     assert "machine time taken by the hypervisor" in text
     assert "10 %" in text.split("spacetimedb, α = 0")[1].split("</tr>")[0]
 
 
-def test_a_ratio_of_another_metric_is_told_and_cited_as_that(shown: Results) -> None:
-    answer = shown.answer(
-        ("{over} took {ratios} as much for a {operation} as {under}.", SPACETIMEDB, PROCEDURE, "server-cpu")
+def test_a_ratio_of_another_metric_is_told_and_cited_as_that(shown: Findings) -> None:
+    answered = answer(
+        shown,
+        ("{over} took {ratios} as much for a {operation} as {under}.", SPACETIMEDB, PROCEDURE, "server-cpu"),
     )
     expected = shown.ratio(SPACETIMEDB.name, PROCEDURE.name, shown.treatments[0], "server-cpu")
     assert expected is not None
-    assert answer.cited[0].value == expected.as_factor()
-    assert "processor time of the server for each operation" in answer.cited[0].quantity
-    assert "as much for a transfer as" in answer.html
+    assert answered.cited[0].value == expected.as_factor()
+    assert "processor time of the server for each operation" in answered.cited[0].quantity
+    assert "as much for a transfer as" in answered.html
 
 
-def test_a_row_is_called_as_its_page_calls_it(shown: Results) -> None:
-    rows = shown.processor_table({"procedure": "Postgres on"}).html
+def test_a_row_is_called_as_its_page_calls_it(shown: Findings) -> None:
+    rows = processor_table(shown, {"procedure": "Postgres on"}).html
     assert "Postgres on, α = 0" in rows
     assert "procedure, α = 0" not in rows
 
 
 def test_a_ratio_without_a_cell_is_not_measured(tmp_path: Path) -> None:
-    found = Results(runs.store(tmp_path, runs.nothing_came_through()), runs.CHAPTER)
-    assert found.comparisons_table([PAIR]).html.count("not measured") == 2
+    found = Findings(runs.store(tmp_path, runs.nothing_came_through()), runs.CHAPTER)
+    assert comparisons_table(found, [PAIR]).html.count("not measured") == 2
 
 
 def test_a_residual_stands_beside_the_cores_that_both_servers_used(tmp_path: Path) -> None:
@@ -124,9 +131,9 @@ def test_a_residual_stands_beside_the_cores_that_both_servers_used(tmp_path: Pat
     rows = [
         runs.valid(planned, server_cpu_s=used_s.get(planned.contestant)) for planned in runs.planned_trials(3)
     ]
-    shown = Results(runs.store(tmp_path, rows), runs.CHAPTER)
-    text = shown.residual_by_cores_table(
-        [("spacetimedb", "procedure"), ("spacetimedb-rust", "procedure")]
+    shown = Findings(runs.store(tmp_path, rows), runs.CHAPTER)
+    text = residual_by_cores_table(
+        shown, [("spacetimedb", "procedure"), ("spacetimedb-rust", "procedure")]
     ).html
     first, second = (line for line in text.split("<tr>") if "α = 1.5" in line)
     # Windows are two seconds long.
@@ -138,9 +145,11 @@ def test_a_residual_stands_beside_the_cores_that_both_servers_used(tmp_path: Pat
 @pytest.mark.parametrize(("sessions", "words"), [(1, "in one session;"), (3, "in 3 sessions;")])
 def test_a_picture_says_what_its_intervals_do_not_hold(tmp_path: Path, sessions: int, words: str) -> None:
     run = runs.store(tmp_path, runs.whole(2))
-    method = Results(
-        replace(run, manifest=msgspec.structs.replace(run.manifest, sessions=sessions)), runs.CHAPTER
-    ).method
+    method = method_words(
+        Findings(
+            replace(run, manifest=msgspec.structs.replace(run.manifest, sessions=sessions)), runs.CHAPTER
+        )
+    )
     assert words in method
     assert "do not hold what changes between sessions" in method
 
@@ -154,10 +163,12 @@ def test_a_title_says_what_differs_from_pair_to_pair(tmp_path: Path) -> None:
     every = runs.planned_trials(2, scenario)
     rates = {**runs.GOODPUT_PER_S, "strict": 6e3, "waits": 4e3}
     rows = [runs.valid(planned, rates[planned.contestant]) for planned in every]
-    found = Results(runs.store(tmp_path, rows, scenario=scenario), runs.CHAPTER)
+    found = Findings(runs.store(tmp_path, rows, scenario=scenario), runs.CHAPTER)
 
     def title(*pairs: tuple[Contestant, Contestant]) -> str:
-        return found.comparisons_chart([(over.name + under.name, over, under) for over, under in pairs]).title
+        return comparisons_chart(
+            found, [(over.name + under.name, over, under) for over, under in pairs]
+        ).title
 
     engine = (SPACETIMEDB, PROCEDURE)
     assert "what they promise" not in title(engine, (SPACETIMEDB, runs.DRIZZLE))

@@ -11,8 +11,9 @@ import pytest
 
 from gapbook.charts import PHONE_WIDTH, Outcome, Outcomes, outcomes
 from gapbook.deploy.observed import told
+from gapbook.method.findings import Findings
 from gapbook.model.plan import PlannedTrial
-from gapbook.pages.results import Results
+from gapbook.pages.provenance import method_of_marks
 from gapbook.pages.soundness import (
     Ends,
     ends_of,
@@ -68,18 +69,18 @@ def _row(planned: PlannedTrial) -> dict[str, Any]:
 
 
 @pytest.fixture(name="found", scope="module")
-def _found(tmp_path_factory: pytest.TempPathFactory) -> Results:
+def _found(tmp_path_factory: pytest.TempPathFactory) -> Findings:
     folder = tmp_path_factory.mktemp("soundness")
     rows = [_row(planned) for planned in runs.planned_trials(5, _SCENARIO)]
-    return Results(runs.store(folder / runs.CHAPTER, rows, scenario=_SCENARIO), runs.CHAPTER)
+    return Findings(runs.store(folder / runs.CHAPTER, rows, scenario=_SCENARIO), runs.CHAPTER)
 
 
-def test_a_copy_without_some_rows_is_none_that_cannot_be_used(found: Results) -> None:
+def test_a_copy_without_some_rows_is_none_that_cannot_be_used(found: Findings) -> None:
     assert ends_of(found, _KILLED) == Ends(whole=1, lacking=1, unusable=2)
     assert ends_of(found, _ALONE) == Ends(whole=5, lacking=0, unusable=0)
 
 
-def test_the_answer_counts_the_bad_copies_and_has_the_undisturbed_beside_them(found: Results) -> None:
+def test_the_answer_counts_the_bad_copies_and_has_the_undisturbed_beside_them(found: Findings) -> None:
     answer = soundness_answer(found, [(_KILLED, _ALONE)])
     text = re.sub(r"<[^>]+>", "", answer.html)
     assert text == (
@@ -91,19 +92,19 @@ def test_the_answer_counts_the_bad_copies_and_has_the_undisturbed_beside_them(fo
     assert not soundness_answer(found, []).cited
 
 
-def test_tables_and_chart_have_every_trial_that_counts(found: Results) -> None:
+def test_tables_and_chart_have_every_trial_that_counts(found: Findings) -> None:
     html = soundness_table(found, _ROWS).html
     cells = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in re.findall(r"<tr>(.*?)</tr>", html)[1:]]
     assert cells[0] == ["killed", "4", "1", "1", "2", "15–85 %"]
     assert cells[1][:5] == ["left alone", "5", "5", "0", "0"]
     chart = soundness_chart(found, _ROWS)
     assert chart.title == "killed: 2 of 4 copies fail SQLite's integrity check or their restore"
-    assert "5 randomised blocks in one session; each mark is one trial." in found.method_of_marks
+    assert "5 randomised blocks in one session; each mark is one trial." in method_of_marks(found)
     assert "intervals" not in chart.svg()
     assert [row[1:4] for row in chart.table.rows] == [("1", "1", "2"), ("5", "0", "0")]
 
 
-def test_reasons_are_counted_without_their_moment(found: Results) -> None:
+def test_reasons_are_counted_without_their_moment(found: Findings) -> None:
     html = why_table(found, _ROWS).html
     assert "wrong # of entries in index" in html
     assert "code 1: ERROR no backup" in html

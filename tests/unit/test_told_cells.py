@@ -29,7 +29,7 @@ found = chapter.measure(one, other)
 ```
 
 ```{code-cell}
-found.answer()
+answer(found)
 ```
 
 More of the same.

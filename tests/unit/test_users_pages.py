@@ -14,11 +14,23 @@ from gapbook.charts import Figure
 from gapbook.claims.closed_loop import Row
 from gapbook.claims.quantities import quantity, quantity_name
 from gapbook.errors import ParameterError
+from gapbook.method.findings import Findings
 from gapbook.model.plan import PlannedTrial
+from gapbook.pages.answer import answer
+from gapbook.pages.audited import audited
 from gapbook.pages.client_share import client_share_table
+from gapbook.pages.exhibits.comparisons import comparisons_chart
+from gapbook.pages.exhibits.contestants import contestants_chart
+from gapbook.pages.exhibits.kills import kill_table
+from gapbook.pages.exhibits.ladder import ladder_table
+from gapbook.pages.exhibits.processor import processor_table
+from gapbook.pages.exhibits.rates import retries_table
+from gapbook.pages.exhibits.sweeps import best_table, depth_chart
 from gapbook.pages.failures import failures_table
+from gapbook.pages.first_screen import cite_panels
 from gapbook.pages.open_loop import open_loop_table
-from gapbook.pages.results import Results
+from gapbook.pages.provenance import method_words, provenance_parts
+from gapbook.pages.rerun import rerun_panel
 from gapbook.pages.sentence import sentence, times
 from gapbook.pages.users import users_chart
 from tests.unit import stored_runs as runs
@@ -27,7 +39,7 @@ from tests.unit.users_runs import ELSEWHERE, IN_RUST, ON_SCHEDULE, PUBLISHED_WAY
 
 PUBLISHED = {"Somebody's": [Row(20, 244, 81.7), Row(500, 225, 2311)]}
 ALL = (PUBLISHED_WAY, IN_RUST, ON_SCHEDULE, ELSEWHERE)
-FUNCTIONS: dict[str, Callable[[Results], Any]] = {
+FUNCTIONS: dict[str, Callable[[Findings], Any]] = {
     "users_chart": lambda found: users_chart(found, ALL, published=PUBLISHED),
     "users_chart, a percentile": lambda found: users_chart(found, ALL, published=PUBLISHED, latency="p99"),
     "open_loop_table": lambda found: open_loop_table(found, ALL),
@@ -72,13 +84,13 @@ SHAPES: dict[str, Callable[[], list[dict[str, Any]]]] = {
 
 
 @pytest.fixture(name="stored", scope="module")
-def _stored(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Results]:
+def _stored(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Findings]:
     return {shape: users.shown(tmp_path_factory.mktemp("users"), make()) for shape, make in SHAPES.items()}
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_nothing_fails_whatever_is_missing(stored: dict[str, Results], name: str, shape: str) -> None:
+def test_nothing_fails_whatever_is_missing(stored: dict[str, Findings], name: str, shape: str) -> None:
     result = FUNCTIONS[name](stored[shape])
     if isinstance(result, Figure):
         assert (result.wide.problems(), result.phone.problems()) == ([], [])
@@ -96,7 +108,7 @@ def _rows(html: str) -> dict[str, list[str]]:
 
 
 def test_the_chart_tells_rate_and_mean_latency_of_each_and_the_published_rows(
-    stored: dict[str, Results],
+    stored: dict[str, Findings],
 ) -> None:
     figure = users_chart(stored["whole"], [PUBLISHED_WAY, ELSEWHERE], published=PUBLISHED)
     rows = set(figure.table.rows)
@@ -107,7 +119,7 @@ def test_the_chart_tells_rate_and_mean_latency_of_each_and_the_published_rows(
     assert figure.title == "At 50 users, as-published does 20,000/s and elsewhere does 11,100/s"
 
 
-def test_lines_and_title_are_called_what_the_author_calls_them(stored: dict[str, Results]) -> None:
+def test_lines_and_title_are_called_what_the_author_calls_them(stored: dict[str, Findings]) -> None:
     figure = users_chart(
         stored["whole"], [PUBLISHED_WAY, ELSEWHERE], labels={ELSEWHERE.name: "another way"}, title="Flat"
     )
@@ -115,7 +127,7 @@ def test_lines_and_title_are_called_what_the_author_calls_them(stored: dict[str,
     assert figure.title == "Flat"
 
 
-def test_a_published_mean_is_not_drawn_as_a_percentile(stored: dict[str, Results]) -> None:
+def test_a_published_mean_is_not_drawn_as_a_percentile(stored: dict[str, Findings]) -> None:
     figure = users_chart(stored["whole"], [ELSEWHERE], published=PUBLISHED, latency="p50")
     assert {row[2] for row in figure.table.rows if row[4] == "published"} == {"goodput"}
 
@@ -160,7 +172,7 @@ def test_an_open_loop_without_its_closed_one_says_so(tmp_path: Path) -> None:
 
 
 def test_failures_of_refused_trials_are_told_by_name_and_why_they_were_refused(
-    stored: dict[str, Results],
+    stored: dict[str, Findings],
 ) -> None:
     rows = _rows(failures_table(stored["holes"], ALL).html)
     assert rows["on-schedule, 1 user"] == [
@@ -180,7 +192,7 @@ def test_failures_of_refused_trials_are_told_by_name_and_why_they_were_refused(
 
 
 def test_what_a_user_spends_outside_requests_is_told_at_every_number_of_users(
-    stored: dict[str, Results],
+    stored: dict[str, Findings],
 ) -> None:
     rows = _rows(client_share_table(stored["whole"], [(IN_RUST, PUBLISHED_WAY)]).html)
     for name in ("in-rust, 1 user", "in-rust, 50 users", "as-published, 50 users"):
@@ -191,7 +203,7 @@ def test_what_a_user_spends_outside_requests_is_told_at_every_number_of_users(
     assert rows["rust ÷ typescript, 50 users"][0].startswith("×1.67")
 
 
-def test_a_pair_that_differs_in_more_than_its_client_is_refused(stored: dict[str, Results]) -> None:
+def test_a_pair_that_differs_in_more_than_its_client_is_refused(stored: dict[str, Findings]) -> None:
     with pytest.raises(ParameterError, match="pair elsewhere and in-rust: differs in system too"):
         client_share_table(stored["whole"], [(ELSEWHERE, IN_RUST)])
 
@@ -211,61 +223,61 @@ def test_what_was_not_to_be_run_is_no_gap_in_a_table_nor_in_an_answer(tmp_path: 
         "in-rust, 1 user",
         "in-rust, 50 users",
     ]
-    answered = found.answer_ratio(IN_RUST, ELSEWHERE)
+    answered = runs.answer_ratio(found, IN_RUST, ELSEWHERE)
     assert "1 user<" not in answered.html
     assert [one.quantity.rpartition(" at ")[2] for one in answered.cited] == ["50 users"]
-    assert "no valid trial" not in found.ladder_table([("rung", "in-rust", "elsewhere", {})]).html
+    assert "no valid trial" not in ladder_table(found, [("rung", "in-rust", "elsewhere", {})]).html
 
 
 # --- words ----------------------------------------------------------------------------------------
 
 
 def test_a_page_calls_load_operations_and_audit_what_the_record_calls_them(
-    stored: dict[str, Results],
+    stored: dict[str, Findings],
 ) -> None:
     found = stored["whole"]
-    assert found.method.startswith(
+    assert method_words(found).startswith(
         "Counter and messages, counters 1,000, increment share 0.7, message bytes 50, 1 to 50 users, 2 s windows."
     )
-    assert found.audited().endswith(" operations")
-    assert "1 to 50 users" in " · ".join(found.provenance_parts())
+    assert audited(found).endswith(" operations")
+    assert "1 to 50 users" in " · ".join(provenance_parts(found))
     everything = "".join(
         [
-            found.answer(("{over} {ratios} {operations} {under}", IN_RUST, ELSEWHERE)).html,
-            found.cite_panels(sentence("It is {lead}.", lead=times(found, IN_RUST, ELSEWHERE))).html,
-            found.comparisons_chart([("pair", IN_RUST, ELSEWHERE)]).html,
-            found.contestants_chart({}).html,
-            found.processor_table().html,
-            found.retries_table().html,
-            found.kill_table().html,
-            found.depth_chart([IN_RUST], [ELSEWHERE]).html,
-            found.rerun_panel().html,
-            found.method,
+            answer(found, ("{over} {ratios} {operations} {under}", IN_RUST, ELSEWHERE)).html,
+            cite_panels(found, sentence("It is {lead}.", lead=times(found, IN_RUST, ELSEWHERE))).html,
+            comparisons_chart(found, [("pair", IN_RUST, ELSEWHERE)]).html,
+            contestants_chart(found, {}).html,
+            processor_table(found).html,
+            retries_table(found).html,
+            kill_table(found).html,
+            depth_chart(found, [IN_RUST], [ELSEWHERE]).html,
+            rerun_panel(found).html,
+            method_words(found),
         ]
     )
     assert not re.search(r"transfer|account|balance|α|alpha", everything)
 
 
-def test_comparisons_are_headed_by_the_ratio_that_is_farthest_from_one(stored: dict[str, Results]) -> None:
+def test_comparisons_are_headed_by_the_ratio_that_is_farthest_from_one(stored: dict[str, Findings]) -> None:
     pairs = [("near", PUBLISHED_WAY, IN_RUST), ("far", ELSEWHERE, IN_RUST)]
-    title = stored["whole"].comparisons_chart(pairs).title
+    title = comparisons_chart(stored["whole"], pairs).title
     assert re.fullmatch(r"×0\.333 at (1 user|50 users): far", title)
 
 
 @pytest.mark.parametrize("metric", ["client-cpu", "p99", "mean-latency"])
-def test_comparisons_and_depths_are_drawn_of_any_metric(stored: dict[str, Results], metric: str) -> None:
+def test_comparisons_and_depths_are_drawn_of_any_metric(stored: dict[str, Findings], metric: str) -> None:
     found = stored["whole"]
     label = found.metric(metric).label
-    pair = found.comparisons_chart([("pair", ELSEWHERE, IN_RUST)], metric=metric)
+    pair = comparisons_chart(found, [("pair", ELSEWHERE, IN_RUST)], metric=metric)
     assert f"{label} of the first ÷ that of the second (log scale)" in pair.html
-    depths = found.depth_chart([IN_RUST], [ELSEWHERE], metric=metric)
+    depths = depth_chart(found, [IN_RUST], [ELSEWHERE], metric=metric)
     assert depths.title.startswith(f"Lowest {label}: ")
-    table = found.best_table([IN_RUST], [ELSEWHERE], metric=metric).html
+    table = best_table(found, [IN_RUST], [ELSEWHERE], metric=metric).html
     assert found.metric(metric).unit in table
     assert all(figure.phone.problems() == [] for figure in (pair, depths))
 
 
-def test_a_test_of_a_rule_is_named_as_the_run_prints_its_treatment(stored: dict[str, Results]) -> None:
+def test_a_test_of_a_rule_is_named_as_the_run_prints_its_treatment(stored: dict[str, Findings]) -> None:
     test = {"quantity": "ratio", "over": "in-rust@50", "under": "in-rust@1", "metric": "mean-latency"}
     assert quantity_name(test, stored["whole"]) == "mean latency, in-rust at 50 users ÷ in-rust at 1 user"
     assert quantity_name({**test, "under": "elsewhere@50"}, stored["whole"]) == (

@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
+from gapbook.method.findings import Findings
 from gapbook.method.warmth import Warmth, warmth_of
-from gapbook.pages.results import Results
+from gapbook.pages.exhibits.contestants import contestants_chart
+from gapbook.pages.exhibits.warmth import warmth_table
 from tests.unit import stored_runs as runs
 
 _WARMUP_S, _WINDOW_S = 3.0, 2.0
@@ -108,7 +110,7 @@ def test_a_trial_that_stopped_or_stood_still_is_left_out() -> None:
     assert warmth.rise.n == 1
 
 
-def _results(folder: Path, warmup_s: float, per_second: Sequence[int], window_s: float = 2.0) -> Results:
+def _results(folder: Path, warmup_s: float, per_second: Sequence[int], window_s: float = 2.0) -> Findings:
     scenario = replace(runs.SCENARIO, warmup_s=warmup_s, window_s=window_s)
     rows = [
         runs.valid(planned, per_second=list(per_second))
@@ -116,27 +118,27 @@ def _results(folder: Path, warmup_s: float, per_second: Sequence[int], window_s:
         else runs.valid(planned, per_second=[100] * 5)
         for planned in runs.planned_trials(3, scenario)
     ]
-    return Results(runs.store(folder, rows, scenario=scenario), runs.CHAPTER)
+    return Findings(runs.store(folder, rows, scenario=scenario), runs.CHAPTER)
 
 
 def test_the_page_names_who_was_still_warming_up(tmp_path: Path) -> None:
     found = _results(tmp_path, 3.0, [40, 60, 80, 100, 120])
-    table = found.warmth_table().html
+    table = warmth_table(found).html
     assert table.count("still rising") == 1
     assert "0.364 · 0.545 · 0.727" in table
-    answer = found.answer_ratio(runs.SPACETIMEDB, runs.DRIZZLE, "It is {ratios}.").html
+    answer = runs.answer_ratio(found, runs.SPACETIMEDB, runs.DRIZZLE, "It is {ratios}.").html
     assert "Still warming up inside the window, and so understated: Postgres." in answer
-    assert "warming" not in found.answer_ratio(runs.SPACETIMEDB, runs.SQL, "It is {ratios}.").html
-    assert "still warming up" in found.contestants_chart({}).html
+    assert "warming" not in runs.answer_ratio(found, runs.SPACETIMEDB, runs.SQL, "It is {ratios}.").html
+    assert "still warming up" in contestants_chart(found, {}).html
 
 
 def test_a_run_that_cannot_tell_says_so(tmp_path: Path) -> None:
     found = _results(tmp_path, 0.5, [40, 60, 80], window_s=1.0)
-    told = found.warmth_table().html
+    told = warmth_table(found).html
     assert "not known from this run: 0.5 s of warm-up and windows of 1 s hold too few whole seconds" in told
 
 
 def test_the_way_is_shown_where_the_window_cannot_be_halved(tmp_path: Path) -> None:
     found = _results(tmp_path, 1.0, [40, 60, 80], window_s=1.0)
-    assert "0.667" in found.warmth_table().html
-    assert "still rising" not in found.warmth_table().html
+    assert "0.667" in warmth_table(found).html
+    assert "still rising" not in warmth_table(found).html

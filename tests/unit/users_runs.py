@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
+from gapbook.method.findings import Findings
 from gapbook.model.plan import PlannedTrial
-from gapbook.pages.results import Results
 from gapbook.record.scenario import CONNECTIONS, RecordedScenario, RecordedWorkload
 from gapbook.trial.contestant import Contestant
 from gapbook.trial.treatment import Treatment
@@ -57,9 +57,9 @@ def planned_trials(blocks: int = 3) -> Sequence[PlannedTrial]:
     return runs.planned_trials(blocks, _STAND_IN)
 
 
-def shown(folder: Path, rows: Sequence[Mapping[str, Any]] | None = None) -> Results:
+def shown(folder: Path, rows: Sequence[Mapping[str, Any]] | None = None) -> Findings:
     """What a page knows of a run of these rows; of a faultless one, when none are given."""
     made = rows if rows is not None else [row(planned) for planned in planned_trials()]
     given = {**_PARAMETERS, "connections": list(USERS), "seed": SCENARIO.seed}
     run = runs.store(folder / runs.CHAPTER, made, scenario=_STAND_IN, recorded=SCENARIO, parameters=given)
-    return Results(run, runs.CHAPTER)
+    return Findings(run, runs.CHAPTER)
