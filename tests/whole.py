@@ -1,7 +1,9 @@
-"""All tests, suite by suite: ``make test`` takes a sample of what is long by nature, ``make test-all`` all of it.
+"""All tests, in two lanes: ``make test`` takes a sample of what is long by nature, ``make test-all`` all of it.
 
-Systems that take minutes to compile are built beside the first suites and asked in the last ones. At the end stands
-what each suite cost, and a row for each system; a system that could run here and of which no case passed fails the run.
+A lane runs its suites one after the other. Servers and browsers wait much, so two lanes side by side leave the
+processors less idle than either does. Systems that take minutes to compile are built beside the first suites and asked
+in the last ones. At the end stands what each suite cost, and a row for each system; a system that could run here and of
+which no case passed fails the run.
 """
 
 from __future__ import annotations
@@ -13,9 +15,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -55,15 +59,20 @@ class Ended:
     cpu_s: float
 
 
-_SUITES = (
-    Suite("unit", ["-n", "auto", "--maxprocesses", "4"]),
-    # What is measured here beside the published book: two browsers, and one build of it.
-    Suite("book", ["-n", "2", "--dist", "loadgroup"]),
-    # Servers are asked what is true, not how fast, and wait much: three processes at a time, even on two cores.
-    # What a file starts it may also interrupt: each file in one process.
-    Suite("integration", ["-n", "3", "--dist", "loadfile"], needs_all_systems=True),
-    Suite("contract", ["-n", "3", "--dist", "loadgroup"], needs_all_systems=True),
+_LANES = (
+    (
+        Suite("unit", ["-n", "2"]),
+        # Servers are asked what is true, not how fast, and wait much. What a file starts it may also interrupt: each
+        # file in one process.
+        Suite("integration", ["-n", "3", "--dist", "loadfile"], needs_all_systems=True),
+    ),
+    (
+        # What is measured here beside the published book: two browsers, and one build of it.
+        Suite("book", ["-n", "2", "--dist", "loadgroup"]),
+        Suite("contract", ["-n", "2", "--dist", "loadgroup"], needs_all_systems=True),
+    ),
 )
+_SUITES = tuple(suite for lane in _LANES for suite in lane)
 
 
 def main() -> int:
@@ -83,41 +92,46 @@ def main() -> int:
     unknown = sorted(set(chosen.suites) - {one.name for one in _SUITES})
     if unknown:
         parser.error(f"no suite {', '.join(unknown)}; allowed: {', '.join(one.name for one in _SUITES)}")
-    suites = [one for one in _SUITES if not chosen.suites or one.name in chosen.suites]
+    lanes = [[one for one in lane if not chosen.suites or one.name in chosen.suites] for lane in _LANES]
+    began_s = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="gapbook-tests-") as folder, _building(Path(folder)) as built:
         rows = Path(folder) / "rows.jsonl"
         rows.touch()
-        ended = []
-        for suite in suites:
-            if suite.needs_all_systems:
-                built()
-            ended.append(_run(suite, rows, all_cases=chosen.all))
+        running = _Running(Path(folder), rows, built, alone=sum(map(bool, lanes)) == 1, all_cases=chosen.all)
+        with ThreadPoolExecutor(len(lanes)) as pool:
+            ended = [one for lane in pool.map(running.lane, lanes) for one in lane]
         asked = read_rows(rows)
-    print(f"\n{rows_text(asked)}\n\n{_costs_text(ended)}")
-    silent = failing(asked) if len(suites) == len(_SUITES) else []
+    wall_s = time.monotonic() - began_s
+    print(f"\n{rows_text(asked)}\n\n{_costs_text(ended, wall_s)}")
+    whole = len(ended) == len(_SUITES)
+    silent = failing(asked) if whole else []
     for name in silent:
         print(f"gapbook: {name}: not one case passed", file=sys.stderr)
     passed = not silent and all(one.passed for one in ended)
     if chosen.write_costs:
-        _write_costs(ended)
-    if chosen.all and len(suites) == len(_SUITES):
+        _write_costs(ended, wall_s)
+    if chosen.all and whole:
         _write_down(ended, passed=passed)
     return 0 if passed else 1
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Built:
-    """Waits until every system is built, and says what went wrong; what then is missing is skipped, and counted."""
+    """Waits until every system is built, and says once what went wrong; what then is missing is skipped, and counted."""
 
     building: subprocess.Popen[bytes]
     log: Path
+    said: bool = False
+    _asked: threading.Lock = field(default_factory=threading.Lock)
 
     def __call__(self) -> None:
-        if self.building.poll() is None:
-            print("systems that compile for minutes: waiting until they are built", flush=True)
-        if self.building.wait():
-            told = self.log.read_text(encoding="utf-8", errors="replace").splitlines()
-            print("\n".join(["systems that compile for minutes: not all are built", *told[-_LOG_LINES:]]))
+        with self._asked:
+            if self.building.poll() is None:
+                print("systems that compile for minutes: waiting until they are built", flush=True)
+            if self.building.wait() and not self.said:
+                self.said = True
+                told = self.log.read_text(encoding="utf-8", errors="replace").splitlines()
+                print("\n".join(["systems that compile for minutes: not all are built", *told[-_LOG_LINES:]]))
 
 
 @contextlib.contextmanager
@@ -136,42 +150,71 @@ def _building(folder: Path) -> Iterator[_Built]:
             building.wait()
 
 
-def _run(suite: Suite, rows: Path, *, all_cases: bool) -> Ended:
-    print(f"\n--- {suite.name}", flush=True)
-    environment = os.environ | {ROWS_VARIABLE: str(rows)} | ({"GAPBOOK_DRAW": "all"} if all_cases else {})
-    began_s, used_s = time.monotonic(), _cpu_s()
-    done = subprocess.run(
-        [*_PYTEST, f"tests/{suite.name}", *suite.options, f"--durations={_SLOWEST}"],
-        cwd=CHECKOUT,
-        env=environment,
-        check=False,
-    )
-    return Ended(suite.name, done.returncode == 0, time.monotonic() - began_s, _cpu_s() - used_s)
+@dataclass(frozen=True)
+class _Running:
+    """Runs the suites of a lane; where there are several lanes, what a suite says is printed when it has ended."""
+
+    folder: Path
+    rows: Path
+    built: _Built
+    alone: bool
+    all_cases: bool
+    _printing: threading.Lock = field(default_factory=threading.Lock)
+
+    def lane(self, suites: Sequence[Suite]) -> Sequence[Ended]:
+        ended = []
+        for suite in suites:
+            if suite.needs_all_systems:
+                self.built()
+            ended.append(self._run(suite))
+        return ended
+
+    def _run(self, suite: Suite) -> Ended:
+        self._print(f"\n--- {suite.name}: started")
+        environment = os.environ | {ROWS_VARIABLE: str(self.rows)}
+        environment |= {"GAPBOOK_DRAW": "all"} if self.all_cases else {}
+        command = [*_PYTEST, f"tests/{suite.name}", *suite.options, f"--durations={_SLOWEST}"]
+        log = self.folder / f"{suite.name}.log"
+        began_s = time.monotonic()
+        with log.open("wb") as told:
+            out = None if self.alone else told
+            process = subprocess.Popen(command, cwd=CHECKOUT, env=environment, stdout=out, stderr=out)
+            # With what it used, and its children, and theirs: of the clock two lanes have the same.
+            _, status, used = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        ended = Ended(
+            suite.name, process.returncode == 0, time.monotonic() - began_s, used.ru_utime + used.ru_stime
+        )
+        self._print(f"\n--- {suite.name}: ended\n{log.read_text(encoding='utf-8', errors='replace')}")
+        return ended
+
+    def _print(self, text: str) -> None:
+        with self._printing:
+            print(text, flush=True)
 
 
-def _cpu_s() -> float:
-    """What children that have ended used."""
-    used = os.times()
-    return used.children_user + used.children_system
-
-
-def _costs_text(ended: Sequence[Ended]) -> str:
+def _costs_text(ended: Sequence[Ended], wall_s: float) -> str:
     width = shutil.get_terminal_size().columns
     lines = [f"{'suite':12} {'result':7} {'minutes':>8} {'of processors':>14}"]
     lines += [
         f"{one.suite:12} {'passed' if one.passed else 'FAILED':7} {one.wall_s / 60:8.1f} {one.cpu_s / 60:14.1f}"
-        for one in ended
+        for one in (*ended, _all(ended, wall_s))
     ]
     return "\n".join(line[:width] for line in lines)
 
 
-def _write_costs(ended: Sequence[Ended]) -> None:
+def _all(ended: Sequence[Ended], wall_s: float) -> Ended:
+    """All suites: lanes run side by side, so their minutes are not the sum."""
+    return Ended("all", all(one.passed for one in ended), wall_s, sum(one.cpu_s for one in ended))
+
+
+def _write_costs(ended: Sequence[Ended], wall_s: float) -> None:
     """Replace the table between the two marks."""
     head, begin, rest = _CONTRIBUTING.read_text(encoding="utf-8").partition(_COSTS_BEGIN)
     _, end, tail = rest.partition(_COSTS_END)
     rows = [
         f"| {one.suite} | {one.wall_s / 60:.1f} | {one.cpu_s / 60:.1f} |"
-        for one in [*ended, Ended("all", True, sum(x.wall_s for x in ended), sum(x.cpu_s for x in ended))]
+        for one in (*ended, _all(ended, wall_s))
     ]
     when = f"Measured on {datetime.now(UTC):%d %B %Y}, on {os.cpu_count()} processors."
     table = ["", when, "", "| suite | minutes | minutes of processors |", "| --- | --- | --- |", *rows, ""]

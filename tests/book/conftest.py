@@ -13,12 +13,13 @@ import shutil
 import subprocess
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, sync_playwright
 
 from gapbook.locks import taking_turns
 from gapbook.paths import build_directory, tool_path
@@ -91,7 +92,9 @@ def refused_site(tmp_path_factory: pytest.TempPathFactory) -> Site:
     """A run whose every trial is refused: the tests themselves keep the machine busy meanwhile."""
     with _busy_machine():
         # With few connections: each has a process of Postgres, which all share the machine with the busy ones.
-        run = measure("alpha=0.5", "connections=8", "contestants=postgres-rust-deep,spacetimedb-rust-deep")
+        run = measure(
+            "alpha=0.5", "blocks=1", "connections=8", "contestants=postgres-rust-deep,spacetimedb-rust-deep"
+        )
     assert not run.trials["valid"].any(), "the quiet-machine gate accepted a busy machine"
     return build(run, tmp_path_factory.mktemp("refused") / "site")
 
@@ -186,15 +189,43 @@ def served(folder: Path) -> Iterator[str]:
             thread.join()
 
 
+@dataclass(frozen=True)
+class _Way:
+    """How pages of a site are opened; what is the same from one page to the next stays open."""
+
+    folder: Path
+    width: int
+    dark: bool
+    scripts: bool
+    from_file: bool
+
+
 @pytest.fixture
 def visit(browser: Browser) -> Iterator[Open]:
     """``visit(site, path)`` opens a page of a site and closes the one before it; options: width, dark, scripts,
     from_file."""
-    opened: list[Any] = []
+    open_now = ExitStack()
+    last: list[tuple[_Way, str, BrowserContext]] = []
 
-    def close_all() -> None:
-        while opened:
-            opened.pop()()
+    def context_for(way: _Way) -> tuple[str, BrowserContext]:
+        if last and last[0][0] == way:
+            _, origin, context = last[0]
+            for page in context.pages:
+                page.close()
+            return origin, context
+        last.clear()
+        open_now.close()
+        origin = way.folder.as_uri() if way.from_file else open_now.enter_context(served(way.folder))
+        context = browser.new_context(
+            viewport={"width": way.width, "height": 800},
+            color_scheme="dark" if way.dark else "light",
+            java_script_enabled=way.scripts,
+        )
+        open_now.callback(context.close)
+        if not way.from_file:
+            context.grant_permissions(["clipboard-read", "clipboard-write"], origin=origin)
+        last.append((way, origin, context))
+        return origin, context
 
     def open_page(
         site: Site,
@@ -205,21 +236,7 @@ def visit(browser: Browser) -> Iterator[Open]:
         scripts: bool = True,
         from_file: bool = False,
     ) -> Visit:
-        close_all()
-        if from_file:
-            origin = site.folder.as_uri()
-        else:
-            server = served(site.folder)
-            origin = server.__enter__()
-            opened.append(lambda: server.__exit__(None, None, None))
-        context = browser.new_context(
-            viewport={"width": width, "height": 800},
-            color_scheme="dark" if dark else "light",
-            java_script_enabled=scripts,
-        )
-        if not from_file:
-            context.grant_permissions(["clipboard-read", "clipboard-write"], origin=origin)
-        opened.append(context.close)
+        origin, context = context_for(_Way(site.folder, width, dark, scripts, from_file))
         page = context.new_page()
         # Only a page that never comes is to be ended: no test is about speed.
         page.set_default_timeout(60_000)
@@ -248,8 +265,10 @@ def visit(browser: Browser) -> Iterator[Open]:
         page.on("request", requested)
         page.on("response", answered)
         page.goto(f"{origin}/{path}", wait_until="load")
-        page.wait_for_load_state("networkidle")
+        if scripts:
+            # What scripts ask for once the page is there; without them nothing is asked for later.
+            page.wait_for_load_state("networkidle")
         return found
 
-    yield open_page
-    close_all()
+    with open_now:
+        yield open_page

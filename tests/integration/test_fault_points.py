@@ -13,31 +13,39 @@ import pytest
 from faults.belongings import belongs_to
 from gapbook.paths import CHECKOUT
 from gapbook.record.fault_points import counted, failed, read_fault_points
+from tests.drawn import drawn
 from tests.integration.running import environment_with, eventually
 
 _SECONDS = 150
-_POINTS, _FEWEST = 90, 5  # at least so many on the slowest machine
-_SEED = 1176  # kills and interrupts are among the first, also where no disk can be cut or made small
+"""No point is begun after so long, except where all are asked for."""
+_POINTS, _OF_ALL, _FEWEST = 12, 90, 5
+"""How many count, when all cases are asked for, and on the slowest machine."""
+_SEEDS = range(1, 1_000_000)
 
 
 def test_points_leave_nothing_behind_and_lose_no_finished_trial(tmp_path: Path) -> None:
     ledger = tmp_path / "points.jsonl"
-    asked = {"points": _POINTS, "seconds": _SECONDS, "seed": _SEED, "jobs": 2, "file": ledger}
+    seeds = drawn(_SEEDS, 1, of="fault points")
+    every = len(seeds) > 1
+    points = _OF_ALL if every else _POINTS
+    asked = {"points": points, "seed": seeds[0], "jobs": 2, "file": ledger}
+    asked |= {} if every else {"seconds": _SECONDS}
     done = subprocess.run(
         [sys.executable, "-m", "faults", *(f"--{name}={value}" for name, value in asked.items())],
         capture_output=True,
         text=True,
         cwd=CHECKOUT,
         env=environment_with({}),
-        timeout=2 * _SECONDS,
+        timeout=3600 if every else 2 * _SECONDS,
         check=False,
         encoding="utf-8",
     )
-    points = read_fault_points(ledger)
-    assert failed(points) == [], done.stdout
+    played = read_fault_points(ledger)
+    assert failed(played) == [], done.stdout
     assert done.returncode == 0, done.stderr
-    assert len(counted(points)) >= _FEWEST, done.stdout
-    assert {"kill", "interrupt"} <= {point.kind for point in counted(points)}
+    assert len(counted(played)) >= _FEWEST, done.stdout
+    # Half of all points are kills; of a dozen one at least, whichever are drawn.
+    assert "kill" in {point.kind for point in counted(played)}
 
 
 def test_whoever_plays_points_takes_down_what_is_under_way_when_it_is_ended(
