@@ -37,7 +37,7 @@ def run(command: list[str | Path], folder: Path, **environment: str) -> None:
     [
         ["fmt", "--check"],
         ["clippy", "--locked", "--all-targets", "--", "-D", "warnings"],
-        ["test", "--locked", "--quiet", "--all-targets"],
+        ["test", "--locked", "--quiet", "--lib", "--bins", "--tests"],
     ],
     ids=lambda words: words[0],
 )
