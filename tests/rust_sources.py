@@ -15,6 +15,8 @@ __all__ = ["kept_rust_workspace"]
 
 _PARTS = (Path("clients") / "rust", Path("workloads"))
 """The workspace, and what its tests read beside it."""
+_MADE = {"target", "__pycache__"}
+"""Folders of what is made of sources: other in each checkout, and read by no test."""
 
 
 def kept_rust_workspace() -> Path:
@@ -26,7 +28,7 @@ def kept_rust_workspace() -> Path:
         path.relative_to(CHECKOUT)
         for part in _PARTS
         for path in sorted((CHECKOUT / part).rglob("*"))
-        if path.is_file() and "target" not in path.parts
+        if path.is_file() and not _MADE & {*path.parts}
     ]
     content = hashlib.sha256()
     for file in files:
