@@ -24,6 +24,7 @@ __all__ = ["CHAPTER", "Open", "Site", "Visit", "build", "gapbook", "measure"]
 
 CHAPTER = "both-optimized"
 _PAGES_OF_TRIALS = 3
+_PAGES_THAT_COUNT = 3
 _SHORT = (
     "blocks=2",
     "sessions=1",
@@ -44,12 +45,14 @@ class Site:
 
     @property
     def pages(self) -> list[str]:
-        """The pages to look at: of the published book all, of a reader's own those that his run is on or that
-        count runs; its other chapters are those of the published book, word for word."""
-        shown = chapters() if self.run.published else [CHAPTER]
+        """The pages to look at: of the published book all, of a reader's own those that his run is on, and each day
+        others of those that only count runs; its other chapters are those of the published book, word for word."""
+        every = self.run.published
+        shown = chapters() if every else [CHAPTER]
         # Those of trials are made alike by one function: each day others.
         proved = [trials_of(name) for name in drawn(shown, _PAGES_OF_TRIALS)]
-        names = (*shown, *proved, *overviews())
+        counting = overviews() if every else drawn(overviews(), _PAGES_THAT_COUNT)
+        names = (*shown, *proved, *counting)
         pages = ["book/method.html", "book/every-trial.html", *(f"notebooks/{name}.html" for name in names)]
         return [page for page in pages if (self.folder / page).is_file()]
 
