@@ -43,7 +43,7 @@ from gapbook.method.named import named_run
 from gapbook.method.stated import known_numbers
 from gapbook.notebook_text import notebook_path
 from gapbook.pages.first_screen import PICTURE, pictures_folder
-from gapbook.pages.register import register_folder
+from gapbook.pages.page_files import left_behind, links_to_files
 from gapbook.paths import CHECKOUT, build_directory, tool_path
 from gapbook.record.run import Run, find_run, published_folder
 from gapbook.writing import require_writable
@@ -60,8 +60,6 @@ __all__ = [
 _FIRST_SCREEN = "first-screen"
 # What buttons of a page link to: the files of a run, beneath the static files of the book.
 _RUN_LINK = re.compile(r"_static/runs/([0-9a-f]+)/([\w.-]+)")
-# The same for the register of claims as data.
-_REGISTER_LINK = re.compile(r"_static/register/([\w.-]+)")
 
 
 def build_published(timings: Timings) -> Path:
@@ -247,7 +245,7 @@ def _stage(folder: Path, executed: Mapping[str, Path], absent: Collection[str], 
         if _place(chapter, notebook, staged):
             proved.append(chapter)
         _place_runs(chapter, notebook, staged)
-        _place_register(notebook, staged)
+        _place_page_files(notebook, staged)
     contents = _contents([*executed, *absent], proved, also)
     (staged / "_toc.yml").write_text(yaml.safe_dump(contents, sort_keys=False), encoding="utf-8")
     return staged
@@ -331,15 +329,15 @@ def _run_of(chapter: str, run_id: str) -> Run:
     return named_run(run_id) if chapter in overviews() else find_run(chapter, run_id)
 
 
-def _place_register(executed: Path, staged: Path) -> None:
-    """Put the register as data beside the page that offers it; raises RecordError for a file that is not there."""
-    for name in sorted(set(_REGISTER_LINK.findall(executed.read_text(encoding="utf-8")))):
-        source = register_folder() / name
+def _place_page_files(executed: Path, staged: Path) -> None:
+    """Put the files beside a page that it offers and no run holds; raises RecordError for one that is not there."""
+    for place in links_to_files(executed.read_text(encoding="utf-8")):
+        source = left_behind(place)
         if not source.is_file():
             raise RecordError(
                 f"book: {source} is gone, which a page offers; build the page anew: remove {executed}, then gapbook book"
             )
-        target = staged / "book" / "_static" / "register" / name
+        target = staged / "book" / "_static" / place
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(source, target)
 

@@ -16,18 +16,12 @@ from gapbook.markup import Html, link, values_table
 from gapbook.pages import page
 from gapbook.pages.glued import glue_facts
 from gapbook.pages.number import tell_numbers
+from gapbook.pages.page_files import REGISTER, leave
 from gapbook.pages.register_table import register_section, said_once
 from gapbook.pages.verdict_numbers import verdict_numbers
-from gapbook.paths import CHECKOUT, build_directory
+from gapbook.paths import CHECKOUT
 
-__all__ = ["Register", "register_folder"]
-
-_STATIC = "../_static"
-
-
-def register_folder() -> Path:
-    """Where the page leaves the files that it offers, for the book to take them from."""
-    return build_directory() / "register"
+__all__ = ["Register"]
 
 
 class Register:
@@ -58,21 +52,14 @@ class Register:
 
     def downloads(self) -> Html:
         """The whole register as files, which are written for the book to take."""
-        folder = register_folder()
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "claims.csv").write_text(as_csv(self.entries), encoding="utf-8")
-        (folder / "claims.json").write_text(as_json(self.entries), encoding="utf-8")
         schema = CHECKOUT / "schemas" / "register.schema.json"
-        (folder / schema.name).write_bytes(schema.read_bytes())
+        files = (
+            ("CSV", "claims.csv", as_csv(self.entries).encode()),
+            ("JSON", "claims.json", as_json(self.entries).encode()),
+            ("JSON Schema", schema.name, schema.read_bytes()),
+        )
         return page.download_buttons(
-            [
-                page.Download(label, f"{_STATIC}/register/{name}")
-                for label, name in (
-                    ("CSV", "claims.csv"),
-                    ("JSON", "claims.json"),
-                    ("JSON Schema", schema.name),
-                )
-            ]
+            [page.Download(label, leave(REGISTER, name, content)) for label, name, content in files]
         )
 
     def said_once(self) -> Html:

@@ -5,6 +5,8 @@ Both sides are computed by today's code, each from its own stored run; nothing i
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,6 +21,7 @@ from gapbook.method.interval import Interval, format_factor
 from gapbook.method.same import Cell, cells_of, version_of
 from gapbook.pages import page
 from gapbook.pages.corrections import hour, one_step_apart
+from gapbook.pages.page_files import REPLACED, leave
 from gapbook.record.kept_code import code_is_kept
 from gapbook.record.published import published_runs
 from gapbook.record.run import Run
@@ -43,6 +46,15 @@ __all__ = [
 
 _PLANS = ("run", "began", "replaced by", "began later", "what the newer one has")
 _MOVES = ("ratio", "then", "now", "now ÷ then", "the intervals")
+_COLUMNS = (
+    "ratio",
+    *(f"{when}{bound}" for when in ("then", "now") for bound in ("", "_low", "_high")),
+    "narrow",
+    "intervals",
+)
+"""Of the file of every ratio: ``then`` and ``now`` with the bounds of their intervals."""
+_ROWS = 12
+"""So many ratios of two runs a page shows."""
 _UNKEPT = ("run", "began", "commit that is not kept")
 _KINDS = (
     "processor of both runs",
@@ -200,26 +212,47 @@ def _held(replaced: Replacement) -> Iterator[tuple[Cell, Cell]]:
 
 
 def moved_table(replaced: Replacement) -> Html:
-    """How far each ratio moved that is narrow in both runs, the farthest first; how many others there are is said."""
+    """How far the ratios moved that moved farthest, of those that are narrow in both runs; how many others there are is
+    said, and every one stands in a file."""
     found = moves(replaced)
     if not found:
         return page.banner("note", _why_none(replaced))
     told = sorted((move for move in found if move.narrow), key=lambda move: -move.distance)
-    rows: list[list[str | Html]] = [
-        [
-            move.quantity,
-            move.then.as_factor(),
-            move.now.as_factor(),
-            f"×{format_factor(move.now.estimate / move.then.estimate)}",
-            "reversed" if move.reversed else "lie apart" if move.apart else "overlap",
-        ]
-        for move in told
-    ]
-    others = f"{len(found) - len(told)} more have an interval wider than that in one of the runs, or none."
+    wide = f"{len(found) - len(told)} more have an interval wider than that in one of the runs, or none."
     summary = f"{len(found)} ratios in both runs; {len(told)} narrow, of which {sum(move.apart for move in told)} lie apart"
-    return folded(
-        summary, values_table(_MOVES, rows, caption=f"Ratios whose half-width is under {_NARROW}. {others}")
+    shown = min(len(told), _ROWS)
+    caption = (
+        f"Ratios whose half-width is under {_NARROW}, the {shown} of {len(told)} that moved farthest. {wide}"
     )
+    rows: list[list[str | Html]] = [list(_told(move)) for move in told[:_ROWS]]
+    name = f"{replaced.chapter}-{replaced.old.run_id}-{replaced.new.run_id}.csv"
+    file = page.Download("every ratio, CSV", leave(REPLACED, name, _as_csv(found).encode()))
+    return folded(summary, values_table(_MOVES, rows, caption=caption) + page.download_buttons([file]))
+
+
+def _told(move: Move) -> tuple[str, ...]:
+    return (
+        move.quantity,
+        move.then.as_factor(),
+        move.now.as_factor(),
+        f"×{format_factor(move.now.estimate / move.then.estimate)}",
+        "reversed" if move.reversed else "lie apart" if move.apart else "overlap",
+    )
+
+
+def _as_csv(found: Sequence[Move]) -> str:
+    """Every ratio that both runs hold, in full precision; a bound that there is not is empty."""
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(_COLUMNS)
+    for move in sorted(found, key=lambda move: -move.distance):
+        bounds = [
+            value
+            for one in (move.then, move.now)
+            for value in (one.estimate, *((one.low, one.high) if one.bounded else ("", "")))
+        ]
+        table.writerow([move.quantity, *bounds, str(move.narrow).lower(), _told(move)[-1]])
+    return text.getvalue()
 
 
 def folded(summary: str, content: Html) -> Html:

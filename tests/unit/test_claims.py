@@ -25,7 +25,8 @@ from gapbook.claims.search import found, score, tokens
 from gapbook.declared.reading import converted
 from gapbook.declared.verdicts import VerdictRule
 from gapbook.errors import DeclarationError, ParameterError
-from gapbook.pages import register as page
+from gapbook.pages import page_files
+from gapbook.pages.page_files import links_to_files
 from gapbook.pages.register import Register
 from gapbook.paths import CHECKOUT
 from tests.claims_typed import TYPED
@@ -241,19 +242,18 @@ def test_a_word_in_the_published_number_counts_more_than_one_elsewhere() -> None
 def test_the_files_hold_every_claim_as_their_schema_says(
     register: Register, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(page, "build_directory", lambda: tmp_path)
-    assert set(re.findall(r"_static/register/([\w.-]+)", register.downloads().html)) == {
-        one.name for one in page.register_folder().iterdir()
+    monkeypatch.setattr(page_files, "build_directory", lambda: tmp_path)
+    folder = tmp_path / "register"
+    assert set(links_to_files(register.downloads().html)) == {
+        f"register/{one.name}" for one in folder.iterdir()
     }
-    schema = (page.register_folder() / "register.schema.json").read_text(encoding="utf-8")
+    schema = (folder / "register.schema.json").read_text(encoding="utf-8")
     assert schema == schema_of(REGISTER)
-    data = json.loads((page.register_folder() / "claims.json").read_text(encoding="utf-8"))
+    data = json.loads((folder / "claims.json").read_text(encoding="utf-8"))
     validator = jsonschema.Draft202012Validator(json.loads(schema))
     validator.validate(data)
     assert not validator.is_valid({"claims": [{**data["claims"][0], "verdict": "unheard"}]})
-    rows = list(
-        csv.DictReader(io.StringIO((page.register_folder() / "claims.csv").read_text(encoding="utf-8")))
-    )
+    rows = list(csv.DictReader(io.StringIO((folder / "claims.csv").read_text(encoding="utf-8"))))
     assert (
         [row["id"] for row in rows]
         == [one["id"] for one in data["claims"]]

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import csv
 import math
+import re
 import subprocess
+from html import unescape
+from pathlib import Path
 
 import pytest
 
 from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval
+from gapbook.pages import page_files
+from gapbook.pages.page_files import links_to_files
 from gapbook.pages.superseded import (
     Move,
     Replacement,
@@ -64,14 +70,28 @@ def test_two_machines_are_told_with_what_they_did_to_each_system() -> None:
     assert told
 
 
-def test_the_table_has_every_narrow_ratio_and_counts_the_others() -> None:
+def test_the_table_has_the_ratios_that_moved_farthest_and_its_file_has_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page_files, "build_directory", lambda: tmp_path)
+    longest = 0
     for replaced in replacements():
         found, html = moves(replaced), moved_table(replaced).html
-        if found:
-            narrow = [move for move in found if move.narrow]
-            assert html.count("<tr>") == 1 + len(narrow)
-            assert f"{len(found)} ratios in both runs; {len(narrow)} narrow" in html
-            assert f"{len(found) - len(narrow)} more have an interval wider" in html
+        if not found:
+            continue
+        narrow = sorted((move for move in found if move.narrow), key=lambda move: -move.distance)
+        longest = max(longest, len(narrow))
+        shown = re.findall(r"<tr><td>([^<]*)</td>", html)
+        assert [unescape(one) for one in shown] == [move.quantity for move in narrow[:12]]
+        assert f"{len(found)} ratios in both runs; {len(narrow)} narrow" in html
+        assert f"{len(found) - len(narrow)} more have an interval wider" in html
+        (place,) = links_to_files(html)
+        rows = list(csv.DictReader((tmp_path / place).read_text(encoding="utf-8").splitlines()))
+        assert {row["ratio"]: float(row["now"]) for row in rows} == {
+            move.quantity: move.now.estimate for move in found
+        }
+        assert sum(row["narrow"] == "true" for row in rows) == len(narrow)
+    assert longest > 12
 
 
 def test_contestants_that_differ_in_several_things_are_compared_and_a_reversal_is_told() -> None:
