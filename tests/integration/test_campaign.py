@@ -191,9 +191,9 @@ def test_a_trial_carries_the_cost_of_its_parts(finished: tuple[Run, dict[str, by
     run, _, _ = finished
     for row in _rows(run):
         has_tier = "-rpc" in row["contestant"]
-        if row["contestant"] == "sql-far":
-            assert row["tier_cpu_s"] is not None  # its relay may need less than a tick of the kernel's clock
-        else:
+        # On a busy machine a part may get less than a tick of the kernel's clock, as the relay of a distance may on any.
+        assert row["tier_cpu_s"] is not None
+        if row["contestant"] != "sql-far" and (row["valid"] or not has_tier):
             assert (row["tier_cpu_s"] > 0) == has_tier
         assert any(key.startswith("tier: ") for key in json.loads(row["settings"])) == has_tier
         assert row["server_memory_bytes"] > 2**20

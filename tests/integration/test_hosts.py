@@ -128,7 +128,7 @@ def test_a_campaign_whose_scheduler_ends_goes_on_with_the_next(
     campaign, said = cluster.start_campaign(sessions=3)
     _until(_has(said, "session 1 of 3"))
     cluster.scheduler.kill()
-    assert campaign.wait(_WITHIN_S) == 2
+    assert campaign.wait(_WITHIN_S) == 2, said.read_text(encoding="utf-8")
     last = said.read_text(encoding="utf-8").splitlines()[-1]
     assert last.startswith(f"campaign: the scheduler at {cluster.address} is gone")
     _until(lambda: not cluster.others[0].processes())

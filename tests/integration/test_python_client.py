@@ -30,7 +30,8 @@ _ALPHA = 1.5
 _SEED = 3
 _AMOUNT_MAX = 1_000
 _AMPLE = 10**7
-_SCARCE = 2_000
+_SCARCE = _AMOUNT_MAX
+"""An account that is hot cannot pay twice, however few transfers a busy machine makes."""
 _WINDOW_S = 1.0
 _CLIENT: Client = next(client for client in discover_clients() if client.language == "python")
 
