@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from gapbook.book import figures
 from gapbook.book.chapters import chapters, overviews
 from gapbook.book.contents import pages_of, without_pages
 from gapbook.book.kept_pages import (
@@ -42,7 +43,7 @@ from gapbook.locks import own_folder, taking_turns
 from gapbook.method.named import named_run
 from gapbook.method.stated import known_numbers
 from gapbook.notebook_text import notebook_path
-from gapbook.pages.first_screen import PICTURE, pictures_folder
+from gapbook.pages.first_screen import exported_folder
 from gapbook.pages.page_files import left_behind, links_to_files
 from gapbook.paths import CHECKOUT, build_directory, tool_path
 from gapbook.record.run import Run, find_run, published_folder
@@ -57,7 +58,6 @@ __all__ = [
     "runs_shown",
 ]
 
-_FIRST_SCREEN = "first-screen"
 # What buttons of a page link to: the files of a run, beneath the static files of the book.
 _RUN_LINK = re.compile(r"_static/runs/([0-9a-f]+)/([\w.-]+)")
 
@@ -74,6 +74,7 @@ def build_published(timings: Timings) -> Path:
     with taking_turns(folder):
         executed = execute_published(timings)
         numbers = numbers_told(executed)
+        figures.require_lasting(figures.figures_told(executed))
         require_lasting(numbers)
         return _build(folder, executed, numbers, timings) / "index.html"
 
@@ -226,7 +227,7 @@ def _build(
     for notebook in executed.values():
         _offer(notebook, site)
     with timings.of("pages of numbers written"):
-        _place_figures(executed, site)
+        figures.write_figures(figures.figures_told(executed), site)
         write_number_pages(numbers, site)
         write_withdrawn_pages(known_numbers().withdrawn, site)
     return site
@@ -258,12 +259,12 @@ def _place(chapter: str, executed: Path, staged: Path) -> bool:
     ``first-screen`` are shown right after the title. Code cells in a row that show nothing else are one fold.
     """
     notebook = json.loads(executed.read_text(encoding="utf-8"))
-    cells = notebook["cells"]
+    cells = figures.with_links(chapter, notebook["cells"])
     for cell in cells:
         tags = cell["metadata"].setdefault("tags", [])
         if INJECTED in tags:
             tags.append("hide-input")
-    first = [cell for cell in cells if _FIRST_SCREEN in cell["metadata"]["tags"]]
+    first = [cell for cell in cells if figures.FIRST_SCREEN in cell["metadata"]["tags"]]
     rest = [cell for cell in cells if cell not in first]
     trials = trials_page(chapter, notebook)
     if trials is not None:
@@ -290,7 +291,9 @@ def _offer(executed: Path, site: Path) -> None:
     """Let a reader download the notebook in the order in which it runs, not in that of its page; the same from the page
     of its trials, which it makes too."""
     sources = site / "_sources" / "notebooks"
-    text = json.dumps(offered(json.loads(executed.read_text(encoding="utf-8"))), indent=1)
+    notebook = json.loads(executed.read_text(encoding="utf-8"))
+    without = {**notebook, "cells": without_numbers(notebook["cells"])}
+    text = json.dumps(offered(without), indent=1, ensure_ascii=False)
     (sources / executed.name).write_text(text, encoding="utf-8")
     trials = trials_of(executed.stem)
     page = site / "notebooks" / f"{trials}.html"
@@ -308,7 +311,7 @@ def _place_runs(chapter: str, executed: Path, staged: Path) -> None:
     links = _links(executed)
     # A run is read whole to be trusted: once for all its files.
     folders = {
-        run_id: (_run_of(chapter, run_id).folder, pictures_folder(run_id))
+        run_id: (_run_of(chapter, run_id).folder, exported_folder(run_id))
         for run_id in sorted({run_id for run_id, _ in links})
     }
     for run_id, name in sorted(links):
@@ -340,16 +343,6 @@ def _place_page_files(executed: Path, staged: Path) -> None:
         target = staged / "book" / "_static" / place
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(source, target)
-
-
-def _place_figures(executed: Mapping[str, Path], site: Path) -> None:
-    """Put the chart of each first screen where it stays when a newer run is shown: ``figures/CHAPTER.svg`` and beside it."""
-    folder = site / "figures"
-    folder.mkdir(exist_ok=True)
-    for chapter, notebook in executed.items():
-        for run_id in {run_id for run_id, name in _links(notebook) if name.startswith(f"{PICTURE}.")}:
-            for source in pictures_folder(run_id).glob(f"{PICTURE}[.-]*"):
-                shutil.copy2(source, folder / f"{chapter}{source.name.removeprefix(PICTURE)}")
 
 
 def _render(staged: Path) -> Path:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from gapbook.book.lasting import Addresses
 from gapbook.book.told_numbers import Addressed, numbers_told
 from gapbook.errors import GapbookError, ParameterError, cut
 from gapbook.method.stated import NUMBERS, WRITE_NUMBERS, KnownNumber, KnownNumbers, known_numbers
@@ -24,6 +25,7 @@ from gapbook.paths import CHECKOUT
 __all__ = ["citable", "known_number", "require_lasting", "updated"]
 
 _OFFERED = 3
+_ADDRESSES = Addresses(NUMBERS.name, WRITE_NUMBERS, "number")
 
 
 def known_number(identifier: str) -> KnownNumber:
@@ -51,40 +53,18 @@ def updated(told: Sequence[Addressed], known: KnownNumbers) -> KnownNumbers:
     Raises GapbookError where one is gone and not withdrawn, or an address leads to another number than before.
     """
     now = {one.identifier: _kept_of(one) for one in told}
-    if gone := sorted(known.numbers.keys() - now.keys() - known.withdrawn.keys()):
-        raise GapbookError(
-            f"book/numbers.json: {', '.join(gone)}: no page prints it any more; an address lasts: name it under "
-            "withdrawn, with why and replaced_by"
-        )
-    if again := sorted(now.keys() & known.withdrawn.keys()):
-        raise GapbookError(
-            f"book/numbers.json: {', '.join(again)}: was withdrawn; give the new number another name"
-        )
-    for identifier, number in now.items():
-        before = known.numbers.get(identifier)
-        if before and before.source and number.source != before.source:
-            raise GapbookError(
-                f"book/numbers.json: {identifier}: leads to another number than before ({before.quantity}); give the new "
-                "one another name, and name the old one under withdrawn"
-            )
-    lost = {one.replaced_by for one in known.withdrawn.values() if one.replaced_by} - now.keys()
-    if lost:
-        raise GapbookError(
-            f"book/numbers.json: withdrawn: replaced_by {', '.join(sorted(lost))}: no such number"
-        )
+    _ADDRESSES.require_lasting(now, known.numbers, known.withdrawn, another=_another)
     return KnownNumbers(dict(sorted(now.items())), known.withdrawn)
 
 
 def require_lasting(told: Sequence[Addressed]) -> None:
     """Raise GapbookError where what is kept is not what this build has; see :func:`updated`."""
     known = known_numbers()
-    now = updated(told, known)
-    if now != known:
-        differ = [one for one in now.numbers if now.numbers[one] != known.numbers.get(one)]
-        raise GapbookError(
-            f"book/numbers.json: not of these pages ({', '.join(differ[:_OFFERED])}"
-            f"{' and more' if len(differ) > _OFFERED else ''}); write it anew and commit it: {WRITE_NUMBERS}"
-        )
+    _ADDRESSES.require_same(updated(told, known).numbers, known.numbers)
+
+
+def _another(before: KnownNumber, now: KnownNumber) -> str:
+    return before.quantity if before.source and now.source != before.source else ""
 
 
 def _kept_of(one: Addressed) -> KnownNumber:

@@ -1,4 +1,7 @@
-"""An executed notebook as a reader downloads it: with its values in its prose, and without the machine that made it."""
+"""An executed notebook as a reader downloads it: with its values in its prose, and without the machine that made it.
+
+The narrow drawings of charts, which Jupyter never shows, are left out.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,13 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from gapbook import charts
+
 __all__ = ["GLUED", "glued_values", "offered", "with_values"]
 
 GLUED = re.compile(r"\{glue:text\}`([^`:]+)[^`]*`")
 _MADE_BY = "papermill"
+_HTML = "text/html"
 _TEXT = "application/papermill.record/text/plain"
 
 
@@ -49,4 +55,12 @@ def _readable(cell: Mapping[str, Any], values: Mapping[str, str]) -> dict[str, A
     source = "".join(cell["source"])
     if cell["cell_type"] == "markdown":
         source = with_values(source, values)
-    return {**cell, "metadata": metadata, "source": source}
+    shown = {"outputs": list(map(_as_jupyter_shows, cell["outputs"]))} if "outputs" in cell else {}
+    return {**cell, "metadata": metadata, "source": source, **shown}
+
+
+def _as_jupyter_shows(output: Mapping[str, Any]) -> Mapping[str, Any]:
+    data = output.get("data", {})
+    if _HTML not in data:
+        return output
+    return {**output, "data": {**data, _HTML: charts.without_narrow("".join(data[_HTML]))}}

@@ -15,7 +15,7 @@ from gapbook.errors import GapbookError
 from gapbook.pages.number import NUMBERS_KIND, Number
 from gapbook.pages.short_citation import number_id
 
-__all__ = ["Addressed", "numbers_told", "without_numbers"]
+__all__ = ["Addressed", "numbers_told", "plain", "without_numbers"]
 
 _TITLED = re.compile(r"\{(?:doc|ref|term)\}`([^`<]+?)\s*(?:<[^`]*>)?`")
 _SILENT = re.compile(r"\s*\{cite\}`[^`]*`")
@@ -51,7 +51,7 @@ def numbers_told(executed: Mapping[str, Path]) -> list[Addressed]:
             identifier = number_id(page, one.name)
             if identifier in found:
                 raise GapbookError(f"book: two numbers have the address {identifier}; give one another name")
-            found[identifier] = Addressed(identifier, page, _plain(lines[0]), sentence, one)
+            found[identifier] = Addressed(identifier, page, plain(lines[0]), sentence, one)
     return list(found.values())
 
 
@@ -85,7 +85,7 @@ def _sentence_with(name: str, lines: Sequence[str], values: Mapping[str, str]) -
     for line in lines:
         for sentence in _ENDS.split(line):
             if name in GLUED.findall(sentence):
-                return _plain(with_values(sentence, values))
+                return plain(with_values(sentence, values))
     return ""
 
 
@@ -95,7 +95,7 @@ def _lines(notebook: Mapping[str, Any]) -> Iterator[str]:
             yield from filter(None, (line.strip() for line in "".join(cell["source"]).splitlines()))
 
 
-def _plain(prose: str) -> str:
+def plain(prose: str) -> str:
     """A line of prose as it is read: without marks, with the words of its links."""
     text = _TITLED.sub(r"\1", _SILENT.sub("", prose.lstrip("# ")))
     text = _ITEM.sub("", _LINK.sub(r"\1", text))

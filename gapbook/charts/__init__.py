@@ -21,6 +21,7 @@ from gapbook.charts._losses import Allowed, Cut, Level, losses
 from gapbook.charts._missing import missing
 from gapbook.charts._outcomes import Outcome, Outcomes, outcomes
 from gapbook.charts._ruler import Gap, ruler
+from gapbook.charts._shown import Shown, shown_in, with_lines_below, without_narrow
 from gapbook.charts._steps import Endpoint, Step, Then
 from gapbook.charts._tokens import TOKENS
 from gapbook.charts._waterfall import waterfall
@@ -54,6 +55,7 @@ __all__ = [
     "Outcomes",
     "Panel",
     "Provenance",
+    "Shown",
     "Step",
     "Then",
     "Trial",
@@ -71,5 +73,8 @@ __all__ = [
     "missing",
     "outcomes",
     "ruler",
+    "shown_in",
     "waterfall",
+    "with_lines_below",
+    "without_narrow",
 ]

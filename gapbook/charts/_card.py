@@ -18,6 +18,8 @@ _SIZES = (56, 50, 44, 38, 32)
 _LEADING = 1.28
 _SENTENCE_HEIGHT = 330
 _SMALL = 28
+_COLOURS = 8
+"""Its four inks, and as many for the edges of letters: with more a card is half as large again, and looks the same."""
 
 
 class _Line(NamedTuple):
@@ -46,7 +48,7 @@ def card(sentence: str, value: str, conditions: str, foot: str) -> bytes:
     told = wrap(conditions, _SMALL, inner)[:2]
     drawn += [_Line(line, 505 + 36 * place, _SMALL, "muted") for place, line in enumerate(told)]
     drawn.append(_Line(foot, CARD_HEIGHT - 36, _SMALL, "muted"))
-    return kept_png(_svg(drawn))
+    return kept_png(_svg(drawn), colours=_COLOURS)
 
 
 def _svg(lines: Sequence[_Line]) -> str:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-import json
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from gapbook.charts._canvas import Canvas, Drawing
@@ -22,6 +21,7 @@ __all__ = ["PHONE_WIDTH", "WIDE_WIDTH", "Figure", "Table", "build"]
 WIDE_WIDTH = 688
 PHONE_WIDTH = 328
 FileTheme = Literal["light", "dark"]
+_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _OPENING = re.compile(r"<svg\b[^>]*>")
 _TAG = re.compile(r"<[^>]*>")
 _ID = re.compile(r'(\bid="|url\(#|href="#)')
@@ -56,6 +56,14 @@ class Figure:
     wide: Drawing
     phone: Drawing
     table: Table
+    given: str = ""
+
+    def named(self, given: str) -> Figure:
+        """The same under a name of its author's, by which its files are found for good: where a heading has several
+        charts, or when a heading is written anew. Raises ValueError for a name that is not of small letters, digits and hyphens."""
+        if not _NAME.fullmatch(given):
+            raise ValueError(f"a chart's name is of small letters, digits and hyphens, not {given!r}")
+        return replace(self, given=given)
 
     @property
     def id(self) -> str:
@@ -76,11 +84,12 @@ class Figure:
             if rows
             else ""
         )
+        given = Html(' data-name="{}"').format(self.given) if self.given else ""
         # Without the book's style sheet, as in JupyterLab, the wide drawing alone is shown.
         return Html(
-            '<figure class="gb-fig" id="{}"><div class="gb-wide">{}</div>'
+            '<figure class="gb-fig" id="{}"{}><div class="gb-wide">{}</div>'
             '<div class="gb-phone" style="display:none">{}</div>{}</figure>'
-        ).format(self.id, wide, phone, details)
+        ).format(self.id, given, wide, phone, details)
 
     @property
     def html(self) -> str:
@@ -95,12 +104,6 @@ class Figure:
         if width not in drawings:
             raise ValueError(f"a chart is drawn {WIDE_WIDTH} or {PHONE_WIDTH} pixels wide, not {width}")
         return self._titled(drawings[width], theme, "w" if width == WIDE_WIDTH else "p").html
-
-    def as_json(self) -> str:
-        """Title, description and table as JSON."""
-        rows = [dict(zip(self.table.columns, row, strict=True)) for row in self.table.rows]
-        told = {"title": self.title, "description": self.description, "rows": rows}
-        return json.dumps(told, indent=1, ensure_ascii=False)
 
     def png(self, width: int = WIDE_WIDTH, theme: FileTheme = "light", *, scale: float = 2) -> bytes:
         return kept_png(self.svg(width, theme), scale)

@@ -44,8 +44,8 @@ def kept_svg(
     return _kept(told, "svg", drawn).decode()
 
 
-def kept_png(svg: str, scale: float = 1) -> bytes:
-    """An SVG of a few colours as a picture, ``scale`` times its size, kept as :func:`kept_svg` keeps drawings."""
+def kept_png(svg: str, scale: float = 1, colours: int = _COLOURS) -> bytes:
+    """An SVG of a few ``colours`` as a picture, ``scale`` times its size, kept as :func:`kept_svg` keeps drawings."""
 
     def drawn() -> bytes:
         import vl_convert  # noqa: PLC0415
@@ -53,10 +53,10 @@ def kept_png(svg: str, scale: float = 1) -> bytes:
 
         image = Image.open(io.BytesIO(vl_convert.svg_to_png(svg, scale=scale)))
         small = io.BytesIO()
-        image.convert("RGB").quantize(_COLOURS).save(small, "PNG", optimize=True)
+        image.convert("RGB").quantize(colours).save(small, "PNG", optimize=True)
         return small.getvalue()
 
-    return _kept(repr((_drawn_by(), svg, scale)), "png", drawn)
+    return _kept(repr((_drawn_by(), svg, scale, colours)), "png", drawn)
 
 
 def _kept(told: str, kind: str, draw: Callable[[], bytes]) -> bytes:

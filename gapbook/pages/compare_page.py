@@ -17,8 +17,7 @@ from gapbook.method.spread import published_summaries, usual_spread
 from gapbook.method.student import quantile_of_t
 from gapbook.method.summary import MOST_SUMMARY_BYTES, SUMMARY_VERSION, Summary, written
 from gapbook.pages.comparison import MOST_WORDS, READINGS, addresses_of
-from gapbook.pages.first_screen import pictures_folder
-from gapbook.writing import require_writable
+from gapbook.pages.first_screen import export_file
 
 __all__ = ["compare_page", "shipped"]
 
@@ -126,11 +125,7 @@ def _address(one: Summary) -> str:
 
 
 def _write(one: Summary) -> None:
-    folder = pictures_folder(one.run_id)
-    require_writable(folder, "GAPBOOK_BUILD")
-    folder.mkdir(parents=True, exist_ok=True)
-    script = f'(window.gapbookRuns ??= {{}})["{one.run_id}"] = {written(one)};\n'
-    (folder / _SCRIPT).write_text(script, encoding="utf-8")
+    export_file(one.run_id, _SCRIPT, f'(window.gapbookRuns ??= {{}})["{one.run_id}"] = {written(one)};\n')
 
 
 def _table(caption: str, head: str, rows: str) -> Html:

@@ -23,18 +23,16 @@ from gapbook.record.machine import processor_and_cores
 from gapbook.writing import require_writable
 
 __all__ = [
-    "PICTURE",
     "cite_panels",
+    "export_file",
+    "exported_folder",
     "first_screen",
     "own_run_banner",
-    "pictures_folder",
     "provenance_line",
     "require_in",
     "tell_sentence",
 ]
 
-PICTURE = "gap"
-"""The name, without its kind, of each file of a first screen's chart."""
 _SUMMARY = "compare.json"
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 
@@ -53,11 +51,9 @@ def first_screen(
     sentence and its conditions; the one chart that shows its numbers; buttons. Beneath, for who wants it: all
     comparisons with intervals and caveats, how to cite the numbers, and how to repeat them.
 
-    The chart is also written as files for the buttons. Raises ParameterError where a number of the sentence does
-    not stand in the chart.
+    Raises ParameterError where a number of the sentence does not stand in the chart.
     """
     require_in(picture, sentence)
-    _export_picture(found, picture)
     tell_sentence(found, sentence, conditions)
     parts: list[SupportsHtml] = [
         own_run_banner(found) or Html(""),
@@ -133,25 +129,8 @@ def run_buttons(found: Findings) -> Html:
             page.Download("Data", f"{folder}/trials.parquet"),
             page.Download("Latencies", f"{folder}/histograms.parquet"),
             page.Download("Manifest", f"{folder}/manifest.json"),
-            page.Download("PNG", f"{folder}/{PICTURE}.png"),
-            page.Download("SVG", f"{folder}/{PICTURE}.svg"),
         ]
     )
-
-
-def _export_picture(found: Findings, figure: charts.Figure) -> None:
-    """Write the page's picture as files, for its download buttons and for use elsewhere.
-
-    Raises SetupError where they cannot be written.
-    """
-    folder = pictures_folder(found.run.run_id)
-    require_writable(folder, "GAPBOOK_BUILD")
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{PICTURE}.svg").write_text(figure.svg(), encoding="utf-8")
-    (folder / f"{PICTURE}-phone.svg").write_text(figure.svg(charts.PHONE_WIDTH), encoding="utf-8")
-    (folder / f"{PICTURE}.png").write_bytes(figure.png())
-    (folder / f"{PICTURE}.csv").write_text(figure.table.as_csv(), encoding="utf-8")
-    (folder / f"{PICTURE}.json").write_text(figure.as_json(), encoding="utf-8")
 
 
 def _beside_the_published(found: Findings) -> Html:
@@ -163,7 +142,7 @@ def _beside_the_published(found: Findings) -> Html:
         summary = written(summary_of(found.run))
     except RecordError as error:
         return page.banner("note", f"It cannot be laid beside the published run: {error}.")
-    (pictures_folder(found.run.run_id) / _SUMMARY).write_text(summary, encoding="utf-8")
+    export_file(found.run.run_id, _SUMMARY, summary)
     return page.banner(
         "note",
         Html("To lay it beside the published run, give {} to {}.").format(
@@ -177,9 +156,17 @@ def provenance_line(found: Findings) -> Html:
     return page.provenance_line(provenance_parts(found))
 
 
-def pictures_folder(run_id: str) -> Path:
-    """Where the pictures of a run are exported to."""
-    return build_directory() / "pictures" / run_id
+def exported_folder(run_id: str) -> Path:
+    """Where files lie that pages made of a run."""
+    return build_directory() / "exported" / run_id
+
+
+def export_file(run_id: str, name: str, text: str) -> None:
+    """Write a file that a page offers beside those of a run; raises SetupError where it cannot be written."""
+    folder = exported_folder(run_id)
+    require_writable(folder, "GAPBOOK_BUILD")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(text, encoding="utf-8")
 
 
 def require_in(picture: charts.Figure, sentence: Sentence) -> None:

@@ -9,6 +9,7 @@ import re
 import struct
 from pathlib import Path
 
+from gapbook.book.figures import known_figures
 from gapbook.charts import CARD_HEIGHT, CARD_WIDTH
 from gapbook.method.stated import known_numbers
 from tests.book.book_site import Open, Site
@@ -47,11 +48,25 @@ def test_every_number_has_its_page_its_data_and_its_card(published_site: Site) -
         assert all(len(row) == len(head) for row in rows)
 
 
+def test_every_chart_of_a_page_leads_to_its_files_under_the_name_that_is_kept(published_site: Site) -> None:
+    folder, known = published_site.folder / "figures", known_figures().figures
+    assert {path.stem for path in folder.glob("*.png")} == known.keys()
+    for page in {one.page for one in known.values()}:
+        shown = (published_site.folder / "notebooks" / f"{page}.html").read_text(encoding="utf-8")
+        own = [name for name, one in known.items() if one.page == page]
+        assert shown.count('<figure class="gb-fig"') == len(own), page
+        for name in own:
+            for kind in ("svg", "png", "csv", "json"):
+                assert shown.count(f'href="../figures/{name}.{kind}"') == 1, name
+                assert (folder / f"{name}.{kind}").stat().st_size > 0, name
+            columns = next(csv.reader((folder / f"{name}.csv").read_text(encoding="utf-8").splitlines()), [])
+            assert tuple(columns) == known[name].columns
+
+
 def test_figures_and_chapters_say_what_a_link_shows(published_site: Site) -> None:
     chapters = {number.page for number in known_numbers().numbers.values()} - {"front", "claims"}
     for chapter in chapters:
-        for kind in (".svg", "-phone.svg", ".png", ".csv", ".json"):
-            assert (published_site.folder / "figures" / f"{chapter}{kind}").stat().st_size > 0, chapter
+        assert (published_site.folder / "figures" / f"{chapter}-phone.svg").stat().st_size > 0, chapter
         page = (published_site.folder / "notebooks" / f"{chapter}.html").read_text(encoding="utf-8")
         head = html.unescape(page.partition("</head>")[0])
         for name in ("description", "citation_title", "citation_author", "citation_publication_date"):

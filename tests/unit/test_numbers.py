@@ -274,4 +274,4 @@ def test_what_is_made_of_more_than_a_few_cells_says_where_it_comes_from(
 
 
 def test_plain_prose_has_no_marks() -> None:
-    assert told_numbers._plain("1. See [this](a.html) and `that` in {term}`α`.") == "See this and that in α."
+    assert told_numbers.plain("1. See [this](a.html) and `that` in {term}`α`.") == "See this and that in α."

@@ -278,7 +278,6 @@ def test_the_first_screen_stands_whatever_is_missing(
     (small,) = tmp_path.rglob("compare.json")
     assert f"{found.run.run_id}/compare.json" in screen.html
     assert read_summary(small) == summary_of(found.run)
-    assert {path.name for path in tmp_path.rglob("gap.*")} == {"gap.svg", "gap.png", "gap.csv", "gap.json"}
 
 
 def test_a_verdict_that_another_chapter_measured_names_it(stored: dict[str, Run]) -> None:
