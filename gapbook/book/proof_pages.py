@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gapbook.book.contents import Contents, pages_of, with_last_page
-from gapbook.pages.every_trial import trials_of
+from gapbook.pages.proof.every_trial import trials_of
 
 __all__ = ["EVERY_TRIAL", "trials_of", "trials_page", "with_trials_pages", "without_proof"]
 

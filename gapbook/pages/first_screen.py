@@ -12,9 +12,9 @@ from gapbook.method.findings import Findings
 from gapbook.method.summary import summary_of, written
 from gapbook.pages import page
 from gapbook.pages.citation import reach_note
-from gapbook.pages.claim_lines import claim_and_verdict
 from gapbook.pages.number import number_of, tell_numbers
 from gapbook.pages.provenance import provenance_parts, run_facts
+from gapbook.pages.register.lines import claim_and_verdict
 from gapbook.pages.rerun import rerun_panel
 from gapbook.pages.sentence import Sentence
 from gapbook.pages.short_citation import Citable, number_citation, number_id, own_run_citation, place_of

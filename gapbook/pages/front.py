@@ -13,9 +13,9 @@ from gapbook.method.cells import Named
 from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval
 from gapbook.pages import page
-from gapbook.pages.claim_lines import claim_and_verdict
 from gapbook.pages.first_screen import require_in, tell_sentence
 from gapbook.pages.provenance import provenance
+from gapbook.pages.register.lines import claim_and_verdict
 from gapbook.pages.sentence import Sentence, times
 from gapbook.record.run import latest_published
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from gapbook.method.findings import Findings
-from gapbook.pages.cuts import cut_sentence
-from gapbook.pages.strikes import bound_words
+from gapbook.pages.losses.cuts import cut_sentence
+from gapbook.pages.losses.strikes import bound_words
 from gapbook.pages.versions import Groups, labels_with_class, versioned_label
 from gapbook.pages.words import listed, operation_of, operations_of
 from gapbook.record.cuts import observed_cuts

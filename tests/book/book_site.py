@@ -15,7 +15,7 @@ from typing import Any
 from playwright.sync_api import Page
 
 from gapbook.book.chapters import chapters, overviews
-from gapbook.pages.every_trial import trials_of
+from gapbook.pages.proof.every_trial import trials_of
 from gapbook.paths import tool_path
 from gapbook.record.run import Run, load_run
 from tests.drawn import drawn

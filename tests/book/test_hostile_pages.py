@@ -27,7 +27,7 @@ from playwright.sync_api import Browser, Page
 from gapbook.book.chapters import chapters
 from gapbook.claims.entries import Entry, Place
 from gapbook.pages.page import claim_line
-from gapbook.pages.register_table import register_section
+from gapbook.pages.register.table import register_section
 from gapbook.paths import CHECKOUT
 from gapbook.record.run import published_folder
 from tests.book.hostile import Attacks, payload, write_hostile_run

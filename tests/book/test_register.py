@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page
 
 from gapbook.claims.look_up import looked_up
 from gapbook.errors import ParameterError
-from gapbook.pages.register import Register
+from gapbook.pages.register.page import Register
 from gapbook.paths import CHECKOUT
 from tests.claims_typed import TYPED
 

@@ -20,11 +20,11 @@ from gapbook.pages.exhibits.comparisons import comparisons_chart, comparisons_ta
 from gapbook.pages.exhibits.contention import contention_chart
 from gapbook.pages.exhibits.factors import answer_factors
 from gapbook.pages.exhibits.gap import waterfall
-from gapbook.pages.exhibits.gates import _gate_cell
-from gapbook.pages.exhibits.kills import kill_table
 from gapbook.pages.exhibits.ladder import ladder_table
 from gapbook.pages.exhibits.latencies import latency_chart
-from gapbook.pages.exhibits.servers import systems_table
+from gapbook.pages.losses.kills import kill_table
+from gapbook.pages.proof.gates import _gate_cell
+from gapbook.pages.proof.servers import systems_table
 from gapbook.pages.provenance import provenance_parts
 from gapbook.pages.who import who_table
 from gapbook.record.run import Run

@@ -10,12 +10,12 @@ import pytest
 
 from gapbook.errors import ParameterError
 from gapbook.method.findings import Findings
+from gapbook.pages.exhibits.fixed_work import fixed_work_table, seconds_to
+from gapbook.pages.exhibits.footprint import footprint_table
 from gapbook.pages.exhibits.rates import goodput_table
-from gapbook.pages.fixed_work import fixed_work_table, seconds_to
-from gapbook.pages.footprint import footprint_table
+from gapbook.pages.exhibits.watched import moments_of, watched_table
 from gapbook.pages.gloss import gloss_of
-from gapbook.pages.published_times import absent_table, published_times_table
-from gapbook.pages.watched import moments_of, watched_table
+from gapbook.pages.published.times import absent_table, published_times_table
 from gapbook.pages.who import Rows, who_table
 from gapbook.record.scenario import RecordedTreatment
 from tests.unit import stored_runs as runs

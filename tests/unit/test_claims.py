@@ -27,7 +27,7 @@ from gapbook.declared.verdicts import VerdictRule
 from gapbook.errors import DeclarationError, ParameterError
 from gapbook.pages import page_files
 from gapbook.pages.page_files import links_to_files
-from gapbook.pages.register import Register
+from gapbook.pages.register.page import Register
 from gapbook.paths import CHECKOUT
 from tests.claims_typed import TYPED
 

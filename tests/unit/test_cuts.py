@@ -13,7 +13,7 @@ from gapbook import charts
 from gapbook.errors import RecordError
 from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval
-from gapbook.pages.cuts import cut_values, cuts_table, faults_table, losses_chart, price_table
+from gapbook.pages.losses.cuts import cut_values, cuts_table, faults_table, losses_chart, price_table
 from gapbook.record.cuts import FAULTS, CutCheck, Left, cut_verdict, loss_window_s, observed_cuts
 from gapbook.record.durability import Durability
 from gapbook.record.losses import BROKEN

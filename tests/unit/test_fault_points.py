@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gapbook.errors import RecordError
-from gapbook.pages.fault_points import FaultPoints
+from gapbook.pages.losses.fault_points import FaultPoints
 from gapbook.record.fault_points import PUBLISHED, read_fault_points
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from gapbook.claims.claim import claim
 from gapbook.errors import DeclarationError, ParameterError
-from gapbook.pages.headline_history import headline_history, history_chart, history_table
+from gapbook.pages.published.headlines import headline_history, history_chart, history_table
 
 _HISTORY = headline_history()
 _PAIR = {"over": "spacetimedb", "under": "postgres"}

@@ -31,15 +31,15 @@ from gapbook.method.compared import compared
 from gapbook.method.findings import Findings
 from gapbook.method.summary import summary_of
 from gapbook.pages.answer import answer
-from gapbook.pages.audited import audited
 from gapbook.pages.comparison import comparison_json, comparison_lines
 from gapbook.pages.exhibits.contestants import contestants_chart
 from gapbook.pages.exhibits.flaws import batch_table, flaws_table, metrics_table, unwritten_table
-from gapbook.pages.exhibits.gates import gates_chart
-from gapbook.pages.exhibits.kills import kill_table
-from gapbook.pages.exhibits.sessions import sessions_table
 from gapbook.pages.first_screen import cite_panels, own_run_banner, provenance_line, run_buttons
-from gapbook.pages.proof import proof
+from gapbook.pages.losses.kills import kill_table
+from gapbook.pages.proof.audited import audited
+from gapbook.pages.proof.gates import gates_chart
+from gapbook.pages.proof.page import proof
+from gapbook.pages.proof.sessions import sessions_table
 from gapbook.pages.provenance import run_facts
 from gapbook.pages.rerun import rerun_panel
 from gapbook.pages.sentence import sentence, times

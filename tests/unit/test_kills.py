@@ -9,8 +9,7 @@ import msgspec
 
 from gapbook.markup import values_table
 from gapbook.method.findings import Findings
-from gapbook.pages.exhibits.kills import kill_table
-from gapbook.pages.kills import KILL_COLUMNS, kill_caption, kill_rows
+from gapbook.pages.losses.kills import KILL_COLUMNS, kill_caption, kill_rows, kill_table
 from gapbook.record.durability import Durability
 from gapbook.record.losses import KillCheck, verdict_of
 from gapbook.record.published import published_runs

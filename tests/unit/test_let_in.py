@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gapbook.method.findings import Findings
-from gapbook.pages.let_in import let_in_table
+from gapbook.pages.proof.let_in import let_in_table
 from tests.unit import stored_runs as runs
 
 _PAIR = ("pair", runs.SPACETIMEDB, runs.PROCEDURE)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from gapbook.deploy.fsync_test import fsync_test
 from gapbook.errors import RecordError
-from gapbook.pages.on_what import machine_table
+from gapbook.pages.proof.on_what import machine_table
 from gapbook.record.machine import Machine, Usable
 from gapbook.trial.facts import code_version, deployed, machine, processor_of, require_same_kind
 from tests.unit import stored_runs as runs

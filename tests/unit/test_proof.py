@@ -14,7 +14,7 @@ from gapbook.book.chapters import chapters
 from gapbook.book.proof_pages import EVERY_TRIAL, trials_page, with_trials_pages, without_proof
 from gapbook.method.findings import Findings
 from gapbook.notebook_text import code_cells
-from gapbook.pages.proof import Proof, proof
+from gapbook.pages.proof.page import Proof, proof
 from gapbook.record.losses import BROKEN
 from tests.unit import stored_runs as runs
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from gapbook.method.findings import Findings, versions_of
-from gapbook.pages.audited import uncounted
 from gapbook.pages.first_screen import cite_panels
+from gapbook.pages.proof.audited import uncounted
 from gapbook.pages.provenance import method_words, provenance_parts, run_facts
 from gapbook.pages.sentence import sentence, times
 from gapbook.pages.short_citation import FORMS

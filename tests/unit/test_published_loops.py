@@ -6,7 +6,7 @@ import re
 
 from gapbook.claims.closed_loop import Row, published_rows
 from gapbook.model.plant import Knobs
-from gapbook.pages.published_loops import explanations_table, loops_table
+from gapbook.pages.published.loops import explanations_table, loops_table
 
 _USERS = (20, 50, 100, 200, 500)
 

@@ -12,15 +12,15 @@ import pytest
 
 from gapbook.method.findings import Findings
 from gapbook.model.plan import PlannedTrial
-from gapbook.pages.claim_lines import claim_lines
-from gapbook.pages.copies import _share, copies_of_all_table, copies_table
-from gapbook.pages.replication import (
+from gapbook.pages.losses.copies import _share, copies_of_all_table, copies_table
+from gapbook.pages.losses.replication import (
     PublishedLine,
     memory_answer,
     memory_chart,
     metrics_table,
     writes_table,
 )
+from gapbook.pages.register.lines import claim_lines
 from gapbook.trial.contestant import Contestant
 from gapbook.trial.scenario import WorkloadSettings
 from gapbook.trial.treatment import Treatment

@@ -13,8 +13,8 @@ from gapbook.method.findings import Findings
 from gapbook.pages.answer import answer
 from gapbook.pages.exhibits.comparisons import comparisons_chart, comparisons_table
 from gapbook.pages.exhibits.factors import residual_by_cores_table
-from gapbook.pages.exhibits.processor import processor_table
-from gapbook.pages.exhibits.sessions import sessions_table
+from gapbook.pages.proof.processor import processor_table
+from gapbook.pages.proof.sessions import sessions_table
 from gapbook.pages.provenance import method_words
 from gapbook.trial.contestant import Contestant
 from tests.unit import stored_runs as runs

@@ -13,8 +13,7 @@ from gapbook.charts import PHONE_WIDTH, Outcome, Outcomes, outcomes
 from gapbook.deploy.observed import told
 from gapbook.method.findings import Findings
 from gapbook.model.plan import PlannedTrial
-from gapbook.pages.provenance import method_of_marks
-from gapbook.pages.soundness import (
+from gapbook.pages.losses.soundness import (
     Ends,
     ends_of,
     soundness_answer,
@@ -22,6 +21,7 @@ from gapbook.pages.soundness import (
     soundness_table,
     why_table,
 )
+from gapbook.pages.provenance import method_of_marks
 from gapbook.trial.contestant import Contestant
 from gapbook.trial.scenario import WorkloadSettings
 from gapbook.trial.treatment import Treatment

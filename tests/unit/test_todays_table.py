@@ -10,8 +10,8 @@ import msgspec
 from gapbook.claims.claim import claim
 from gapbook.claims.closed_loop import Row
 from gapbook.method.findings import Findings
-from gapbook.pages.todays_table import NotEverywhere, todays_table
-from gapbook.pages.unmeasured import published_beside_table, why_unmeasured
+from gapbook.pages.published.todays_table import NotEverywhere, todays_table
+from gapbook.pages.published.unmeasured import published_beside_table, why_unmeasured
 from gapbook.record.run import latest_published
 
 _FOUND = Findings(latest_published("original"), "original")

@@ -17,22 +17,22 @@ from gapbook.errors import ParameterError
 from gapbook.method.findings import Findings
 from gapbook.model.plan import PlannedTrial
 from gapbook.pages.answer import answer
-from gapbook.pages.audited import audited
-from gapbook.pages.client_share import client_share_table
+from gapbook.pages.exhibits.client_share import client_share_table
 from gapbook.pages.exhibits.comparisons import comparisons_chart
 from gapbook.pages.exhibits.contestants import contestants_chart
-from gapbook.pages.exhibits.kills import kill_table
 from gapbook.pages.exhibits.ladder import ladder_table
-from gapbook.pages.exhibits.processor import processor_table
+from gapbook.pages.exhibits.open_loop import open_loop_table
 from gapbook.pages.exhibits.rates import retries_table
 from gapbook.pages.exhibits.sweeps import best_table, depth_chart
-from gapbook.pages.failures import failures_table
+from gapbook.pages.exhibits.users import users_chart
 from gapbook.pages.first_screen import cite_panels
-from gapbook.pages.open_loop import open_loop_table
+from gapbook.pages.losses.kills import kill_table
+from gapbook.pages.proof.audited import audited
+from gapbook.pages.proof.failures import failures_table
+from gapbook.pages.proof.processor import processor_table
 from gapbook.pages.provenance import method_words, provenance_parts
 from gapbook.pages.rerun import rerun_panel
 from gapbook.pages.sentence import sentence, times
-from gapbook.pages.users import users_chart
 from tests.unit import stored_runs as runs
 from tests.unit import users_runs as users
 from tests.unit.users_runs import ELSEWHERE, IN_RUST, ON_SCHEDULE, PUBLISHED_WAY

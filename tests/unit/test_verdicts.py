@@ -25,7 +25,7 @@ from gapbook.declared.verdict_change import PrintedWord, VerdictKey
 from gapbook.declared.verdicts import REASON_WORDS, RuleTest, VerdictRule
 from gapbook.errors import ParameterError
 from gapbook.method.findings import Findings
-from gapbook.pages.verdict_changes import (
+from gapbook.pages.register.changes import (
     changed_verdicts_table,
     changed_words_table,
     verdict_changes,

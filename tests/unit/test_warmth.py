@@ -13,7 +13,7 @@ import pytest
 from gapbook.method.findings import Findings
 from gapbook.method.warmth import Warmth, warmth_of
 from gapbook.pages.exhibits.contestants import contestants_chart
-from gapbook.pages.exhibits.warmth import warmth_table
+from gapbook.pages.proof.warmth import warmth_table
 from tests.unit import stored_runs as runs
 
 _WARMUP_S, _WINDOW_S = 3.0, 2.0

@@ -1,7 +1,6 @@
 """What a chapter shows of its run: charts, tables and answers, each a function over the findings ``found``."""
 
 from gapbook.pages.answer import answer
-from gapbook.pages.claim_lines import claim_line, claim_lines
 from gapbook.pages.exhibits.calibration import (
     answer_calibration,
     calibration_chart,
@@ -38,6 +37,7 @@ from gapbook.pages.exhibits.sweeps import best_table, depth_chart, lines_chart
 from gapbook.pages.exhibits.windows import long_windows_table
 from gapbook.pages.first_screen import first_screen
 from gapbook.pages.glued import glue
+from gapbook.pages.register.lines import claim_line, claim_lines
 
 __all__ = [
     "answer",

@@ -10,7 +10,7 @@ from gapbook import charts
 from gapbook.claims.claim import claim
 from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval, format_count
-from gapbook.pages.failures import refusal_reasons
+from gapbook.pages.proof.failures import refusal_reasons
 from gapbook.pages.provenance import provenance
 from gapbook.pages.versions import versioned_label
 from gapbook.pages.words import state_row_of

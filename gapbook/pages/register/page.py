@@ -17,8 +17,8 @@ from gapbook.pages import page
 from gapbook.pages.glued import glue_facts
 from gapbook.pages.number import tell_numbers
 from gapbook.pages.page_files import REGISTER, leave
-from gapbook.pages.register_table import register_section, said_once
-from gapbook.pages.verdict_numbers import verdict_numbers
+from gapbook.pages.register.numbers import verdict_numbers
+from gapbook.pages.register.table import register_section, said_once
 from gapbook.paths import CHECKOUT
 
 __all__ = ["Register"]

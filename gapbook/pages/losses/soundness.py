@@ -14,7 +14,7 @@ from gapbook.method.cells import Named
 from gapbook.method.findings import Findings
 from gapbook.method.proportions import wilson_interval
 from gapbook.pages import page
-from gapbook.pages.copies import NOTHING_RESTORED, places, told_by_trials
+from gapbook.pages.losses.copies import NOTHING_RESTORED, places, told_by_trials
 from gapbook.pages.provenance import method_of_marks, provenance
 from gapbook.pages.versions import versioned_label
 from gapbook.pages.who import Rows

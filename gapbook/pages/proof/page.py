@@ -13,25 +13,25 @@ import polars as pl
 
 from gapbook.markup import Html, SupportsHtml, link
 from gapbook.method.findings import Findings
-from gapbook.pages.audited import audited, uncounted
 from gapbook.pages.choices import explorer_address
-from gapbook.pages.copies import copies_table
-from gapbook.pages.cuts import cuts_table, faults_table
-from gapbook.pages.every_trial import every_trial, trials_of
 from gapbook.pages.exhibits.comparisons import Pair
 from gapbook.pages.exhibits.flaws import metrics_table
-from gapbook.pages.exhibits.gates import gates_chart
-from gapbook.pages.exhibits.kills import kill_table
-from gapbook.pages.exhibits.processor import processor_table
 from gapbook.pages.exhibits.rates import catch_up_table, goodput_table, retries_table
-from gapbook.pages.exhibits.servers import systems_table
-from gapbook.pages.exhibits.sessions import sessions_table
-from gapbook.pages.exhibits.warmth import warmth_table
-from gapbook.pages.failures import any_failure, failures_table
 from gapbook.pages.first_screen import provenance_line
-from gapbook.pages.let_in import gates_to_let_in, let_in_table
-from gapbook.pages.on_what import machine_table
+from gapbook.pages.losses.copies import copies_table
+from gapbook.pages.losses.cuts import cuts_table, faults_table
+from gapbook.pages.losses.kills import kill_table
 from gapbook.pages.page import refused_table
+from gapbook.pages.proof.audited import audited, uncounted
+from gapbook.pages.proof.every_trial import every_trial, trials_of
+from gapbook.pages.proof.failures import any_failure, failures_table
+from gapbook.pages.proof.gates import gates_chart
+from gapbook.pages.proof.let_in import gates_to_let_in, let_in_table
+from gapbook.pages.proof.on_what import machine_table
+from gapbook.pages.proof.processor import processor_table
+from gapbook.pages.proof.servers import systems_table
+from gapbook.pages.proof.sessions import sessions_table
+from gapbook.pages.proof.warmth import warmth_table
 from gapbook.pages.versions import versioned_label
 from gapbook.pages.who import who_table
 from gapbook.pages.words import listed_html, operation_of, operations_of, state_row_of

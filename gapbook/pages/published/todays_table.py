@@ -11,7 +11,7 @@ from gapbook.markup import Html, values_table
 from gapbook.method.cells import Named
 from gapbook.method.findings import Findings
 from gapbook.method.interval import format_factor
-from gapbook.pages.unmeasured import why_unmeasured
+from gapbook.pages.published.unmeasured import why_unmeasured
 from gapbook.pages.words import rate_cell
 
 __all__ = ["NotEverywhere", "StandsFor", "todays_table"]

@@ -12,7 +12,7 @@ from gapbook.claims.rules import VERDICT_BAND_FRAC
 from gapbook.claims.search import slug
 from gapbook.claims.verdicts import TO_THE_DIGITS
 from gapbook.markup import Html, each, link
-from gapbook.pages.verdict_numbers import number_page_of
+from gapbook.pages.register.numbers import number_page_of
 
 __all__ = ["register_section", "said_once"]
 

@@ -1,16 +1,20 @@
-"""The table of the kill -9 checks.
+"""What kill -9 took of servers.
 
 Rows are those of a manifest's ``kill_checks``.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from gapbook.pages.strikes import bound_words, of_all, reasons, total
+from gapbook.markup import Html, values_table
+from gapbook.method.findings import Findings
+from gapbook.pages import page
+from gapbook.pages.losses.strikes import bound_words, of_all, reasons, total
 from gapbook.record.losses import BROKEN, KILL_LOAD, KillCheck
 
-__all__ = ["KILL_COLUMNS", "kill_caption", "kill_rows"]
+__all__ = ["KILL_COLUMNS", "kill_caption", "kill_rows", "kill_table"]
 
 Rows = Sequence[KillCheck]
 
@@ -23,6 +27,23 @@ KILL_COLUMNS = (
     "seconds of work",
     "verdict",
 )
+
+
+def kill_table(found: Findings, labels: Mapping[str, str] | None = None) -> Html:
+    """What was gone of each contestant's acknowledged operations after its server was killed.
+
+    ``labels`` are what rows are called by the names of their contestants; one without has its full label, and
+    its name where others have that label too.
+    """
+    rows = found.run.manifest.kill_checks
+    if not rows:
+        return page.banner(
+            "note", "This run killed no server: what its durability class is worth is not measured here."
+        )
+    called = _one_label_each({one.name: one.full_label for one in found.scenario.contestants})
+    called |= labels or {}
+    caption = kill_caption(rows, of_bank=bool(found.scenario.workload.accounts))
+    return values_table(KILL_COLUMNS, kill_rows(rows, called), caption=caption)
 
 
 def kill_rows(rows: Rows, labels: Mapping[str, str] | None = None) -> list[tuple[str, ...]]:
@@ -101,3 +122,9 @@ def _verdict(kills: Rows) -> str:
     if not lossy and len(unresolved) < count:
         said.append(f"kept; {bound_words(count - len(unresolved), 'kill')}")
     return "; ".join(said)
+
+
+def _one_label_each(labels: Mapping[str, str]) -> dict[str, str]:
+    """Labels by name; where several share one, with the name behind it."""
+    shared = Counter(labels.values())
+    return {name: label if shared[label] == 1 else f"{label}, {name}" for name, label in labels.items()}

@@ -15,7 +15,7 @@ from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval
 from gapbook.method.source import Rate
 from gapbook.pages import page
-from gapbook.pages.copies import losses, places
+from gapbook.pages.losses.copies import losses, places
 from gapbook.pages.provenance import provenance
 from gapbook.pages.versions import versioned_label
 from gapbook.pages.who import Rows

@@ -13,8 +13,8 @@ from gapbook.method.cells import Named
 from gapbook.method.findings import Findings
 from gapbook.method.interval import format_count
 from gapbook.pages import page
+from gapbook.pages.losses.strikes import bound_words, of_all, reasons, total
 from gapbook.pages.provenance import provenance
-from gapbook.pages.strikes import bound_words, of_all, reasons, total
 from gapbook.pages.words import NO_VALID_TRIAL, operation_of, operations_of
 from gapbook.record.cuts import (
     DISK_FAULTS,

@@ -1,0 +1,1 @@
+"""What kills, power cuts and outages took, and what copies gave back."""

@@ -1,0 +1,1 @@
+"""What others printed, told from itself, and beside what stands for it here."""
