@@ -7,8 +7,6 @@ the theme of the page it stands in.
 from gapbook.charts._card import CARD_HEIGHT, CARD_WIDTH, card
 from gapbook.charts._closing import Closing, close
 from gapbook.charts._comparisons import Comparison, Condition, comparisons
-from gapbook.charts._contestant_cells import Cell, Contestant, Trial
-from gapbook.charts._contestants import contestants
 from gapbook.charts._counts import Counted, counts
 from gapbook.charts._curves import LatencySeries, LatencyTrial
 from gapbook.charts._figure import PHONE_WIDTH, WIDE_WIDTH, Figure
@@ -33,11 +31,9 @@ __all__ = [
     "TOKENS",
     "WIDE_WIDTH",
     "Allowed",
-    "Cell",
     "Closing",
     "Comparison",
     "Condition",
-    "Contestant",
     "Counted",
     "Cut",
     "Endpoint",
@@ -58,11 +54,9 @@ __all__ = [
     "Shown",
     "Step",
     "Then",
-    "Trial",
     "card",
     "close",
     "comparisons",
-    "contestants",
     "counts",
     "gates",
     "interaction",

@@ -13,13 +13,11 @@ __all__ = [
     "draw_estimate",
     "draw_interval",
     "draw_published",
-    "draw_refused",
     "key_dots",
     "key_estimate",
     "key_interval",
     "key_order_range",
     "key_published",
-    "key_refused",
     "key_residual",
     "key_share",
 ]
@@ -62,15 +60,6 @@ def draw_dots(canvas: Canvas, values: Iterable[float], y: float, token: str) -> 
         canvas.point(value, y_row, token=token, plane=Plane.TRIAL, space="x", size=_DOT, opacity=0.6)
 
 
-def draw_refused(canvas: Canvas, values: Iterable[float], y: float, token: str) -> None:
-    """Refused trials are hollow: seen, not counted."""
-    for index, value in enumerate(values):
-        y_row = y + _JITTER[index % 3]
-        canvas.point(
-            value, y_row, token=token, plane=Plane.TRIAL, space="x", size=16, filled=False, stroke_width=1.1
-        )
-
-
 def draw_published(canvas: Canvas, published: float, ours: float | None, y: float) -> None:
     if ours is not None:
         canvas.line((ours, y), (published, y), token="rule", plane=Plane.LINK, space="x")
@@ -101,13 +90,6 @@ def key_dots(token: str, label: str) -> KeyItem:
             canvas.point(x + dx, y + dy, token=token, plane=Plane.TRIAL, size=_DOT, opacity=0.6)
 
     return KeyItem(label, 12, draw)
-
-
-def key_refused(token: str) -> KeyItem:
-    def draw(canvas: Canvas, x: float, y: float) -> None:
-        canvas.point(x + 4, y, token=token, plane=Plane.TRIAL, size=16, filled=False, stroke_width=1.1)
-
-    return KeyItem("refused trial, not counted", 8, draw)
 
 
 def key_published() -> KeyItem:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["LogScale", "log_domain", "log_ticks", "short_count", "short_estimate"]
+__all__ = ["LogScale", "log_domain", "log_ticks", "short_count"]
 
 _MANTISSAS: tuple[tuple[float, ...], ...] = (
     (1,),
@@ -79,15 +79,3 @@ def short_count(value: float) -> str:
         if rounded >= unit:
             return f"{rounded / unit:.3g}{suffix}"
     return f"{rounded:.3g}"
-
-
-def short_estimate(value: float) -> str:
-    """Three significant digits with k or M, zeros kept: ``9.04k``, ``21.0k``, ``391``."""
-    if value <= 0:
-        return "0"
-    rounded = float(f"{value:.3g}")
-    unit, suffix = next(
-        ((unit, suffix) for unit, suffix in ((1e6, "M"), (1e3, "k")) if rounded >= unit), (1.0, "")
-    )
-    decimals = 2 - math.floor(math.log10(rounded / unit))
-    return f"{rounded / unit:.{max(0, decimals)}f}{suffix}"

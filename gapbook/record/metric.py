@@ -19,8 +19,7 @@ class Metric:
     """One quantity of a trial.
 
     ``label`` is short, ``words`` say what it is. ``unit`` is printed right behind a number, ``spelled`` stands
-    alone in a table, ``spoken`` in a sentence, and ``told`` says how it was counted, with ``{row}`` for what a
-    row of the audited state is called. ``log``: it is above 0 and compared by ratios; what can be 0 has
+    alone in a table, ``spoken`` in a sentence. ``log``: it is above 0 and compared by ratios; what can be 0 has
     differences only. ``value`` is computed from the columns of a trial; null where a trial does not tell it.
     ``decimals`` are those of a value that is printed whole.
     """
@@ -35,7 +34,6 @@ class Metric:
     value: pl.Expr = field(compare=False, repr=False)
     decimals: int = 0
     log: bool = True
-    told: str = ""
 
     @property
     def axis(self) -> str:
@@ -46,13 +44,6 @@ class Metric:
     def column(self) -> str:
         """``goodput, transactions/s``: the head of a column of its values."""
         return f"{self.label}, {self.spelled}"
-
-    @property
-    def best(self) -> str:
-        """What the best of several is called: ``Fastest``."""
-        if self.name == "goodput":
-            return "Fastest"
-        return f"{'Highest' if self.better == 'higher' else 'Lowest'} {self.label}"
 
     def whole(self, value: float) -> str:
         """A value to as many digits as its decimals ask for: ``12,345``."""
@@ -145,7 +136,6 @@ GOODPUT = Metric(
     spoken="transactions per second",
     better="higher",
     value=pl.col("goodput_per_s"),
-    told="acknowledged in the window, reconciled with every {row}",
 )
 _CATCH_UP = Metric(
     name="catch-up",

@@ -7,15 +7,12 @@ import random
 import re
 
 from gapbook.charts import (
-    Cell,
-    Contestant,
     Endpoint,
     Gate,
     LatencySeries,
     LatencyTrial,
     Provenance,
     Step,
-    Trial,
 )
 from gapbook.method.interval import Interval
 
@@ -38,51 +35,7 @@ def scatter(value: float, *, n: int = 12, spread: float = 0.05, seed: int = 1) -
     return tuple(value * math.exp(draw.gauss(0, spread)) for _ in range(n))
 
 
-def cell(
-    goodput_ops_s: float, *, n: int = 12, published: float | None = None, flags: tuple[str, ...] = ()
-) -> Cell:
-    trials = tuple(Trial(value) for value in scatter(goodput_ops_s, n=n))
-    return Cell(interval(goodput_ops_s, n=n), trials, published, flags)
-
-
 FACETS = ("α = 0.5", "α = 1.5")
-
-
-def seven_contestants() -> list[Contestant]:
-    refused = (
-        Trial(9100.0, "depth: 7.2 % off, 5 % allowed"),
-        Trial(8700.0, "settings differ: fsync off"),
-    )
-    some_refused = Cell(
-        interval(14_200, n=10), (*(Trial(v) for v in scatter(14_200, n=10)), *refused), None, ()
-    )
-    none_valid = Cell(None, refused, 5_200.0, (), "settings differ: fsync off (2 of 2 trials)")
-    return [
-        Contestant(
-            "postgres",
-            "Postgres",
-            "Node client · Drizzle",
-            (cell(1_190, published=1_080), cell(870, published=735)),
-        ),
-        Contestant("postgres", "Postgres", "Node client · procedure", (cell(7_430), none_valid)),
-        Contestant(
-            "postgres", "Postgres", "Rust client · procedure · 1 in flight", (some_refused, cell(2_110))
-        ),
-        Contestant(
-            "postgres",
-            "Postgres",
-            "Rust client · procedure · 64 in flight",
-            (cell(41_000, flags=("client-bound",)), cell(2_400)),
-        ),
-        Contestant("spacetimedb", "SpacetimeDB", "Rust client · 1 in flight", (cell(21_600), cell(19_800))),
-        Contestant(
-            "spacetimedb",
-            "SpacetimeDB",
-            "Rust client · 64 in flight",
-            (cell(105_000, published=112_000, flags=("client-bound",)), cell(103_000, published=109_000)),
-        ),
-        Contestant("sqlite", "SQLite", "Node client · in process", (cell(8_010), cell(8_120))),
-    ]
 
 
 def gap_steps() -> tuple[Endpoint, list[Step], Endpoint]:

@@ -10,18 +10,13 @@ from typing import Any
 import pytest
 
 from gapbook import charts
-from gapbook.charts import Cell, Contestant, Figure, Gate, LatencySeries, LatencyTrial, Step, Trial
+from gapbook.charts import Figure, Gate, LatencySeries, LatencyTrial, Step
 from gapbook.method.interval import format_factor
 from tests.unit import chart_inputs as inputs
 
 
 def texts(figure: Figure) -> list[str]:
     return [box.text for box in figure.wide.boxes]
-
-
-def draw_contestants(*cells: Cell) -> Figure:
-    rows = [Contestant("postgres", "Postgres", f"row {index}", (cell,)) for index, cell in enumerate(cells)]
-    return charts.contestants(rows, facets=("",), provenance=inputs.PROVENANCE, title="T", subtitle="")
 
 
 def draw_waterfall(shares: list[tuple[str, str, str, float]]) -> Figure:
@@ -148,63 +143,6 @@ def test_residual_is_an_outline_and_not_a_share() -> None:
 def test_unknown_family_is_refused() -> None:
     with pytest.raises(ValueError, match="family 'engine' is unknown: use stack, wire"):
         Step("Engine", "", "engine", inputs.interval(1.5))  # type: ignore[arg-type]
-
-
-def test_refused_trials_are_hollow_and_listed_with_their_reason() -> None:
-    trials = (Trial(100.0), Trial(104.0), Trial(80.0, "backlog grows"))
-    figure = draw_contestants(Cell(inputs.interval(102.0, n=2), trials))
-    assert "refused trial, not counted" in texts(figure)
-    assert "80 (backlog grows)" in figure.html
-    assert "refused trial, not counted" not in texts(
-        draw_contestants(Cell(inputs.interval(102.0, n=2), trials[:2]))
-    )
-
-
-def test_cell_without_valid_trial_says_so_instead_of_a_number() -> None:
-    refused = (Trial(80.0, "backlog grows"), Trial(81.0, "backlog grows"))
-    figure = draw_contestants(Cell(None, refused, None, (), "backlog grows"), inputs.cell(50))
-    assert "no valid trial: backlog grows" in texts(figure)
-    assert "no valid trial: backlog grows" in figure.description
-    assert texts(figure).index("row 1") < texts(figure).index("row 0")
-
-
-def test_cell_needs_an_estimate_or_a_reason() -> None:
-    with pytest.raises(ValueError, match="either an estimate or the reason"):
-        Cell(None)
-    with pytest.raises(ValueError, match="either an estimate or the reason"):
-        Cell(inputs.interval(5.0), missing="why")
-
-
-def test_one_trial_has_no_interval() -> None:
-    figure = draw_contestants(inputs.cell(50, n=1))
-    assert "95 % CI" not in texts(figure)[:4]
-    assert "n = 1" in texts(figure)
-    assert "nan" not in figure.html.lower()
-    assert 'stroke-width="1.8"' not in figure.wide.svg
-    assert 'stroke-width="1.8"' in draw_contestants(inputs.cell(50, n=2)).wide.svg
-
-
-def test_rows_are_sorted_within_each_facet() -> None:
-    rows = [
-        Contestant("postgres", "Postgres", "first", (inputs.cell(10), inputs.cell(90))),
-        Contestant("sqlite", "SQLite", "second", (inputs.cell(50), inputs.cell(20))),
-    ]
-    figure = charts.contestants(
-        rows, facets=inputs.FACETS, provenance=inputs.PROVENANCE, title="T", subtitle=""
-    )
-    order = [text for text in texts(figure) if text in {*inputs.FACETS, "first", "second"}]
-    assert order == ["α = 0.5", "second", "first", "α = 1.5", "first", "second"]
-
-
-def test_cells_and_facets_must_agree() -> None:
-    with pytest.raises(ValueError, match="2 cells for 1 facets"):
-        charts.contestants(
-            inputs.seven_contestants(),
-            facets=("α = 0",),
-            provenance=inputs.PROVENANCE,
-            title="T",
-            subtitle="",
-        )
 
 
 def curve(counts_above: tuple[int, ...], scale: float = 1.0) -> LatencyTrial:

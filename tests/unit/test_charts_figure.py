@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gapbook import charts
-from gapbook.charts import Cell, Contestant, Figure, Trial, _kept, _vega
+from gapbook.charts import Comparison, Condition, Figure, _kept, _vega
 from gapbook.charts._canvas import Drawing
 from gapbook.charts._figure import Table
 from gapbook.charts._smaller import smaller
@@ -31,7 +31,6 @@ def figures() -> list[Figure]:
         "subtitle": "How it was measured.",
     }
     return [
-        charts.contestants(inputs.seven_contestants(), facets=inputs.FACETS, **about),  # type: ignore[arg-type]
         charts.waterfall(start, steps, end, **about),  # type: ignore[arg-type]
         charts.latency(inputs.latency_series(count=2, n=2), **about),  # type: ignore[arg-type]
         charts.gates(inputs.seven_gates(), **about),  # type: ignore[arg-type]
@@ -126,10 +125,10 @@ def test_files_come_in_two_widths(figures: list[Figure]) -> None:
 
 
 def test_text_is_escaped_everywhere() -> None:
-    cell = Cell(inputs.interval(10, n=2), (Trial(10.0), Trial(9.0, HOSTILE)), None, (HOSTILE,))
-    figure = charts.contestants(
-        [Contestant("other", HOSTILE, HOSTILE, (cell,))],
-        facets=(HOSTILE,),
+    known = Condition(HOSTILE, inputs.interval(10, n=2), (9.0, 11.0), None, "")
+    figure = charts.comparisons(
+        [Comparison(HOSTILE, "other", (known, Condition(HOSTILE, None, (), None, HOSTILE)))],
+        axis=HOSTILE,
         provenance=charts.Provenance(run=HOSTILE, method=HOSTILE, url=HOSTILE, stamp=""),
         title=HOSTILE,
         subtitle=HOSTILE,

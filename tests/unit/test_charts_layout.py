@@ -8,24 +8,14 @@ from collections.abc import Callable
 import pytest
 
 from gapbook import charts
-from gapbook.charts import Cell, Contestant, Figure, Gate, Trial
+from gapbook.charts import Figure, Gate
 from gapbook.charts._canvas import Canvas, Plane
-from gapbook.charts._scale import LogScale, log_domain, log_ticks, short_count, short_estimate
+from gapbook.charts._scale import LogScale, log_domain, log_ticks, short_count
 from gapbook.charts._text import measure, wrap, wrap_evenly
 from tests.unit import chart_inputs as inputs
 
 LONG = "A contestant whose name was written by somebody who wished to leave nothing unsaid"
 UNBROKEN = "postgres_procedure_read_committed_synchronous_commit_on"
-
-
-def contestants(rows: list[Contestant], facets: tuple[str, ...] = inputs.FACETS) -> Figure:
-    return charts.contestants(
-        rows,
-        facets=facets,
-        provenance=inputs.PROVENANCE,
-        title="Change the client and Postgres moves 34×",
-        subtitle="",
-    )
 
 
 def waterfall(shares: list[tuple[str, str, str, float]], start: float = 7_400.0) -> Figure:
@@ -43,40 +33,6 @@ def waterfall(shares: list[tuple[str, str, str, float]], start: float = 7_400.0)
 def whole_gap() -> Figure:
     first, steps, last = inputs.gap_steps()
     return charts.waterfall(first, steps, last, provenance=inputs.PROVENANCE, title=LONG, subtitle=LONG)
-
-
-def single_trials() -> Figure:
-    rows = [
-        Contestant("postgres", "Postgres", "Node client", (inputs.cell(900, n=1), inputs.cell(700, n=1))),
-        Contestant(
-            "convex", "Convex", "Node client · mutation", (inputs.cell(418, n=1), inputs.cell(80, n=1))
-        ),
-    ]
-    return contestants(rows)
-
-
-def long_names() -> Figure:
-    flags = ("client-bound", "not sustained: 40 s to catch up", "durability not equal")
-    missing = Cell(None, (), None, flags, LONG)
-    rows = [
-        Contestant("other", LONG, LONG, (inputs.cell(1_234_567, flags=flags, published=2_345_678), missing)),
-        Contestant("postgres", UNBROKEN, UNBROKEN, (missing, inputs.cell(12_345, flags=flags))),
-    ]
-    return contestants(rows, (LONG, "α = 1.5"))
-
-
-def nothing_valid() -> Figure:
-    refused = (Trial(900.0, "backlog grows"), Trial(0.0, "no commit counted"))
-    return contestants(
-        [Contestant("sqlite", "SQLite", "", (Cell(None, refused, None, (), "backlog grows"),))], ("",)
-    )
-
-
-def all_refused_but_one() -> Figure:
-    trials = (Trial(1_000.0), *(Trial(10.0**power, "settings differ") for power in range(1, 7)))
-    return contestants(
-        [Contestant("sqlite", "SQLite", "", (Cell(inputs.interval(1_000, n=1), trials),))], ("",)
-    )
 
 
 def large_ratio() -> Figure:
@@ -127,11 +83,6 @@ def long_gates() -> Figure:
 
 
 SHAPES: dict[str, Callable[[], Figure]] = {
-    "seven contestants at two alphas": lambda: contestants(inputs.seven_contestants()),
-    "one trial each": single_trials,
-    "long names and many flags": long_names,
-    "no valid trial": nothing_valid,
-    "refused trials over six decades": all_refused_but_one,
     "eight factors": whole_gap,
     "a gap of 500": large_ratio,
     "factors below one": steps_below_one,
@@ -228,10 +179,3 @@ def test_domain_ignores_what_no_log_axis_can_show() -> None:
 
 def test_short_numbers() -> None:
     assert [short_count(value) for value in (300, 20_000, 1_500_000)] == ["300", "20k", "1.5M"]
-    assert [short_estimate(value) for value in (391.2, 20_999, 102_900, 8.04, 999_600)] == [
-        "391",
-        "21.0k",
-        "103k",
-        "8.04",
-        "1.00M",
-    ]

@@ -17,7 +17,6 @@ from gapbook.claims.verdicts import judge
 from gapbook.errors import ParameterError, RecordError
 from gapbook.method.findings import Findings
 from gapbook.model.plan import PlannedTrial
-from gapbook.pages.exhibits.contestants import contestants_chart
 from gapbook.pages.exhibits.gap import waterfall
 from gapbook.record.metric import METRICS, metric_named
 from gapbook.record.run import Run, canonical, load_run, run_id_of
@@ -69,16 +68,6 @@ def test_a_gap_of_another_metric_closes_and_is_drawn_in_its_unit(shown: Findings
     assert "processor time of the client for each operation, µs (log scale)" in text
     assert " µs" in text
     assert "transactions/s" not in text
-    assert (figure.wide.problems(), figure.phone.problems()) == ([], [])
-
-
-def test_the_best_of_a_metric_that_should_be_low_is_the_lowest_and_comes_first(shown: Findings) -> None:
-    figure = contestants_chart(shown, {}, "client-cpu")
-    assert figure.title.startswith(
-        "Lowest client CPU without a defect: at α = 0 SpacetimeDB 1.0, Rust client"
-    )
-    text = html.unescape(figure.html)
-    assert text.index("SpacetimeDB") < text.index("Drizzle")
     assert (figure.wide.problems(), figure.phone.problems()) == ([], [])
 
 

@@ -16,7 +16,6 @@ from gapbook.errors import ParameterError
 from gapbook.method.factors import Factor
 from gapbook.method.findings import Findings
 from gapbook.pages.exhibits.comparisons import comparisons_chart
-from gapbook.pages.exhibits.contestants import contestants_chart
 from gapbook.pages.exhibits.gap import waterfall
 from gapbook.pages.exhibits.latencies import latency_chart
 from gapbook.pages.exhibits.rates import catch_up_table
@@ -73,7 +72,6 @@ def _shown(run: Run) -> list[str]:
     gap = (Factor("Engine", "system", first.level("system"), last.level("system"), "residual"),)
     value = shown.treatments[0]
     figures = (
-        contestants_chart(shown, {}),
         latency_chart(shown, value, [first, last]),
         comparisons_chart(shown, [("pair", last, first)]),
         waterfall(shown, gap, value),

@@ -23,7 +23,6 @@ from gapbook.pages.caveats import warmth_caveat
 from gapbook.pages.exhibits.calibration import calibration_chart, omission_table
 from gapbook.pages.exhibits.comparisons import comparisons_chart, comparisons_table
 from gapbook.pages.exhibits.contention import answer_contention, contention_chart, hot_key_table, redraw_table
-from gapbook.pages.exhibits.contestants import contestants_chart
 from gapbook.pages.exhibits.factors import (
     answer_factors,
     effects_table,
@@ -63,7 +62,6 @@ from gapbook.pages.register.lines import claim_and_verdict, claim_line, claim_li
 from gapbook.pages.rerun import rerun_panel
 from gapbook.pages.sentence import Said, sentence, times
 from gapbook.record.run import Run
-from gapbook.trial.contestant import Contestant
 from tests.unit import stored_runs as runs
 from tests.unit.stored_runs import DRIZZLE, PROCEDURE, PROCEDURE_RUST, REPLAYED, SPACETIMEDB, SPACETIMEDB_RUST
 
@@ -109,7 +107,6 @@ RESULTS: dict[str, Callable[[Findings], Any]] = {
     "counts_chart": lambda e: counts_chart(
         e, [("answers", SPACETIMEDB, "answered"), ("flaw", REPLAYED, "with")], title="T"
     ),
-    "contestants_chart": lambda e: contestants_chart(e, {("drizzle", 1.5): CLAIM}),
     "effects_table": lambda e: effects_table(e, FACTORS),
     "factors_table": lambda e: factors_table(e, FACTORS),
     "flaws_table": lambda e: flaws_table(e, 0.0),
@@ -353,18 +350,6 @@ def test_every_refused_trial_is_listed_with_its_reason(stored: dict[str, Run]) -
     )
 
 
-def test_a_cell_without_a_number_tells_how_often_each_gate_refused_it(tmp_path: Path) -> None:
-    make = {0: runs.broken, 1: runs.refused, 2: runs.refused}
-    rows = [
-        make[planned.block](planned)
-        for planned in runs.planned_trials(len(make))
-        if (planned.contestant, planned.treatment) == ("replayed", 0.0)
-    ]
-    found = Findings(runs.store(tmp_path / runs.CHAPTER, rows), runs.CHAPTER)
-    told = str(contestants_chart(found, {}).table.rows)
-    assert "3 trials refused: quiet machine (2); client gap-postgres: ended with code 4 (1)" in told
-
-
 # --- what is there is told --------------------------------------------------------------------
 def test_answers_of_a_whole_run_are_those_that_were_planted(stored: dict[str, Run]) -> None:
     found = shown(stored, "whole")
@@ -383,34 +368,6 @@ def test_retries_are_told_of_who_had_them(stored: dict[str, Run]) -> None:
     assert "drizzle" not in table
     assert "sent again" in table
     assert "No transfer" in RESULTS["retries_table"](shown(stored, "all broken")).html
-
-
-def test_no_contestant_with_a_defect_is_named_the_fastest(tmp_path: Path) -> None:
-    unexecuted = Contestant("unexecuted", "sqlite", "drizzle-unexecuted", "rpc", "typescript", 1)
-    killed = replace(PROCEDURE_RUST, name="killed", server_killed=True)
-    defects = (REPLAYED, killed, unexecuted)
-    scenario = replace(runs.SCENARIO, contestants=(DRIZZLE, PROCEDURE, *defects))
-    speed = {one.name: 9e5 for one in defects} | {"drizzle": 1e3, "procedure": 2e3}
-    rows = [runs.valid(one, speed[one.contestant]) for one in runs.planned_trials(2, scenario)]
-    run = runs.store(tmp_path / runs.CHAPTER, rows, scenario=scenario)
-    title = contestants_chart(Findings(run, runs.CHAPTER), {}).title
-    assert title.count("procedure") == 2
-    assert "2,000/s" in title
-
-
-def test_whose_rate_is_next_to_unknown_is_not_named_the_fastest(tmp_path: Path) -> None:
-    scenario = replace(runs.SCENARIO, contestants=(DRIZZLE, PROCEDURE))
-    rows = [
-        runs.valid(one, 2e3 if one.contestant == "procedure" else 1e3 * 100**one.block)
-        for one in runs.planned_trials(2, scenario)
-    ]
-    run = runs.store(tmp_path / runs.CHAPTER, rows, scenario=scenario)
-    assert contestants_chart(Findings(run, runs.CHAPTER), {}).title.count("procedure") == 2
-
-
-def test_where_only_defects_have_trials_nobody_is_the_fastest(tmp_path: Path) -> None:
-    found = flawed_run(tmp_path, [runs.valid] * 2)
-    assert contestants_chart(found, {}).title == "No contestant without a defect has a valid trial"
 
 
 def test_best_is_chosen_by_goodput_of_each_alpha(stored: dict[str, Run]) -> None:

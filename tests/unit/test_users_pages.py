@@ -19,7 +19,6 @@ from gapbook.model.plan import PlannedTrial
 from gapbook.pages.answer import answer
 from gapbook.pages.exhibits.client_share import client_share_table
 from gapbook.pages.exhibits.comparisons import comparisons_chart
-from gapbook.pages.exhibits.contestants import contestants_chart
 from gapbook.pages.exhibits.ladder import ladder_table
 from gapbook.pages.exhibits.open_loop import open_loop_table
 from gapbook.pages.exhibits.rates import retries_table
@@ -246,7 +245,6 @@ def test_a_page_calls_load_operations_and_audit_what_the_record_calls_them(
             answer(found, ("{over} {ratios} {operations} {under}", IN_RUST, ELSEWHERE)).html,
             cite_panels(found, sentence("It is {lead}.", lead=times(found, IN_RUST, ELSEWHERE))).html,
             comparisons_chart(found, [("pair", IN_RUST, ELSEWHERE)]).html,
-            contestants_chart(found, {}).html,
             processor_table(found).html,
             retries_table(found).html,
             kill_table(found).html,

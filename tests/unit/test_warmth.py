@@ -12,7 +12,6 @@ import pytest
 
 from gapbook.method.findings import Findings
 from gapbook.method.warmth import Warmth, warmth_of
-from gapbook.pages.exhibits.contestants import contestants_chart
 from gapbook.pages.proof.warmth import warmth_table
 from tests.unit import stored_runs as runs
 
@@ -129,7 +128,6 @@ def test_the_page_names_who_was_still_warming_up(tmp_path: Path) -> None:
     answer = runs.answer_ratio(found, runs.SPACETIMEDB, runs.DRIZZLE, "It is {ratios}.").html
     assert "Still warming up inside the window, and so understated: Postgres." in answer
     assert "warming" not in runs.answer_ratio(found, runs.SPACETIMEDB, runs.SQL, "It is {ratios}.").html
-    assert "still warming up" in contestants_chart(found, {}).html
 
 
 def test_a_run_that_cannot_tell_says_so(tmp_path: Path) -> None:

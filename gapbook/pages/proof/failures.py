@@ -12,7 +12,7 @@ from gapbook.method.cells import Named
 from gapbook.method.findings import Findings
 from gapbook.method.interval import format_percent
 
-__all__ = ["any_failure", "failures_table", "refusal_reasons"]
+__all__ = ["any_failure", "failures_table"]
 
 _COLUMNS = (
     "contestant",
@@ -61,7 +61,7 @@ def _cells(trials: _Rows) -> list[str]:
         _by_name(failed, attempted) if reported else "–",
         f"{sum(row['in_doubt'] or 0 for row in reported):,}" if reported else "–",
         f"{sum(row['lost_connections'] or 0 for row in reported):,}" if reported else "–",
-        refusal_reasons(trials),
+        _refusal_reasons(trials),
     ]
 
 
@@ -74,7 +74,7 @@ def _by_name(failed: Mapping[str, int], attempted: int) -> str:
     )
 
 
-def refusal_reasons(trials: Sequence[Mapping[str, Any]]) -> str:
+def _refusal_reasons(trials: Sequence[Mapping[str, Any]]) -> str:
     """``steal (3); depth (1)``: how often each gate refused, and what else ended a trial, shortened."""
     reasons = Counter(
         reason for row in trials if not row["valid"] for reason in dict.fromkeys(_refused_by(row))
