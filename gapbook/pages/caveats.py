@@ -23,6 +23,7 @@ def answered_at(found: Findings, at: Collection[float], *contestants: RecordedCo
 
 
 def caveats(found: Findings, compared: Groups, at: Collection[float]) -> list[str]:
+    """What keeps the numbers of an answer from being read as they stand, a sentence each."""
     contestants = list({one.name: one for group in compared for one in group}.values())
     called = labels_with_class(found, contestants)
     ahead, bound = (_labelled(found, compared, called, at, label) for label in (NOT_SUSTAINED, CLIENT_BOUND))

@@ -121,6 +121,7 @@ def own_run_banner(found: Findings) -> Html | None:
 
 
 def run_buttons(found: Findings) -> Html:
+    """The files of the run and of the page's picture, to be downloaded."""
     folder = f"../_static/runs/{found.run.run_id}"
     return page.download_buttons(
         [
@@ -153,6 +154,7 @@ def _beside_the_published(found: Findings) -> Html:
 
 
 def provenance_line(found: Findings) -> Html:
+    """What every page says of its run, in a line."""
     return page.provenance_line(provenance_parts(found))
 
 

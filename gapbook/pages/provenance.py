@@ -1,4 +1,4 @@
-"""What every page of a run says of it: its design, its machine, its versions, and how much was audited."""
+"""What every page of a run says of it: its design, its machine and its versions."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ __all__ = [
 
 
 def method_words(found: Findings) -> str:
+    """How the run was measured, in sentences: its load, its design, its machine."""
     return _method(found, _design(found))
 
 
@@ -80,6 +81,7 @@ def _load(found: Findings) -> str:
 
 
 def provenance(found: Findings) -> charts.Provenance:
+    """What a chart carries of its run: the id and the method."""
     return charts.Provenance(run=found.run.run_id, method=method_words(found))
 
 
@@ -122,6 +124,7 @@ def reached(found: Findings) -> str:
 
 
 def provenance_parts(found: Findings) -> list[str]:
+    """What a page says of its run: id, design, trials, load, machine, versions, promise, date and code."""
     facts, machine = run_facts(found), found.run.manifest.machine
     return [
         f"Run {found.run.run_id}",

@@ -82,6 +82,7 @@ def line_axis(found: Findings, metric: str) -> _LineAxis:
 def line_point(
     found: Findings, x: float, contestant: str, treatment: float, metric: str = GOODPUT.name
 ) -> charts.LinePoint | None:
+    """A metric of a contestant as a point of a line at ``x``; None without a valid trial."""
     values = found.values(contestant, treatment, metric)
     value = found.estimate(contestant, treatment, metric)
     return None if value is None else charts.LinePoint(x, value, tuple(values.values()))
