@@ -39,7 +39,7 @@ More of the same.
 Two cells.
 
 ```{code-cell}
-found.waterfall()
+waterfall(found)
 ```
 
 ```{code-cell}
