@@ -17,7 +17,7 @@ from distributed.scheduler import KilledWorker
 from gapbook.book.elsewhere import Ended, Wanted
 from gapbook.hosts.build import code_sha256
 from gapbook.hosts.request import Answer, Request
-from gapbook.hosts.resources import kind_of, whole_machine
+from gapbook.hosts.resources import kind_of, shortened, whole_machine
 from gapbook.hosts.task import measure_session
 from gapbook.hosts.worker import HostsError
 
@@ -54,8 +54,19 @@ class Cluster:
         self._code = code_sha256()
 
     def measured(self, wanted: Sequence[Wanted]) -> Iterator[Ended]:
-        """Each session as it ends; raises HostsError where the scheduler is gone."""
-        here = self._kind()
+        """Each session as it ends; raises HostsError where the scheduler is gone.
+
+        A session of a run that was begun on a kind of machine of which none is here waits for one, and that is said.
+        """
+        here, *others = self._kinds()
+        known = {here, *others}
+        waiting = {
+            one.unit.name for one in wanted if one.kind is not None and shortened(one.kind) not in known
+        }
+        for name in sorted(waiting):
+            self._say(
+                f"campaign: {name} was begun on a kind of machine of which none is here; its sessions wait for one"
+            )
         asked = {self._submitted(one, one.kind or here): one for one in wanted}
         try:
             for future in as_completed(list(asked), loop=self._client.loop, raise_errors=False):
@@ -87,8 +98,9 @@ class Cluster:
             return Ended(wanted, error=answer.error)
         return Ended(wanted, answer.took_s, dict(answer.files))
 
-    def _kind(self) -> str:
-        """The kind of machine that most workers of this code have; waits for the first, and says so."""
+    def _kinds(self) -> Sequence[str]:
+        """The kinds of machines that workers of this code are, the most frequent first; waits for the first worker, and
+        says so."""
         told = False
         while True:
             workers = self._workers()
@@ -104,7 +116,7 @@ class Cluster:
                     self._say(
                         f"campaign: {count} of another kind get no session of a run that is measured on this one"
                     )
-                return kind
+                return [kind, *(other for other, _ in left_out)]
             if not told:
                 self._say(
                     f"campaign: no worker of this code yet; start one on each machine: gapbook worker {self._address}"

@@ -9,9 +9,14 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from subprocess import Popen
+from typing import Any
 
 import pytest
 
+from gapbook.book.elsewhere import Wanted
+from gapbook.book.plans import published_plans
+from gapbook.book.together import units_of
+from gapbook.hosts.resources import whole_machine
 from gapbook.record.run import Run, load_run
 from tests.integration.campaign_on import CHAPTER
 from tests.integration.hosts_apart import Host, hosts_apart, why_none
@@ -159,3 +164,38 @@ def test_where_nobody_answers_is_said_in_a_line(
         assert capsys.readouterr().err == (
             f"gapbook: {words[0]}: no scheduler answers at {nobody}; start one there: dask scheduler\n"
         )
+
+
+def test_a_run_that_waits_for_a_kind_of_machine_which_is_not_here_says_so() -> None:
+    from distributed import Client  # noqa: PLC0415
+
+    from gapbook.hosts.build import code_sha256  # noqa: PLC0415
+    from gapbook.hosts.cluster import Cluster  # noqa: PLC0415
+
+    here, elsewhere = "a" * 64, "b" * 64
+    (unit,) = units_of(published_plans(["commit-timer"]))
+    said: list[str] = []
+
+    def say(line: str) -> None:
+        said.append(line)
+        if "wait" in line:
+            # It would, for ever.
+            raise InterruptedError
+
+    connected: Any = Client
+    one_worker = connected(
+        processes=False,
+        n_workers=1,
+        threads_per_worker=1,
+        dashboard_address=None,
+        resources=whole_machine(code_sha256(), here),
+    )
+    wanted = [Wanted(unit, 0, "key", kind) for kind in (here, elsewhere)]
+    with one_worker as client:
+        measured = Cluster(client, "here", say).measured(wanted)
+        with pytest.raises(InterruptedError):
+            next(iter(measured))
+    assert said == [
+        "campaign: 1 of one kind of machine at here",
+        "campaign: commit-timer was begun on a kind of machine of which none is here; its sessions wait for one",
+    ]
