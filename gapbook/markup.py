@@ -13,7 +13,7 @@ from typing import Any, Protocol, Self
 
 from markupsafe import Markup
 
-__all__ = ["Html", "SupportsHtml", "each", "link", "values_table"]
+__all__ = ["Html", "SupportsHtml", "each", "link", "unescaped", "values_table"]
 
 _NUMBER = re.compile(r"[×−+]?[\d.,]+[kM]?(?:\s?(?:%|/s|ms|s))?(?:\s\[.*\])?$")
 # A page, a place on it or a file beside it, or a site: no address of a script or of data.
@@ -60,6 +60,11 @@ def link(address: str, label: str | Html, *, kind: str = "", title: str = "", do
     titled = Html(' title="{}"').format(title) if title else ""
     saved = " download" if download else ""
     return Html('<a{} href="{}"{}{}>{}</a>').format(named, address, titled, saved, label)
+
+
+def unescaped(text: str) -> str:
+    """A piece of HTML without elements as the text that it shows."""
+    return html.unescape(text)
 
 
 def each(template: Html, contents: Iterable[Any]) -> Html:
