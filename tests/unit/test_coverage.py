@@ -7,7 +7,7 @@ import pytest
 
 from gapbook.markup import Html
 from gapbook.method.coverage import AA_FACTOR, TOTAL_GAP, Coverage, Plant, QuantityCoverage, measure_coverage
-from gapbook.pages.exhibits.calibration import coverage_table, session_coverage_table
+from gapbook.pages.exhibits.coverage import coverage_table, session_coverage_table
 
 
 def by_name(coverage: Coverage) -> dict[str, QuantityCoverage]:

@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from gapbook import charts
 from gapbook.markup import Html, values_table
 from gapbook.method.cells import Named
-from gapbook.method.coverage import Coverage, QuantityCoverage
+from gapbook.method.coverage import Coverage
 from gapbook.method.factors import Decomposition, Factor, decompose
 from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval, format_count, format_factor
-from gapbook.method.machine_coverage import MachineCoverage
 from gapbook.model.plant import Knobs, counted_bounds_per_s, true_goodput_per_s
 from gapbook.pages import page
 from gapbook.pages.provenance import provenance
@@ -26,13 +25,10 @@ __all__ = [
     "calibration_chart",
     "calibration_facts",
     "counted_bounds_of",
-    "coverage_table",
     "histograms_of",
-    "machine_coverage_table",
     "omission_table",
     "planted_factors_table",
     "ratios_table",
-    "session_coverage_table",
     "true_goodput_of",
     "truth_table",
     "windows_table",
@@ -285,90 +281,6 @@ def counted_bounds_of(
 def _knobs(contestant: RecordedContestant) -> Knobs:
     """What the plant was told to be."""
     return Knobs.parse(contestant.planted or "").farther(contestant.settings.round_trip_ms or 0.0)
-
-
-def coverage_table(found: Sequence[tuple[str, Coverage]], *, only: str = "") -> Html:
-    """How often intervals held the truth of virtual plants, by design and quantity; ``only`` one quantity, such as the
-    ``total gap``."""
-    rows: list[list[str | Html]] = []
-    for name, coverage in found:
-        for quantity in _shown(coverage, only):
-            low, high = quantity.wilson
-            rows.append(
-                [
-                    f"{name}: {quantity.name}",
-                    f"{coverage.blocks}",
-                    f"{quantity.tried:,}",
-                    f"{quantity.covered / quantity.tried:.1%} [{low:.1%}–{high:.1%}]",
-                    f"{quantity.bootstrap_covered / quantity.tried:.1%}",
-                ]
-            )
-    return values_table(
-        (
-            "design: quantity",
-            "blocks",
-            "benchmarks simulated",
-            "t interval holds truth",
-            "bootstrap holds truth",
-        ),
-        rows,
-    )
-
-
-def machine_coverage_table(found: Sequence[tuple[str, MachineCoverage]]) -> Html:
-    """How often what some machines found held the ratio of another, and how wide it was, by how machines differ."""
-    rows: list[list[str | Html]] = []
-    for name, coverage in found:
-        low, high = coverage.wilson
-        rows.append(
-            [
-                f"{name}, {coverage.machines} known",
-                f"{coverage.plants:,}",
-                f"×/÷ {format_factor(math.exp(coverage.half_log))}",
-                f"{coverage.held / coverage.plants:.1%} [{low:.1%}–{high:.1%}]",
-            ]
-        )
-    return values_table(("machines", "sets simulated", "width", "holds the next machine's ratio"), rows)
-
-
-def session_coverage_table(found: Sequence[tuple[str, Coverage]], *, only: str = "") -> Html:
-    """How often intervals over blocks and over sessions held the truth where sessions differ, and how wide they are;
-    ``only`` as in :func:`coverage_table`."""
-    rows: list[list[str | Html]] = []
-    for name, coverage in found:
-        for quantity in _shown(coverage, only):
-            over_sessions = half_width = "–"
-            if quantity.session_wilson:
-                low, high = quantity.session_wilson
-                over_sessions = (
-                    f"{(quantity.session_covered or 0) / quantity.tried:.1%} [{low:.1%}–{high:.1%}]"
-                )
-                half_width = f"±{math.expm1((quantity.session_width_log or 0) / 2):.0%}"
-            rows.append(
-                [
-                    f"{name}: {quantity.name}",
-                    f"{coverage.plant.sessions}",
-                    f"{coverage.blocks}",
-                    f"{quantity.tried:,}",
-                    f"{quantity.covered / quantity.tried:.1%}",
-                    over_sessions,
-                    half_width,
-                ]
-            )
-    columns = (
-        "design: quantity",
-        "sessions",
-        "blocks",
-        "benchmarks simulated",
-        "over blocks",
-        "over sessions",
-        "typical half-width over sessions",
-    )
-    return values_table(columns, rows)
-
-
-def _shown(coverage: Coverage, only: str) -> list[QuantityCoverage]:
-    return [quantity for quantity in coverage.quantities if only in {"", quantity.name}]
 
 
 def _holds(ours: Interval | None, truth: float) -> str:
