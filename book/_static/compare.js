@@ -10,7 +10,7 @@
   const MOST = { cells: 2_000, ratios: 20_000, numbers: 500, facts: 200, name: 200, key: 300, text: 5_000, shown: 100 };
   // Control characters but tab and line ends, line separators, and what turns the direction of a text round.
   const CONTROLS = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]/;
-  const WHAT_IT_IS = "The command gapbook compare RUN --export writes such a file.";
+  const WHAT_IT_IS = "The command gapbook compare RUN --export writes the file that is read here.";
 
   // --- what was given -------------------------------------------------------------------------
   class Refused extends Error {}
@@ -573,7 +573,10 @@
   function takeFile(file) {
     take(async () => {
       require(file.size <= book.most_bytes, tooLarge(file.size));
-      return parsed(await file.text());
+      const text = await file.text().catch(() => {
+        throw new Refused(`This is a folder, or a file that cannot be opened. ${WHAT_IT_IS}`);
+      });
+      return parsed(text);
     });
   }
 

@@ -53,6 +53,7 @@ _DISK = {
     "delayed": ("on disk later", "fsync later"),
     "none": ("nothing promised", "no fsync"),
 }
+_EXPONENT = "alpha"
 _NOT_A_NAME = re.compile(r"[^a-z0-9.]+")
 
 
@@ -98,7 +99,7 @@ def explorer_address(
     """The explorer, set to two contestants of a run; each comes with its system and version in words."""
     a, b = (written_side(side_of(found, *one)) for one in (over, under))
     # A question and no place on the page: there is no element of that name.
-    return f"explorer.html?a={a}&b={b}&alpha={exponent_of(found, treatment):g}&load={load_choice(found, treatment).name}"
+    return f"explorer.html?a={a}&b={b}&alpha={exponent_of(found, over[0], treatment):g}&load={load_choice(found, treatment).name}"
 
 
 def load_choice(found: Findings, treatment: float) -> Choice:
@@ -113,12 +114,15 @@ def load_choice(found: Findings, treatment: float) -> Choice:
     return Choice(name, f"{words}, {moved}{redrawn}", words)
 
 
-def exponent_of(found: Findings, treatment: float) -> float:
-    """How unequal the accounts are drawn at one value of the treatment."""
+def exponent_of(found: Findings, one: RecordedContestant, treatment: float) -> float:
+    """How unequal a contestant draws the accounts at one value of the treatment: by its own setting, where it has one."""
     scenario = found.scenario
-    if scenario.treatment.name == "alpha":
+    own = one.settings.parameters.get(_EXPONENT)
+    if isinstance(own, int | float):
+        return float(own)
+    if scenario.treatment.name == _EXPONENT:
         return treatment
-    return float(scenario.workload.parameters.get("alpha") or 0)
+    return float(scenario.workload.parameters.get(_EXPONENT) or 0)
 
 
 def _written(level: str, label: str) -> Choice:
@@ -152,7 +156,9 @@ def _others(one: RecordedContestant, tries: int) -> Iterator[tuple[str, str]]:
         yield f"{given.window_s:g} s window", f"{given.window_s:g} s window"
     if given.backend not in (None, "native"):
         yield f"in a container ({given.backend})", f"{given.backend}"
-    for name, value in (*given.parameters.items(), *sorted(given.environment.items())):
+    # The exponent is no part of a side: it is chosen for both.
+    own = {name: value for name, value in given.parameters.items() if name != _EXPONENT}
+    for name, value in (*own.items(), *sorted(given.environment.items())):
         yield f"{name} {value}", f"{name} {value}"
     if 0 < given.max_retries < tries:
         yield f"gives up after {given.max_retries} retries", f"{given.max_retries} retries"

@@ -56,6 +56,11 @@ class HeldCell:
     jams: bool
     labels: tuple[str, ...]
 
+    @property
+    def at(self) -> tuple[float, float]:
+        """The value of the run's treatment, and how unequal the accounts are drawn, which a contestant may set for itself."""
+        return self.treatment, self.exponent
+
 
 class Explorer:
     """The cells of the newest published run of each chapter that loads transfers, save those of simulated servers."""
@@ -77,9 +82,9 @@ class Explorer:
         return found
 
     def pairs(self) -> Iterable[tuple[HeldCell, HeldCell]]:
-        """Every two cells that have a ratio: of one run, at one value of its treatment, with a block that holds both."""
+        """Every two cells that have a ratio: of one run, under one load, with a block that holds both."""
         for one, other in combinations(self.cells, 2):
-            together = one.found is other.found and one.treatment == other.treatment
+            together = one.found is other.found and one.at == other.at
             if together and one.by_block.keys() & other.by_block.keys():
                 yield one, other
 
@@ -208,7 +213,7 @@ class Explorer:
             "at": [
                 [
                     assigned(int(treatment) if treatment == int(treatment) else treatment, parameter),
-                    exponents.index(at[0].exponent),
+                    exponents.index(exponent),
                     loads.index(at[0].load),
                     [
                         [
@@ -220,8 +225,8 @@ class Explorer:
                         for cell in at
                     ],
                 ]
-                for treatment in found.treatments
-                if (at := [cell for cell in cells if cell.treatment == treatment])
+                for treatment, exponent in sorted({cell.at for cell in cells})
+                if (at := [cell for cell in cells if cell.at == (treatment, exponent)])
             ],
         }
 
@@ -277,7 +282,7 @@ def _cells(found: Findings) -> Iterable[HeldCell]:
                     treatment,
                     side,
                     load_choice(found, treatment),
-                    exponent_of(found, treatment),
+                    exponent_of(found, contestant, treatment),
                     by_block,
                     found.jams(contestant.name, treatment),
                     tuple(found.labels(contestant.name, treatment)),

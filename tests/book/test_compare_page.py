@@ -68,7 +68,7 @@ def _folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "_static").mkdir()
     for name in _STATIC:
         (folder / "_static" / name).write_bytes((CHECKOUT / "book" / "_static" / name).read_bytes())
-    (folder / "build" / "pictures").rename(folder / "_static" / "runs")
+    (folder / "build" / "exported").rename(folder / "_static" / "runs")
     (folder / "notebooks").mkdir()
     (folder / "notebooks" / "compare.html").write_text(
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Compare</title>'
@@ -267,6 +267,14 @@ def test_what_is_no_run_is_refused_in_a_line(opened: _Opened, tmp_path: Path) ->
         assert said.startswith(expected)
         assert refused
         assert hidden
+    # What a browser gives for a folder that is dropped: a file that nobody can read.
+    opened.page.evaluate(
+        "() => { Blob.prototype.text = () => Promise.reject(new DOMException('', 'NotFoundError')); }"
+    )
+    opened.page.evaluate(_DROP, "")
+    opened.page.wait_for_function(
+        "document.querySelector('.gb-heard').textContent.startsWith('This is a folder')"
+    )
     large = tmp_path / "large.json"
     with large.open("wb") as file:
         file.truncate(50 * 2**20)

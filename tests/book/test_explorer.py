@@ -149,6 +149,14 @@ def test_every_measured_side_is_one_choice_away_and_none_is_called_like_another(
     assert len(set(texts)) == len(texts) == 1 + len({cell.side for cell in explorer.cells})
 
 
+def test_a_side_that_draws_its_accounts_otherwise_stands_under_its_own_exponent(explorer: Explorer) -> None:
+    own = [cell for cell in explorer.cells if "alpha" in cell.contestant.settings.parameters]
+    assert own
+    assert {cell.exponent for cell in own} == {1.5}
+    assert not [cell for cell in explorer.cells for choice in cell.side if "alpha" in choice.words]
+    assert all(one.exponent == other.exponent for one, other in explorer.pairs())
+
+
 def test_address_of_another_version_shows_the_nearest_name_and_says_so(opened: Page) -> None:
     asked = opened.url + "#a=postgres-18.5_rust_direct_one-call_64_delayed&b=nonsense&alpha=1.5&load=50-1000"
     opened.goto(asked)

@@ -49,8 +49,10 @@ def test_choices_say_what_was_set(explorer: Explorer) -> None:
 
 def test_no_two_contestants_of_a_run_have_the_same_choices(explorer: Explorer) -> None:
     for found in explorer.found:
-        sides = {cell.contestant.name: cell.side for cell in explorer.cells if cell.found is found}
-        assert len(set(sides.values())) == len(sides), found.scenario.chapter
+        cells = [cell for cell in explorer.cells if cell.found is found]
+        for at in {cell.at for cell in cells}:
+            sides = [cell.side for cell in cells if cell.at == at]
+            assert len(set(sides)) == len(sides), (found.scenario.chapter, at)
 
 
 def test_a_name_stands_for_one_choice_and_fits_an_address(explorer: Explorer) -> None:
