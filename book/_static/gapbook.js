@@ -2,11 +2,6 @@
 (() => {
   "use strict";
 
-  // Until a reader chooses, the theme follows the system: said before the first paint, for no flash.
-  const root = document.documentElement.dataset;
-  root.mode ||= "auto";
-  root.theme ||= window.matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
-
   const plain = /^[\w@%+=:,./-]+$/;
 
   // As shlex.quote in Python: the command can be pasted into a shell as it stands.

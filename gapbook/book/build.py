@@ -18,6 +18,7 @@ import yaml
 from gapbook.book import figures
 from gapbook.book.chapters import chapters, overviews
 from gapbook.book.contents import pages_of, without_pages
+from gapbook.book.first_page import write_first_page
 from gapbook.book.kept_pages import (
     INJECTED,
     drop_page,
@@ -224,6 +225,7 @@ def _build(
         staged = _stage(folder, executed, absent, also)
     with timings.of("pages rendered"):
         site = _render(staged)
+        write_first_page(site)
     for notebook in executed.values():
         _offer(notebook, site)
     with timings.of("pages of numbers written"):

@@ -1,4 +1,4 @@
-"""An extension of Sphinx for what surrounds the pages: fewer scripts, a search that reads what a reader reads, dark
+"""An extension of Sphinx for what surrounds the pages: little to load, a search that reads what a reader reads, dark
 colours where no script runs, and what a link to a page shows where it is pasted.
 """
 
@@ -13,6 +13,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.builders.html import StandaloneHTMLBuilder
 
+from gapbook.book.loaded import lighten
 from gapbook.pages.bibtex import book_as_cited, book_released
 
 __all__ = ["Builder", "add_files_of_its_own", "dark_rules", "searchable", "setup"]
@@ -23,7 +24,7 @@ _UNUSED = (
     "scripts/*.map",
     "scripts/fontawesome*",
     "styles/*.map",
-    "vendor/fontawesome/webfonts/*.ttf",
+    "vendor",
     "webpack-macros.html",
 )
 """Files of the theme that no page asks for."""
@@ -38,6 +39,7 @@ _NOT_SEARCHED = re.compile(
 )
 _TAGS = re.compile(r"<[^<]+?>")
 _SENTENCE = re.compile(r'<p class="gb-sentence">(.*?)</p>', re.DOTALL)
+_PARAGRAPH = re.compile(r'<p(?: class="gb-answer")?>(.{60,}?)</p>', re.DOTALL)
 _NUMBER_PAGE = re.compile(r'href="\.\./(n/[\w.-]+)\.html"')
 
 
@@ -69,10 +71,12 @@ def dark_rules(style_sheets: Iterable[str]) -> str:
     return "@media (prefers-color-scheme: dark) {\n" + "\n".join(found) + "\n}\n"
 
 
-def _with_roles_in_use(_app: Any, _page: str, _template: str, context: dict[str, Any], _tree: Any) -> None:
-    """A reference of the bibliography is an item of its list: the role that the renderer gives it is deprecated."""
+def _with_names_in_use(_app: Any, _page: str, _template: str, context: dict[str, Any], _tree: Any) -> None:
+    """A reference of the bibliography is an item of its list: the role that the renderer gives it is deprecated. A fold
+    is called what it shows."""
     if "body" in context:
-        context["body"] = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
+        body = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
+        context["body"] = body.replace('<summary aria-label="Toggle hidden content">', "<summary>")
 
 
 def add_files_of_its_own(app: Any, page: str, _template: str, _context: dict[str, Any], _tree: Any) -> None:
@@ -100,7 +104,7 @@ def _with_metadata(_app: Any, page: str, _template: str, context: dict[str, Any]
         ("property", "og:type", "article"),
         ("property", "og:title", title),
     ]
-    if sentence := _SENTENCE.search(body):
+    if sentence := _SENTENCE.search(body) or _PARAGRAPH.search(body):
         told += [("name", "description", sentence[1]), ("property", "og:description", sentence[1])]
     if number := _NUMBER_PAGE.search(body):
         told.append(("property", "og:image", f"{book or '../' * page.count('/')}{number[1]}.png"))
@@ -120,6 +124,7 @@ def _finish(app: Any, failure: Exception | None) -> None:
     static = Path(app.outdir) / "_static"
     sheets = [(static / name).read_text(encoding="utf-8") for name in _DARK_SOURCES]
     (static / _DARK).write_text(dark_rules(sheets), encoding="utf-8")
+    lighten(Path(app.outdir), undeferred={"search.html"})
     for pattern in _UNUSED:
         for path in sorted(static.glob(pattern)):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -129,8 +134,9 @@ def setup(app: Any) -> dict[str, bool]:
     """Called by Sphinx."""
     app.add_builder(Builder, override=True)
     app.connect("config-inited", _at_its_address)
-    app.connect("html-page-context", _with_roles_in_use)
+    app.connect("html-page-context", _with_names_in_use)
     app.connect("html-page-context", add_files_of_its_own)
     app.connect("html-page-context", _with_metadata)
-    app.connect("build-finished", _finish)
+    # Last of all: the theme writes a sheet when all else is done.
+    app.connect("build-finished", _finish, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

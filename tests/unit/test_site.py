@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from gapbook.book.first_page import write_first_page
 from gapbook.book.site import add_files_of_its_own, dark_rules, searchable
 from gapbook.paths import CHECKOUT
 
@@ -43,3 +45,25 @@ def test_a_page_loads_the_files_that_have_its_name_and_no_other_page_does(
     )
     add_files_of_its_own(app, page, "", {}, None)
     assert found == loaded
+
+
+def test_the_bare_address_forwards_to_the_first_page_and_shows_the_same_where_it_is_pasted(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "notebooks").mkdir()
+    (tmp_path / "notebooks" / "front.html").write_text(
+        '<title>Is it &lt;fast?</title><meta name="robots" content="all" />'
+        '<meta name="description" content="It is." /><meta property="og:image" content="../n/front.png" />',
+        encoding="utf-8",
+    )
+    write_first_page(tmp_path)
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    for line in (
+        '<meta http-equiv="refresh" content="0; url=notebooks/front.html">',
+        "<title>Is it &lt;fast?</title>",
+        '<meta name="description" content="It is." />',
+        '<meta property="og:image" content="n/front.png" />',
+        '<p><a href="notebooks/front.html">The Gap Book</a></p>',
+    ):
+        assert line in page.splitlines(), line
+    assert "robots" not in page
