@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from gapbook.book import build
+from gapbook.book import build, figures
 from gapbook.book.kept_pages import keep_page
 from gapbook.book.timings import Timings
 from gapbook.errors import RecordError
@@ -115,7 +115,8 @@ def test_published_book_asks_for_a_run_of_every_chapter_of_the_contents_and_of_n
 
     monkeypatch.setenv("GAPBOOK_BUILD", str(tmp_path))
     monkeypatch.setattr(build, "_execute_published", execute)
-    monkeypatch.setattr(build, "require_lasting", lambda _told: None)
+    for addresses in (build, figures):
+        monkeypatch.setattr(addresses, "require_lasting", lambda _told: None)
     monkeypatch.setattr(build, "_is_published", lambda chapter: chapter != "unlisted")
     build.build_published(Timings())
     assert executed == ["fair", "original"]
