@@ -225,7 +225,6 @@ def _build(
         staged = _stage(folder, executed, absent, also)
     with timings.of("pages rendered"):
         site = _render(staged)
-        write_first_page(site)
     for notebook in executed.values():
         _offer(notebook, site)
     with timings.of("pages of numbers written"):
@@ -378,4 +377,6 @@ def _render(staged: Path) -> Path:
         raise GapbookError(
             f"book: the renderer failed: {'; '.join(warnings[:3]) or 'no warning'}; all of it: {log}"
         )
-    return _site(output)
+    site = _site(output)
+    write_first_page(site)
+    return site

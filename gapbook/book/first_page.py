@@ -6,19 +6,30 @@ import re
 from pathlib import Path
 
 import jinja2
-from markupsafe import Markup
+
+from gapbook.markup import unescaped
 
 __all__ = ["write_first_page"]
 
 _FIRST = "notebooks/front.html"
-_TOLD = re.compile(r'<title>.*?</title>|<meta (?:name="description"|property="og:)[^>]*>', re.DOTALL)
+_TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL)
+_META = re.compile(r'<meta (name|property)="(description|og:[^"]*)" content="([^"]*)"')
 _TEMPLATE = Path(__file__).with_name("first_page.html.jinja")
 
 
 def write_first_page(site: Path) -> None:
     """Write ``index.html``, which leads to the first page with or without scripts, and has its title, sentence and card."""
-    told = _TOLD.findall((site / _FIRST).read_text(encoding="utf-8"))
-    template = jinja2.Template(_TEMPLATE.read_text(encoding="utf-8"), autoescape=True)
-    # What stands beside the page is named from the folder of the page.
-    head = Markup("\n".join(told).replace('content="../', 'content="'))
-    (site / "index.html").write_text(template.render(page=_FIRST, head=head) + "\n", encoding="utf-8")
+    first = (site / _FIRST).read_text(encoding="utf-8")
+    template = jinja2.Template(
+        _TEMPLATE.read_text(encoding="utf-8"), autoescape=True, undefined=jinja2.StrictUndefined
+    )
+    shown = template.render(
+        page=_FIRST,
+        titles=[unescaped(title).strip() for title in _TITLE.findall(first)[:1]],
+        # What stands beside the page is named from the folder of the page.
+        told=[
+            (kind, name, unescaped(content).removeprefix("../"))
+            for kind, name, content in _META.findall(first)
+        ],
+    )
+    (site / "index.html").write_text(f"{shown}\n", encoding="utf-8")

@@ -33,9 +33,9 @@ _IN_SCRIPTS = re.compile(r"[A-Za-z][\w-]*")
 _LEFT_OUT = frozenset({"charset", "import", "font-face"})
 _NESTING = frozenset({"media", "supports", "layer", "container"})
 _LOCAL_URL = re.compile(r"url\(\s*([\"']?)(?!data:|https?:|/)([^\"')]+)\1\s*\)")
-_LINK = re.compile(r'<link\b[^>]*\bhref="((?:\.\./)*_static/)([\w./-]+\.css)(?:\?[^"]*)?"[^>]*>\s*')
+_LINK = re.compile(r'(<link\b[^>]*\bhref="(?:\.\./)*_static/)([\w./-]+\.css)(?:\?[^"]*)?("[^>]*>\s*)')
 _PRELOAD = re.compile(r'<link rel="preload" as="script"[^>]*>\s*')
-_SCRIPT = re.compile(r'<script src="([^"]*_static/(?:[\w-]+/)*([\w.-]+\.js)[^"]*)">')
+_SCRIPT = re.compile(r'(<script )(src="[^"]*_static/(?:[\w-]+/)*([\w.-]+\.js)[^"]*">)')
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def loads_less(markup: str, theme: str, *, defers: bool = True) -> str:
 
     def one_sheet(link: re.Match[str]) -> str:
         if link[2] == _THEME:
-            return f'<link href="{link[1]}{theme}" rel="stylesheet" />\n'
+            return f"{link[1]}{theme}{link[3]}"
         return (
             ""
             if any(Path(link[2]).match(sheet) for sheet in _SHEETS) and "stylesheet" in link[0]
@@ -116,7 +116,7 @@ def loads_less(markup: str, theme: str, *, defers: bool = True) -> str:
         )
 
     def deferred(script: re.Match[str]) -> str:
-        return script[0] if script[2] in _SYNCHRONOUS else f'<script defer src="{script[1]}">'
+        return script[0] if script[3] in _SYNCHRONOUS else f"{script[1]}defer {script[2]}"
 
     lighter = _PRELOAD.sub("", _LINK.sub(one_sheet, markup))
     return _SCRIPT.sub(deferred, lighter) if defers else lighter

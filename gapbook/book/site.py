@@ -39,6 +39,7 @@ _NOT_SEARCHED = re.compile(
 )
 _TAGS = re.compile(r"<[^<]+?>")
 _SENTENCE = re.compile(r'<p class="gb-sentence">(.*?)</p>', re.DOTALL)
+_FOLD = re.compile(r'(<summary) aria-label="Toggle hidden content"(>)')
 _PARAGRAPH = re.compile(r'<p(?: class="gb-answer")?>(.{60,}?)</p>', re.DOTALL)
 _NUMBER_PAGE = re.compile(r'href="\.\./(n/[\w.-]+)\.html"')
 
@@ -76,7 +77,7 @@ def _with_names_in_use(_app: Any, _page: str, _template: str, context: dict[str,
     is called what it shows."""
     if "body" in context:
         body = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
-        context["body"] = body.replace('<summary aria-label="Toggle hidden content">', "<summary>")
+        context["body"] = _FOLD.sub(r"\1\2", body)
 
 
 def add_files_of_its_own(app: Any, page: str, _template: str, _context: dict[str, Any], _tree: Any) -> None:

@@ -61,8 +61,8 @@ def test_the_bare_address_forwards_to_the_first_page_and_shows_the_same_where_it
     for line in (
         '<meta http-equiv="refresh" content="0; url=notebooks/front.html">',
         "<title>Is it &lt;fast?</title>",
-        '<meta name="description" content="It is." />',
-        '<meta property="og:image" content="n/front.png" />',
+        '<meta name="description" content="It is.">',
+        '<meta property="og:image" content="n/front.png">',
         '<p><a href="notebooks/front.html">The Gap Book</a></p>',
     ):
         assert line in page.splitlines(), line
