@@ -54,10 +54,10 @@ def _connect(endpoint: Endpoint) -> socket.socket:
 
 
 def _read_exactly(connection: socket.socket, count: int) -> bytes:
-    data = b""
-    while len(data) < count and (read := connection.recv(count - len(data))):
+    data = bytearray()
+    while len(data) < count and (read := connection.recv(min(count - len(data), _READ_BYTES))):
         data += read
-    return data
+    return bytes(data)
 
 
 def _round_trip_ms(connection: socket.socket) -> float:

@@ -37,6 +37,7 @@ from tests.bank import alphas, balances_of, bank, bank_workload, seed_bank
 _MODULE = load_module("plant", "transfer")
 _DURABILITY = Durability("delayed", 500.0)
 _TOLERANCE_FRAC = 0.2
+_TRIES, _NEAR = 8, 0.95
 """Wide, for tests share the machine with whatever else runs."""
 _EDGE_FRAC = 0.02
 """What may be counted above the truth because a window begins and ends somewhere in the schedule."""
@@ -232,8 +233,12 @@ def test_no_plant_is_faster_than_its_truth(
 
 
 def _best(measure: Measure, access: str, **settings: Any) -> dict[str, Any]:
-    """The fastest of three: a busy machine only slows, and that no plant is too fast is tested apart."""
-    return max((measure(access, **settings) for _ in range(3)), key=lambda row: float(row["completed_per_s"]))
+    """The fastest of eight at most, or the first that is as fast as planted: a busy machine only slows, and that no plant
+    is too fast is tested apart."""
+    rows: list[dict[str, Any]] = []
+    while len(rows) < _TRIES and not (rows and rows[-1]["completed_per_s"] > _NEAR * rows[-1]["truth_per_s"]):
+        rows.append(measure(access, **settings))
+    return max(rows, key=lambda row: float(row["completed_per_s"]))
 
 
 def test_saturated_plants_differ_as_planted(measure: Measure) -> None:
