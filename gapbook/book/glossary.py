@@ -12,16 +12,16 @@ from typing import Any, NamedTuple
 
 from docutils import nodes
 
+from gapbook.book.chapters import own_parameters
 from gapbook.markup import link
-from gapbook.model.declaration import declaration_of
 from gapbook.model.work import EXPONENT, AliasTable, hot_share
 
 __all__ = ["PAGE", "Word", "WordLinks", "setup", "words_of"]
 
 PAGE = "book/words"
 """The document that holds the glossary."""
-_WORKLOAD = "transfer"
-_EXPONENTS = (0.5, 1.5)
+_CHAPTER = "both-optimized"
+"""Has the load that most chapters have."""
 """Those of most chapters."""
 _TAG = re.compile(r"<(/?)([a-zA-Z][\w-]*)([^>]*)>|<!--.*?-->", re.DOTALL)
 _KEPT_ELEMENTS = frozenset(
@@ -144,16 +144,14 @@ def _is_kept(node: nodes.Node) -> bool:
 
 
 def _alpha_shares() -> str:
-    """What the exponents of most chapters mean, computed of the load as the workload declares it."""
-    parameters = declaration_of(_WORKLOAD).parameters
-    accounts, redraw = parameters["accounts"].default, parameters["redraw"].default
-    assert isinstance(accounts, int)
-    assert isinstance(redraw, str)
+    """What the exponents of most chapters mean, computed of the load as one of them declares it."""
+    parameters = own_parameters(_CHAPTER)
+    accounts, redraw = int(parameters["accounts"]), str(parameters["redraw"])
     low, high = (
         f"at {exponent:g}, {100 * hot_share(AliasTable.zipf_cached(accounts, exponent), redraw):.2g} %"
-        for exponent in _EXPONENTS
+        for exponent in parameters[EXPONENT]
     )
-    return f"Of all transfers, the busiest of {accounts:,} accounts takes part in this share: {low}; {high}."
+    return f"Of {accounts:,} accounts, the busiest takes part in this share of all transfers: {low}; {high}."
 
 
 def _substitute(_: Any, config: Any) -> None:
