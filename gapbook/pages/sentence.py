@@ -21,7 +21,7 @@ from gapbook.pages import page
 from gapbook.pages.answer import answer_of_pair
 from gapbook.pages.gloss import busiest_share
 from gapbook.pages.words import operations_of
-from gapbook.record.machine import processor_and_cores
+from gapbook.record.machine import machine_with_both_sides
 from gapbook.record.metric import GOODPUT
 
 __all__ = [
@@ -193,7 +193,7 @@ def conditions(found: Findings, text: str, *, at: float | None = None, **parts: 
     Raises ParameterError as :func:`sentence` does.
     """
     _refuse(text, "line of conditions", ())
-    known: dict[str, str] = {"machine": processor_and_cores(found.run.manifest.machine), **parts}
+    known: dict[str, str] = {"machine": machine_with_both_sides(found.run.manifest.machine), **parts}
     if "{hot}" in text:
         known["hot"] = f"{100 * busiest_share(found.scenario, _at(found, at)):.0f} %"
     line = text.format(**known)

@@ -16,6 +16,7 @@ __all__ = [
     "allowed_count",
     "cores_number",
     "cores_words",
+    "machine_with_both_sides",
     "processor_and_cores",
     "processor_name",
     "processor_words",
@@ -100,6 +101,11 @@ def processor_name(machine: Machine) -> str:
 def processor_and_cores(machine: Machine) -> str:
     """``AMD EPYC, 2 cores``"""
     return f"{processor_name(machine)}, {cores_words(machine)}"
+
+
+def machine_with_both_sides(machine: Machine) -> str:
+    """``AMD EPYC, client and server on 2 cores``"""
+    return f"{processor_name(machine)}, client and server on {cores_words(machine)}"
 
 
 def processor_words(machine: Machine) -> str:

@@ -38,7 +38,7 @@ def contention_chart(
 ) -> charts.Figure:
     """Goodput over the Zipf exponent. ``ceiling_of`` adds the bound of a lock on the hottest account,
     held for as long as the contestant's goodput at the highest exponent allows at most. With ``kept``, two exponents,
-    each name says which part of its rate a contestant keeps from the first to the second. ``names`` are shorter ones, by
+    each name says which part of its rate at the first a contestant keeps at the second. ``names`` are shorter ones, by
     contestant."""
     shown = found.contestants(contestants)
     title = title or _contention_title(found, shown)
@@ -73,7 +73,7 @@ def contention_chart(
 
 def _kept(found: Findings, contestant: RecordedContestant, span: tuple[float, float] | None) -> str:
     part = found.across_treatments(contestant.name, span[1], span[0]) if span else None
-    return f": keeps {part.as_percent().partition(' [')[0]}" if part else ""
+    return f": keeps {part.as_percent().partition(' [')[0]} at {span[1]:g}" if span and part else ""
 
 
 def _ceiling(found: Findings, contestant: Named) -> charts.Line | None:
