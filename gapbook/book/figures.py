@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -21,7 +20,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from gapbook import charts
-from gapbook.book.lasting import Addresses
+from gapbook.book.lasting import Addresses, written_anew
 from gapbook.book.told_numbers import plain
 from gapbook.errors import GapbookError
 from gapbook.markup import Html, link
@@ -223,18 +222,5 @@ def _write(executed: Mapping[str, Path]) -> None:
     print(f"{_FIGURES.relative_to(CHECKOUT)}: {len(kept.figures)} charts, {len(kept.withdrawn)} withdrawn")
 
 
-def _main() -> int:
-    # Imported here: a build imports this module.
-    from gapbook.book.build import execute_published  # noqa: PLC0415
-    from gapbook.book.timings import Timings  # noqa: PLC0415
-
-    try:
-        _write(execute_published(Timings()))
-    except GapbookError as error:
-        print(error, file=sys.stderr)
-        return 2
-    return 0
-
-
 if __name__ == "__main__":
-    raise SystemExit(_main())
+    raise SystemExit(written_anew(_write))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeVar
 
 from gapbook.errors import GapbookError
 from gapbook.method.stated import Withdrawn
 
-__all__ = ["Addresses"]
+__all__ = ["Addresses", "written_anew"]
 
 Known = TypeVar("Known")
 
@@ -66,3 +68,17 @@ class Addresses:
     def error(self, what: str) -> GapbookError:
         """That the file is not as it must be."""
         return GapbookError(f"book/{self.file}: {what}")
+
+
+def written_anew(write: Callable[[Mapping[str, Path]], None]) -> int:
+    """A command that writes a file of addresses of what the published book's pages print; returns its exit code."""
+    # Imported here: a build imports this module.
+    from gapbook.book.build import execute_published  # noqa: PLC0415
+    from gapbook.book.timings import Timings  # noqa: PLC0415
+
+    try:
+        write(execute_published(Timings()))
+    except GapbookError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0

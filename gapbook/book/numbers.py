@@ -9,15 +9,14 @@ another number, are refused: name what is gone under ``withdrawn`` there, with w
 from __future__ import annotations
 
 import difflib
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
-from gapbook.book.lasting import Addresses
+from gapbook.book.lasting import Addresses, written_anew
 from gapbook.book.told_numbers import Addressed, numbers_told
-from gapbook.errors import GapbookError, ParameterError, cut
+from gapbook.errors import ParameterError, cut
 from gapbook.method.stated import NUMBERS, WRITE_NUMBERS, KnownNumber, KnownNumbers, known_numbers
 from gapbook.pages.short_citation import Citable
 from gapbook.paths import CHECKOUT
@@ -89,18 +88,5 @@ def _write(executed: Mapping[str, Path]) -> None:
     print(f"{NUMBERS.relative_to(CHECKOUT)}: {len(kept.numbers)} numbers, {len(kept.withdrawn)} withdrawn")
 
 
-def _main() -> int:
-    # Imported here: a build imports this module.
-    from gapbook.book.build import execute_published  # noqa: PLC0415
-    from gapbook.book.timings import Timings  # noqa: PLC0415
-
-    try:
-        _write(execute_published(Timings()))
-    except GapbookError as error:
-        print(error, file=sys.stderr)
-        return 2
-    return 0
-
-
 if __name__ == "__main__":
-    raise SystemExit(_main())
+    raise SystemExit(written_anew(_write))
