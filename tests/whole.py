@@ -64,7 +64,7 @@ _LANES = (
         Suite("unit", ["-n", "2"]),
         # Servers are asked what is true, not how fast, and wait much. What a file starts it may also interrupt: each
         # file in one process.
-        Suite("integration", ["-n", "2", "--dist", "loadfile"], needs_all_systems=True),
+        Suite("integration", ["-n", "3", "--dist", "loadfile"], needs_all_systems=True),
     ),
     (
         # What is measured here beside the published book: two browsers, and one build of it.
