@@ -74,10 +74,10 @@ def build_published(timings: Timings) -> Path:
     folder = build_directory() / "published"
     with taking_turns(folder):
         executed = execute_published(timings)
-        numbers = numbers_told(executed)
-        figures.require_lasting(figures.figures_told(executed))
+        numbers, named = numbers_told(executed), figures.figures_told(executed)
+        figures.require_lasting(named)
         require_lasting(numbers)
-        return _build(folder, executed, numbers, timings) / "index.html"
+        return _build(folder, executed, numbers, named, timings) / "index.html"
 
 
 def execute_published(timings: Timings) -> dict[str, Path]:
@@ -124,7 +124,8 @@ def build_with(chapter: str, executed: Path, folder: Path) -> Path:
             flush=True,
         )
     shown = {**kept, chapter: executed}
-    site = _build(folder, shown, numbers_told(shown), Timings(), absent, also=chapter)
+    numbers, named = numbers_told(shown), figures.figures_told(shown)
+    site = _build(folder, shown, numbers, named, Timings(), absent, also=chapter)
     return site / "notebooks" / f"{chapter}.html"
 
 
@@ -214,13 +215,14 @@ def _build(
     folder: Path,
     executed: Mapping[str, Path],
     numbers: Sequence[Addressed],
+    named: Sequence[figures.Named],
     timings: Timings,
     absent: Collection[str] = (),
     *,
     also: str | None = None,
 ) -> Path:
     """Stage a fresh source folder with these chapters and render it; those that are ``absent`` have a page that says
-    so, for others lead to them. Returns the site's folder."""
+    so, for others lead to them. ``numbers`` and ``named`` charts get their pages and files. Returns the site's folder."""
     with timings.of("pages laid out"):
         staged = _stage(folder, executed, absent, also)
     with timings.of("pages rendered"):
@@ -228,7 +230,7 @@ def _build(
     for notebook in executed.values():
         _offer(notebook, site)
     with timings.of("pages of numbers written"):
-        figures.write_figures(figures.figures_told(executed), site)
+        figures.write_figures(named, site)
         write_number_pages(numbers, site)
         write_withdrawn_pages(known_numbers().withdrawn, site)
     return site

@@ -31,6 +31,7 @@ __all__ = [
     "FIRST_SCREEN",
     "KnownFigure",
     "KnownFigures",
+    "Named",
     "figures_told",
     "known_figures",
     "require_lasting",
