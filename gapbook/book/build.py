@@ -44,8 +44,7 @@ from gapbook.locks import own_folder, taking_turns
 from gapbook.method.named import named_run
 from gapbook.method.stated import known_numbers
 from gapbook.notebook_text import notebook_path
-from gapbook.pages.first_screen import exported_folder
-from gapbook.pages.page_files import left_behind, links_to_files
+from gapbook.pages.page_files import left_behind, left_beside_run, links_to_files
 from gapbook.paths import CHECKOUT, build_directory, tool_path
 from gapbook.record.run import Run, find_run, published_folder
 from gapbook.writing import require_writable
@@ -314,7 +313,7 @@ def _place_runs(chapter: str, executed: Path, staged: Path) -> None:
     links = _links(executed)
     # A run is read whole to be trusted: once for all its files.
     folders = {
-        run_id: (_run_of(chapter, run_id).folder, exported_folder(run_id))
+        run_id: (_run_of(chapter, run_id).folder, left_beside_run(run_id))
         for run_id in sorted({run_id for run_id, _ in links})
     }
     for run_id, name in sorted(links):

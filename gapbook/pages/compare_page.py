@@ -17,7 +17,7 @@ from gapbook.method.spread import published_summaries, usual_spread
 from gapbook.method.student import quantile_of_t
 from gapbook.method.summary import MOST_SUMMARY_BYTES, SUMMARY_VERSION, Summary, written
 from gapbook.pages.comparison import MOST_WORDS, READINGS, addresses_of
-from gapbook.pages.first_screen import export_file
+from gapbook.pages.page_files import leave_beside_run
 
 __all__ = ["compare_page", "shipped"]
 
@@ -125,7 +125,9 @@ def _address(one: Summary) -> str:
 
 
 def _write(one: Summary) -> None:
-    export_file(one.run_id, _SCRIPT, f'(window.gapbookRuns ??= {{}})["{one.run_id}"] = {written(one)};\n')
+    leave_beside_run(
+        one.run_id, _SCRIPT, f'(window.gapbookRuns ??= {{}})["{one.run_id}"] = {written(one)};\n'
+    )
 
 
 def _table(caption: str, head: str, rows: str) -> Html:

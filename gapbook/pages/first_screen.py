@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 from gapbook import charts
 from gapbook.errors import ParameterError, RecordError
@@ -13,19 +12,16 @@ from gapbook.method.summary import summary_of, written
 from gapbook.pages import page
 from gapbook.pages.citation import reach_note
 from gapbook.pages.number import number_of, tell_numbers
+from gapbook.pages.page_files import leave_beside_run
 from gapbook.pages.provenance import provenance_parts, run_facts
 from gapbook.pages.register.lines import claim_and_verdict
 from gapbook.pages.rerun import rerun_panel
 from gapbook.pages.sentence import Sentence
 from gapbook.pages.short_citation import Citable, number_citation, number_id, own_run_citation, place_of
-from gapbook.paths import build_directory
 from gapbook.record.machine import processor_and_cores
-from gapbook.writing import require_writable
 
 __all__ = [
     "cite_panels",
-    "export_file",
-    "exported_folder",
     "first_screen",
     "own_run_banner",
     "provenance_line",
@@ -121,7 +117,7 @@ def own_run_banner(found: Findings) -> Html | None:
 
 
 def run_buttons(found: Findings) -> Html:
-    """The files of the run and of the page's picture, to be downloaded."""
+    """How to cite and repeat it, and the files of the run, to be downloaded."""
     folder = f"../_static/runs/{found.run.run_id}"
     return page.download_buttons(
         [
@@ -143,7 +139,7 @@ def _beside_the_published(found: Findings) -> Html:
         summary = written(summary_of(found.run))
     except RecordError as error:
         return page.banner("note", f"It cannot be laid beside the published run: {error}.")
-    export_file(found.run.run_id, _SUMMARY, summary)
+    leave_beside_run(found.run.run_id, _SUMMARY, summary)
     return page.banner(
         "note",
         Html("To lay it beside the published run, give {} to {}.").format(
@@ -156,19 +152,6 @@ def _beside_the_published(found: Findings) -> Html:
 def provenance_line(found: Findings) -> Html:
     """What every page says of its run, in a line."""
     return page.provenance_line(provenance_parts(found))
-
-
-def exported_folder(run_id: str) -> Path:
-    """Where files lie that pages made of a run."""
-    return build_directory() / "exported" / run_id
-
-
-def export_file(run_id: str, name: str, text: str) -> None:
-    """Write a file that a page offers beside those of a run; raises SetupError where it cannot be written."""
-    folder = exported_folder(run_id)
-    require_writable(folder, "GAPBOOK_BUILD")
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / name).write_text(text, encoding="utf-8")
 
 
 def require_in(picture: charts.Figure, sentence: Sentence) -> None:

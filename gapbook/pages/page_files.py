@@ -6,8 +6,17 @@ import re
 from pathlib import Path
 
 from gapbook.paths import build_directory
+from gapbook.writing import require_writable
 
-__all__ = ["REGISTER", "REPLACED", "leave", "left_behind", "links_to_files"]
+__all__ = [
+    "REGISTER",
+    "REPLACED",
+    "leave",
+    "leave_beside_run",
+    "left_behind",
+    "left_beside_run",
+    "links_to_files",
+]
 
 REGISTER, REPLACED = "register", "replaced"
 """Claims as data, and every ratio of two runs of which one replaced the other."""
@@ -15,10 +24,11 @@ _LINK = re.compile(rf"_static/((?:{REGISTER}|{REPLACED})/[\w.-]+)")
 
 
 def leave(kind: str, name: str, content: bytes) -> str:
-    """Write a file for the book to take; returns its address as a page of ``notebooks`` links to it."""
-    path = left_behind(f"{kind}/{name}")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
+    """Write a file for the book to take; returns its address as a page of ``notebooks`` links to it.
+
+    Raises SetupError where it cannot be written.
+    """
+    _write(left_behind(f"{kind}/{name}"), content)
     return f"../_static/{kind}/{name}"
 
 
@@ -30,3 +40,19 @@ def left_behind(place: str) -> Path:
 def links_to_files(text: str) -> list[str]:
     """The places of the files that a page offers, each once."""
     return sorted(set(_LINK.findall(text)))
+
+
+def leave_beside_run(run_id: str, name: str, text: str) -> None:
+    """Write a file that a page offers beside those of a run; raises SetupError where it cannot be written."""
+    _write(left_beside_run(run_id) / name, text.encode())
+
+
+def left_beside_run(run_id: str) -> Path:
+    """Where files lie that pages made of a run."""
+    return build_directory() / "exported" / run_id
+
+
+def _write(path: Path, content: bytes) -> None:
+    require_writable(path.parent, "GAPBOOK_BUILD")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
