@@ -1,4 +1,4 @@
-"""Standard output and error in a locale that has not every character."""
+"""Standard output and error: in a locale that has not every character, and said to by several threads at once."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import codecs
 import sys
 from io import TextIOWrapper
 
-__all__ = ["speak_in_what_streams_know"]
+__all__ = ["say", "speak_in_what_streams_know"]
 
 _IN_PLAIN_LETTERS = {"×": "x", "−": "-", "–": "-", "≥": ">=", "≤": "<=", "…": "...", "µ": "u", "α": "alpha"}
 
@@ -18,6 +18,13 @@ def speak_in_what_streams_know() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="gapbook-plain")
+
+
+def say(line: str) -> None:
+    """Print a line at once and as one piece: ``print`` writes its end apart, and another thread's line may come
+    between."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 def _in_plain_letters(error: UnicodeError) -> tuple[str, int]:

@@ -21,6 +21,7 @@ import httpx
 from gapbook.deploy.server import sha256_of
 from gapbook.deploy.toolchain import require_uninterrupted
 from gapbook.errors import SetupError
+from gapbook.streams import say
 
 __all__ = ["DOWNLOADS", "Published", "fetched"]
 
@@ -194,7 +195,7 @@ def _write(answer: httpx.Response, wanted: Published, address: str, file: IO[byt
     """Add what comes, with a line now and then; raises _NotHadError where it comes too slowly or without end."""
     before, announced = file.tell(), answer.headers.get("content-length", "")
     whole = _megabytes(before + int(announced)) if announced.isdecimal() else "a file of unknown size"
-    print(f"{wanted.title}: fetching {wanted.name} from {_said(address)}, {whole}", flush=True)
+    say(f"{wanted.title}: fetching {wanted.name} from {_said(address)}, {whole}")
     looked = reported = time.monotonic()
     at_look = before
     for chunk in answer.iter_raw():
@@ -211,7 +212,7 @@ def _write(answer: httpx.Response, wanted: Published, address: str, file: IO[byt
             looked, at_look = now, size
         if now - reported >= _REPORT_EVERY_S:
             reported = now
-            print(f"{wanted.title}: {_megabytes(size)} of {whole}", flush=True)
+            say(f"{wanted.title}: {_megabytes(size)} of {whole}")
 
 
 def _bytes_of(part: Path) -> int:

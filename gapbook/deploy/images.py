@@ -23,6 +23,7 @@ from gapbook.deploy.toolchain import require_tool, run_step
 from gapbook.errors import SetupError
 from gapbook.locks import taking_turns
 from gapbook.paths import cache_directory, hash_files
+from gapbook.streams import say
 
 __all__ = ["Image", "built_image", "here", "plain_debian", "pulled_image"]
 
@@ -59,7 +60,7 @@ def pulled_image(engine: Engine, reference: str, *, title: str, otherwise: str) 
     found = here(engine, reference)
     if found is not None:
         return found
-    print(f"{title}: pulling image {reference}", flush=True)
+    say(f"{title}: pulling image {reference}")
     try:
         return _told(engine.images.pull(reference), reference)
     except ENGINE_FAULTS as error:
@@ -79,7 +80,7 @@ def built_image(engine: Engine, name: str, folder: Path, program: Mapping[str, P
     )
     found = here(engine, reference)
     if found is None:
-        print(f"{name}: building image {reference}", flush=True)
+        say(f"{name}: building image {reference}")
         found = _built(engine, name, reference, base, _context(folder, program))
     return Image(reference, found.id, built=built)
 

@@ -19,6 +19,7 @@ from gapbook.deploy.server import built_file
 from gapbook.errors import SetupError
 from gapbook.locks import taking_turns
 from gapbook.paths import cache_directory
+from gapbook.streams import say
 
 __all__ = ["PrebuiltProgram"]
 
@@ -100,7 +101,7 @@ class PrebuiltProgram:
             finally:
                 shutil.rmtree(partial, ignore_errors=True)
             archive.unlink()
-        print(f"{self.archive.title}: done, {self.path}", flush=True)
+        say(f"{self.archive.title}: done, {self.path}")
 
     def _built(self) -> str:
         return f"prebuilt by its makers: {self.archive.name} of v{self.archive.version}, sha256 {self.archive.sha256}"

@@ -33,6 +33,7 @@ from gapbook.errors import SetupError
 from gapbook.locks import taking_turns
 from gapbook.paths import CHECKOUT, cache_directory
 from gapbook.prerequisites import CARGO_HINT, COMPILER_HINT, missing_to_build
+from gapbook.streams import say
 from gapbook.writing import can_be_written, refused_writing
 
 __all__ = [
@@ -137,7 +138,7 @@ def _say_costs(stack: type[Stack]) -> None:
     """What the installation of a system takes, where its stack says it and it is not here."""
     native = stack.facts.native
     if native and native.costs and not _is_here(stack):
-        print(f"{stack.facts.label}: {native.costs}", flush=True)
+        say(f"{stack.facts.label}: {native.costs}")
 
 
 def _is_here(stack: type[Stack]) -> bool:

@@ -18,6 +18,7 @@ from gapbook.deploy.environment import build_environment
 from gapbook.deploy.expected import CARGO_COUNTS, Expected, crates_counted, duration, without_progress
 from gapbook.errors import SetupError, StackError
 from gapbook.prerequisites import tool_fault
+from gapbook.streams import say
 
 __all__ = [
     "cargo_for_this_machine",
@@ -76,7 +77,7 @@ def run_step(
     """
     started = reported = time.monotonic()
     expected = Expected(expected_s)
-    print(f"{title}: started, about {duration(expected_s)}", flush=True)
+    say(f"{title}: started, about {duration(expected_s)}")
     # A deployment, so that compilers started by the command end with us, however we end.
     with Deployment() as deployment:
         try:
@@ -95,7 +96,7 @@ def run_step(
             if time.monotonic() - reported >= _REPORT_EVERY_S:
                 reported = time.monotonic()
                 counted = crates_counted(_tail(process.log_path))
-                print(f"{title}: {expected.line(reported - started, counted)}", flush=True)
+                say(f"{title}: {expected.line(reported - started, counted)}")
         code = process.popen.returncode
         # Bytes, for reading text would make lines of what was written over.
         text = without_progress(process.log_path.read_bytes().decode("utf-8", errors="replace"))
@@ -103,7 +104,7 @@ def run_step(
         sys.stderr.write(text[-4000:])
         last = next((line for line in reversed(text.splitlines()) if line.strip()), "no output")
         raise SetupError(f"{title}: ended with code {code}: {last.strip()}; its output is above")
-    print(f"{title}: done after {duration(time.monotonic() - started)}", flush=True)
+    say(f"{title}: done after {duration(time.monotonic() - started)}")
 
 
 def interrupt_steps() -> None:

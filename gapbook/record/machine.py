@@ -65,6 +65,10 @@ class Machine(msgspec.Struct, omit_defaults=True):
     """What ``lscpu`` says of hypervisor, threads, highest clock and caches, by its own names."""
     clock_source: str | None = None
     """By what the kernel tells the time."""
+    autogroup: bool | None = None
+    """Whether the kernel shares processors out among sessions of processes first, and within each only then: a
+    server and its client then have equal parts, however many threads either has (sched(7), *the autogroup feature*).
+    It does not where the processes lie in a control group for processors."""
     disk: dict[str, str] | None = None
     """What the kernel says of the disk under the servers' data, by its own names; None where there is no one disk."""
     boot_sha256: Sha256 | None = None

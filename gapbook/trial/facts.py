@@ -53,6 +53,7 @@ _TOPOLOGY = (
 _CLOCK_SOURCE = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
 _DISK = ("rotational", "scheduler", "write_cache", "fua", "nr_requests")
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
+_AUTOGROUP = Path("/proc/sys/kernel/sched_autogroup_enabled")
 _SAME_MEMORY_FRAC = 0.1
 
 
@@ -83,6 +84,7 @@ def machine() -> Machine:
         identity=_identity(described),
         topology=_topology(),
         clock_source=_said_by(_CLOCK_SOURCE),
+        autogroup=_autogroup(),
         disk=_disk_under(existing(data.folder)),
         boot_sha256=_boot_sha256(),
     )
@@ -142,6 +144,12 @@ def _said_by(file: Path) -> str | None:
         return file.read_text(encoding="utf-8").strip()
     except OSError:
         return None
+
+
+def _autogroup() -> bool | None:
+    """None where the kernel knows of no such thing."""
+    enabled = _said_by(_AUTOGROUP)
+    return None if enabled is None else enabled == "1"
 
 
 def _boot_sha256() -> str | None:

@@ -329,3 +329,16 @@ def test_log_tail_is_one_line(tmp_path: Path, text: str, tail: str) -> None:
     log.write_text(text, encoding="utf-8")
     assert log_tail(log) == tail
     assert log_tail(tmp_path / "absent") == "(no log)"
+
+
+@pytest.mark.skipif(
+    not Path("/proc/self/autogroup").exists(), reason="this kernel does not group processes by session"
+)
+def test_what_gives_way_gives_way_to_other_sessions_too() -> None:
+    with Deployment() as deployment:
+        build = deployment.start(_SLEEP, name="build", niceness=19)
+        server = deployment.start(_SLEEP, name="server")
+        groups = [Path(f"/proc/{one.popen.pid}/autogroup").read_text("ascii") for one in (build, server)]
+        assert os.getpriority(os.PRIO_PROCESS, build.popen.pid) == 19
+    assert groups[0].endswith("nice 19\n")
+    assert groups[1].endswith("nice 0\n")

@@ -84,6 +84,9 @@ def test_a_session_names_what_could_make_another_machine_differ() -> None:
     assert begun.session == 3
     assert begun.machine == machine()
     assert begun.fsync is not None
+    enabled = Path("/proc/sys/kernel/sched_autogroup_enabled")
+    if enabled.exists():
+        assert begun.machine.autogroup is (enabled.read_text("ascii").strip() == "1")
     assert (
         begun.machine.clock_source
         == Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")

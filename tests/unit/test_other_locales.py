@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gapbook.paths import CHECKOUT
-from gapbook.streams import speak_in_what_streams_know
+from gapbook.streams import say, speak_in_what_streams_know
 
 _GAPBOOK = Path(sys.executable).with_name("gapbook")
 _PLAIN = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
@@ -101,3 +101,16 @@ def test_command_takes_no_module_of_a_readers_folder(hidden: str, tmp_path: Path
     assert (ended.returncode, ended.stdout) == (2, "")
     assert ended.stderr.startswith("gapbook: chapter 'unheard'")
     assert ended.stderr.count("\n") == 1
+
+
+def test_a_line_is_said_as_one_piece_whoever_else_speaks(monkeypatch: pytest.MonkeyPatch) -> None:
+    pieces: list[str] = []
+
+    class Listening(io.StringIO):
+        def write(self, piece: str) -> int:
+            pieces.append(piece)
+            return len(piece)
+
+    monkeypatch.setattr(sys, "stdout", Listening())
+    say("Node packages: started")
+    assert pieces == ["Node packages: started\n"]

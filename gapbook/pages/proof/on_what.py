@@ -25,7 +25,7 @@ def machine_table(manifest: Manifest) -> Html:
         ["clock before the sessions", _clock(sessions)],
         ["source of time", machine.clock_source or _NOT_RECORDED],
         ["memory", f"{machine.memory_bytes / 2**30:.0f} GiB"],
-        ["kernel", machine.kernel],
+        ["kernel", f"{machine.kernel}; {_sharing(machine.autogroup)}"],
         ["file system", machine.file_system],
         ["disk", _listed(machine.disk)],
         ["a synced write before the sessions", _synced(sessions)],
@@ -36,6 +36,13 @@ def machine_table(manifest: Manifest) -> Html:
 
 def _listed(told: Mapping[str, str] | None) -> str:
     return "; ".join(f"{name} {value}" for name, value in told.items()) if told else _NOT_RECORDED
+
+
+def _sharing(autogroup: bool | None) -> str:
+    """Among whom the kernel shares processors out: what a server with many threads gets beside its client."""
+    if autogroup is None:
+        return f"whether it shares processors out by session (autogroup) {_NOT_RECORDED}"
+    return "shares processors out by session (autogroup)" if autogroup else "no autogroup"
 
 
 def _clock(sessions: Sequence[Deployed]) -> str:
