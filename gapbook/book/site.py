@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from docutils import nodes
 from sphinx.builders.html import StandaloneHTMLBuilder
 
 from gapbook.book.loaded import lighten
+from gapbook.deploy.limits import allowed_processors
 from gapbook.pages.bibtex import book_as_cited, book_released
 
 __all__ = ["Builder", "add_files_of_its_own", "dark_rules", "searchable", "setup"]
@@ -46,6 +48,12 @@ _NUMBER_PAGE = re.compile(r'href="\.\./(n/[\w.-]+)\.html"')
 
 class Builder(StandaloneHTMLBuilder):
     """The builder of the book's pages."""
+
+    def prepare_writing(self, docnames: set[str]) -> None:
+        """Words of one page are words of the others: each is brought to its stem once for all of them."""
+        super().prepare_writing(docnames)
+        if self.indexer is not None:
+            self.indexer.lang.stem = cache(self.indexer.lang.stem)  # type: ignore[method-assign]
 
     def index_page(self, pagename: str, doctree: nodes.document, title: str) -> None:
         """Index a page by its text: what its chapters show as HTML is text here, cell by cell."""
@@ -119,6 +127,12 @@ def _at_its_address(_app: Any, config: Any) -> None:
     _, config.html_baseurl = book_as_cited()
 
 
+def _write_side_by_side(app: Any, _environment: Any) -> None:
+    """Let pages be written by as many processes as there are processors. Before this they are read one after the other,
+    for an extension of the renderer's does not say that it may be otherwise."""
+    app.parallel = len(allowed_processors())
+
+
 def _finish(app: Any, failure: Exception | None) -> None:
     if failure is not None:
         return
@@ -135,6 +149,7 @@ def setup(app: Any) -> dict[str, bool]:
     """Called by Sphinx."""
     app.add_builder(Builder, override=True)
     app.connect("config-inited", _at_its_address)
+    app.connect("env-updated", _write_side_by_side)
     app.connect("html-page-context", _with_names_in_use)
     app.connect("html-page-context", add_files_of_its_own)
     app.connect("html-page-context", _with_metadata)
