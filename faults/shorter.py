@@ -14,7 +14,7 @@ from gapbook.trial.kill_check import kill_check
 __all__ = ["shorten"]
 
 _SECONDS: Mapping[str, Mapping[str, float]] = {
-    "gapbook.load.null_server": {"_WINDOW_S": 0.2},
+    "gapbook.load.null_server": {"CEILING_WINDOW_S": 0.2},
     "gapbook.load.client": {"_GRACE_S": 5.0},
     "gapbook.deploy.warden": {"_UNDO_WITHIN_S": 8.0},
     "gapbook.trial.backlog": {"_TIMEOUT_S": 20.0},

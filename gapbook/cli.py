@@ -19,7 +19,7 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from io import TextIOBase
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn, TextIO
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from gapbook.book.chapters import chapters, require_executable, words_of_code
 from gapbook.book.completion import (
@@ -32,7 +32,7 @@ from gapbook.book.completion import (
 )
 from gapbook.book.on_demand import install_on_demand
 from gapbook.book.plans import planned_chapters, published_plans
-from gapbook.book.stated import require_stated
+from gapbook.book.stated import stated
 from gapbook.book.whole_run import last_whole_run
 from gapbook.deploy.on_demand import systems_here
 from gapbook.errors import GapbookError, ParameterError, SessionsLeftError, cut, nearest
@@ -40,6 +40,9 @@ from gapbook.parameters import MEASURING, parse_assignment
 from gapbook.paths import build_directory, runs_directory
 from gapbook.streams import speak_in_what_streams_know
 from gapbook.writing import refused_writing, require_writable
+
+if TYPE_CHECKING:
+    from gapbook.trial.asked import Asked
 
 __all__ = ["main"]
 
@@ -354,8 +357,10 @@ def _run(chosen: argparse.Namespace) -> int:
     if parameters["source"] in MEASURING:
         require_writable(runs_directory(), "GAPBOOK_RUNS")
         # Before minutes of installation, as before the kernel.
-        require_stated(chosen.chapter, parameters)
+        asked = stated(chosen.chapter, parameters)
         install_on_demand(chosen.chapter)
+        if asked is not None and parameters["source"] == "live":
+            print(_expected(asked), flush=True)
 
     from gapbook.book import build
     from gapbook.book.execute import execute_chapter
@@ -379,6 +384,17 @@ def _run(chosen: argparse.Namespace) -> int:
     for line in lines:
         print(f"gapbook: {line}", file=sys.stderr)
     return _MOSTLY_REFUSED if lines else 0
+
+
+def _expected(asked: Asked) -> str:
+    """How many trials a run has, and how long it takes, where a published run tells it."""
+    from gapbook.book.expected import duration_words, seconds_asked_for
+
+    line = f"{asked.chapter}: {len(asked.plan())} trials"
+    seconds = seconds_asked_for(asked)
+    if seconds is None:
+        return f"{line}; nobody has published a run of it that would tell how long they take"
+    return f"{line}, about {duration_words(seconds)}; longer where trials are refused and tried again"
 
 
 def _campaign(chosen: argparse.Namespace) -> int:

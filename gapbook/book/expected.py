@@ -1,16 +1,21 @@
-"""How long a published plan will take, told from the run that is published now."""
+"""How long a published plan will take, or a run of the reader's, told from the run that is published now."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from statistics import fmean
 from typing import Any
+
+import polars as pl
 
 from gapbook.book.plans import PublishedPlan
 from gapbook.book.time_spent import busy_s
 from gapbook.errors import RecordError
 from gapbook.record.run import Run, latest_published
+from gapbook.trial.asked import Asked
+from gapbook.trial.ceilings import expected_ceilings_s
 
-__all__ = ["duration_words", "seconds_of"]
+__all__ = ["duration_words", "seconds_asked_for", "seconds_of"]
 
 
 def seconds_of(plan: PublishedPlan) -> float | None:
@@ -28,6 +33,39 @@ def seconds_of(plan: PublishedPlan) -> float | None:
     block_s = trials_s / blocks + trials_in_block * longer_s
     times_struck = _strikes(plan.parameters) / (manifest.kills + manifest.cuts or 1)
     return max(0.0, block_s) * int(plan.parameters["blocks"]) + strikes_s * times_struck
+
+
+def seconds_asked_for(asked: Asked) -> float | None:
+    """Seconds that a run will take which a chapter asks for, on a quiet machine like that of its published run: no trial
+    is refused and tried again. None where no run is published, or none that can be read.
+
+    Its warm-ups and windows, what the published run took around those of the same contestants, its ceilings, and strikes
+    as long as they were there. Servers start in seconds, which are not counted.
+    """
+    try:
+        run = latest_published(asked.chapter)
+    except RecordError:
+        return None
+    scenario, plan, around_s = asked.scenario, asked.plan(), _around_s(run)
+    usual_s = fmean(around_s.values())
+    trials_s = sum(
+        scenario.warmup_s
+        + scenario.window_of(scenario.contestant(planned.contestant))
+        + around_s.get(planned.contestant, usual_s)
+        for planned in plan
+    )
+    struck = run.manifest.kills + run.manifest.cuts
+    share = (asked.kills + asked.cuts) * len(scenario.contestants) / (struck * len(around_s) or 1)
+    return trials_s + expected_ceilings_s(scenario, plan) + share * _parts_s(run)[1]
+
+
+def _around_s(run: Run) -> dict[str, float]:
+    """What a trial of each contestant took besides warm-up and window, in the mean: state reset, audit, and a server that
+    catches up."""
+    recorded = run.manifest.scenario
+    loaded_s = pl.col("window_s").fill_null(recorded.window_s) + recorded.warmup_s
+    took = run.trials.group_by("contestant").agg((pl.col("took_s") - loaded_s).clip(lower_bound=0.0).mean())
+    return dict(took.iter_rows())
 
 
 def _strikes(given: Mapping[str, Any]) -> int:

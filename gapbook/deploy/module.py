@@ -164,11 +164,13 @@ class Module:
             }
             return {**request, "headers": headers}
 
+        return {kind: filled(sent(request)) for kind, request in self.declared_requests(access).items()}
+
+    def declared_requests(self, access: str) -> dict[str, SentRequest]:
+        """The same as it is declared, before any server runs that a client could be told of."""
         own = msgspec.to_builtins(self.levels[access].requests)
-        return {
-            kind: filled(sent(request | own.get(kind, {})))
-            for kind, request in msgspec.to_builtins(self.procedure.requests).items()
-        }
+        declared = msgspec.to_builtins(self.procedure.requests)
+        return {kind: request | own.get(kind, {}) for kind, request in declared.items()}
 
     def _withheld_headers(self, tier: str) -> set[str]:
         return {name.lower() for name in self.tiers[tier].without_headers}

@@ -20,9 +20,10 @@ from gapbook.model.event import Event
 from gapbook.model.workload import Workload
 from gapbook.paths import CHECKOUT
 
-__all__ = ["measure_ceiling", "null_server"]
+__all__ = ["CEILING_WINDOW_S", "has_null_server", "measure_ceiling", "null_server"]
 
-_WINDOW_S = 2.0
+CEILING_WINDOW_S = 2.0
+"""For how long a ceiling is measured, after the warm-up of a trial."""
 
 
 def _speakers(protocol: str) -> list[NullServerDeclaration]:
@@ -31,6 +32,11 @@ def _speakers(protocol: str) -> list[NullServerDeclaration]:
         read(path, NullServerDeclaration) for path in sorted((CHECKOUT / "clients").glob("*/*/null.toml"))
     )
     return [facts for facts in found if protocol in facts.protocols]
+
+
+def has_null_server(protocol: str) -> bool:
+    """Whether a client of this protocol has a ceiling."""
+    return bool(_speakers(protocol))
 
 
 def _command_and_endpoint(protocol: str) -> tuple[list[str], Endpoint]:
@@ -86,7 +92,7 @@ def measure_ceiling(
     ``endpoint`` is what the client is told besides the address. None when no null server speaks the
     protocol.
     """
-    if not _speakers(protocol):
+    if not has_null_server(protocol):
         return None
     with null_server(deployment, protocol, endpoint) as address:
         configuration = configure_load(
@@ -97,7 +103,7 @@ def measure_ceiling(
             connections=connections,
             in_flight=in_flight,
             warmup_s=warmup_s,
-            window_s=_WINDOW_S,
+            window_s=CEILING_WINDOW_S,
             drain_s=5.0,
             request_timeout_s=5.0,
         )

@@ -16,12 +16,13 @@ from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.endpoint import Endpoint
 from gapbook.deploy.stack import Stack
 from gapbook.errors import ClientError, StackError
-from gapbook.load.null_server import measure_ceiling
+from gapbook.load.null_server import CEILING_WINDOW_S, has_null_server, measure_ceiling
+from gapbook.model.plan import PlannedTrial
 from gapbook.record.schema import CeilingOfBlock
 from gapbook.trial.contestant import Contestant
 from gapbook.trial.scenario import Scenario
 
-__all__ = ["Ceilings", "ceiling_key", "median_ceilings"]
+__all__ = ["Ceilings", "ceiling_key", "expected_ceilings_s", "median_ceilings"]
 
 
 class Ceilings:
@@ -86,6 +87,36 @@ def median_ceilings(kept: Sequence[CeilingOfBlock]) -> dict[str, float | None]:
     for row in kept:
         rates.setdefault(row.key, []).extend([] if row.rate_per_s is None else [row.rate_per_s])
     return {key: statistics.median(found) if found else None for key, found in rates.items()}
+
+
+def expected_ceilings_s(scenario: Scenario, plan: Sequence[PlannedTrial]) -> float:
+    """Seconds that the ceilings of a plan take, without those in which programs start and end.
+
+    Which clients share one is known before any server runs: by all of their key but what only a server says.
+    """
+    needed = set()
+    for planned in plan:
+        contestant = scenario.contestant(planned.contestant)
+        if has_null_server(contestant.protocol):
+            varied = planned.treatment if scenario.treatment.is_connections else None
+            needed.add((planned.block, varied, _declared_key(contestant, scenario)))
+    return len(needed) * (scenario.warmup_s + CEILING_WINDOW_S)
+
+
+def _declared_key(contestant: Contestant, scenario: Scenario) -> tuple[Any, ...]:
+    module, access = contestant.module, contestant.access
+    told: tuple[Any, ...] = (contestant.version, module.client_level(access))
+    if contestant.protocol == "http":
+        # A server that speaks HTTP itself may want a secret of its own in each request.
+        server = None if module.is_process(contestant.tier) else contestant.variant(scenario.durability)
+        told = (_short(module.declared_requests(access)), server)
+    return (
+        contestant.client,
+        contestant.protocol,
+        *told,
+        contestant.in_flight,
+        _short(contestant.environment),
+    )
 
 
 def ceiling_key(contestant: Contestant, options: Endpoint, scenario: Scenario, value: float) -> str:
