@@ -244,9 +244,14 @@ def _parser() -> argparse.ArgumentParser:
     book.add_argument("--timings", action="store_true", help="say what each part of it took")
     book.set_defaults(command=lambda chosen: _build_book(tell=chosen.timings))
 
-    stored = commands.add_parser("runs", help="the stored runs: published ones, and yours")
+    stored = commands.add_parser(
+        "runs", help="the stored runs: published ones, and yours; or what running again takes"
+    )
     of_chapter = stored.add_argument("chapter", nargs="?", metavar="CHAPTER", help="of this chapter alone")
     completed_by(names_of_chapters, of_chapter)
+    stored.add_argument(
+        "--again", action="store_true", help="what it takes to make chapters again: trials, time, systems"
+    )
     stored.add_argument("--json", action="store_true", help="the same as JSON")
     stored.set_defaults(command=_runs)
 
@@ -459,6 +464,13 @@ def _build_book(*, tell: bool) -> None:
 def _runs(chosen: argparse.Namespace) -> None:
     if chosen.chapter is not None:
         require_executable(chosen.chapter, {"source": "published"})
+
+    if chosen.again:
+        from gapbook.book.again import again, again_json, again_lines
+
+        rows = again([] if chosen.chapter is None else [chosen.chapter])
+        print(again_json(rows) if chosen.json else "\n".join(again_lines(rows)))
+        return
 
     from gapbook.pages.run_list import run_list_json, run_list_lines, stored_runs
 

@@ -15,8 +15,10 @@ import tempfile
 from pathlib import Path
 
 __all__ = [
+    "BUILD_NEEDS_BYTES",
     "CARGO_HINT",
     "COMPILER_HINT",
+    "ENVIRONMENT_NEEDS_BYTES",
     "fault_of_checkout",
     "missing_of_python",
     "missing_to_build",
@@ -28,9 +30,9 @@ COMPILER_HINT = "a C compiler, e.g. apt-get install gcc libc6-dev"
 _PYTHON = (3, 11)
 _CARGO = (1, 88)
 """What the packages ask for that the clients are locked to."""
-_BUILD_NEEDS_BYTES = 5 * 1024**3
+BUILD_NEEDS_BYTES = 5 * 1024**3
 """What the set-up writes into the cache, and while it compiles, with a little room."""
-_ENVIRONMENT_NEEDS_BYTES = 2 * 1024**3
+ENVIRONMENT_NEEDS_BYTES = 2 * 1024**3
 """What the Python packages take in the checkout, with a little room."""
 _PROGRAM = '#include <stdio.h>\nint main(void) { return puts("") < 0; }\n'
 _ANSWERS_WITHIN_S = 20.0
@@ -59,7 +61,7 @@ def fault_of_checkout() -> "list[str]":
             f"{checkout} cannot be written, where the Python environment is made (.venv); make it once where the "
             "checkout can be written, or take a copy of it"
         ]
-    room = "" if (checkout / ".venv").is_dir() else _no_room(checkout, _ENVIRONMENT_NEEDS_BYTES)
+    room = "" if (checkout / ".venv").is_dir() else _no_room(checkout, ENVIRONMENT_NEEDS_BYTES)
     return [f"{room}, or take a copy of the checkout elsewhere"] if room else []
 
 
@@ -150,7 +152,7 @@ def _no_cache(cache: Path) -> str:
     another = "name another folder for what is built: GAPBOOK_CACHE=FOLDER"
     if not os.access(str(_nearest_folder(cache)), os.W_OK):
         return f"{cache} cannot be written; {another}"
-    room = _no_room(cache, _BUILD_NEEDS_BYTES)
+    room = _no_room(cache, BUILD_NEEDS_BYTES)
     return f"{room}, or {another}" if room else ""
 
 

@@ -17,7 +17,7 @@ import yaml
 
 from gapbook.book import figures
 from gapbook.book.chapters import chapters, overviews
-from gapbook.book.contents import pages_of, without_pages
+from gapbook.book.contents import pages_of, table_of_contents, without_pages
 from gapbook.book.first_page import write_first_page
 from gapbook.book.kept_pages import (
     INJECTED,
@@ -183,21 +183,16 @@ def _site(folder: Path) -> Path:
     return folder / "_build" / "html"
 
 
-def _table_of_contents() -> dict[str, Any]:
-    contents: dict[str, Any] = yaml.safe_load((CHECKOUT / "_toc.yml").read_text(encoding="utf-8"))
-    return contents
-
-
 def _listed() -> list[str]:
     """The chapters that stand in the contents. One that does not is no part of the published book yet."""
-    files = {page["file"] for page in pages_of(_table_of_contents())}
+    files = {page["file"] for page in pages_of(table_of_contents())}
     return [chapter for chapter in chapters() if _page_of(chapter) in files]
 
 
 def _contents(executed: Collection[str], proved: Sequence[str], also: str | None) -> dict[str, Any]:
     """The table of contents without chapters that were not executed, with the pages of trials of those that are
     ``proved``, and with ``also``, listed or not: the renderer makes no page of what does not stand there."""
-    contents = _table_of_contents()
+    contents = table_of_contents()
     absent = {_page_of(chapter) for chapter in chapters() if chapter not in executed}
     shown = with_trials_pages(without_pages(contents, absent), proved)
     if also is not None and _page_of(also) not in {page["file"] for page in pages_of(contents)}:

@@ -13,13 +13,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from gapbook.book.chapters import chapters
 from gapbook.book.kernel import read_text_notebook
+from gapbook.book.plans import plan_path
 from gapbook.book.prose import require_no_typed_numbers
 from gapbook.notebook_text import code_of, notebook_path
 from gapbook.paths import CHECKOUT, build_directory, hash_files
 
 __all__ = [
     "INJECTED",
+    "READS_CHAPTERS",
     "drop_page",
     "hash_of_what_pages_depend_on",
     "is_kept",
@@ -31,6 +34,8 @@ __all__ = [
 
 INJECTED = "injected-parameters"
 """The tag of the cell that is no part of the text: what a chapter was executed with."""
+READS_CHAPTERS = "reads-chapters"
+"""The tag of a cell that asks what chapters measure: its page follows from their code and plans too."""
 _SOURCES = (
     "requirements.txt",
     "_toc.yml",
@@ -68,7 +73,15 @@ def hash_of_what_pages_depend_on() -> str:
 
 def key_of(name: str, shared: str) -> str:
     """The hash of all that what a notebook computes depends on."""
-    return f"{shared} {hashlib.sha256(code_of(name).encode()).hexdigest()}"
+    code = [code_of(name)]
+    if READS_CHAPTERS in code[0]:
+        code += [text for chapter in chapters() for text in (code_of(chapter), _plan_of(chapter))]
+    return f"{shared} {hashlib.sha256(chr(0).join(code).encode()).hexdigest()}"
+
+
+def _plan_of(chapter: str) -> str:
+    plan = plan_path(chapter)
+    return plan.read_text(encoding="utf-8") if plan.is_file() else ""
 
 
 def is_kept(name: str, key: str) -> bool:

@@ -9,6 +9,7 @@ from gapbook.paths import build_directory
 from gapbook.writing import require_writable
 
 __all__ = [
+    "AGAIN",
     "REGISTER",
     "REPLACED",
     "leave",
@@ -18,9 +19,9 @@ __all__ = [
     "links_to_files",
 ]
 
-REGISTER, REPLACED = "register", "replaced"
-"""Claims as data, and every ratio of two runs of which one replaced the other."""
-_LINK = re.compile(rf"_static/((?:{REGISTER}|{REPLACED})/[\w.-]+)")
+REGISTER, REPLACED, AGAIN = "register", "replaced", "again"
+"""Claims as data, every ratio of two runs of which one replaced the other, and what it takes to make the book again."""
+_LINK = re.compile(rf"_static/((?:{REGISTER}|{REPLACED}|{AGAIN})/[\w.-]+)")
 
 
 def leave(kind: str, name: str, content: bytes) -> str:

@@ -69,7 +69,7 @@ def test_tools_that_are_there_and_build_nothing_are_told(
         _tool(tmp_path, name, "exit 0")
     _tool(tmp_path, tool, script)
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(prerequisites, "_BUILD_NEEDS_BYTES", 0)
+    monkeypatch.setattr(prerequisites, "BUILD_NEEDS_BYTES", 0)
     assert "".join(prerequisites.missing_to_build(tmp_path)).startswith(says)
     assert bool(prerequisites.missing_to_build(tmp_path)) == bool(says)
 
@@ -105,7 +105,7 @@ def test_setup_begins_nothing_where_the_disk_has_no_room(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GAPBOOK_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(prerequisites, "_BUILD_NEEDS_BYTES", 1 << 60)
+    monkeypatch.setattr(prerequisites, "BUILD_NEEDS_BYTES", 1 << 60)
     with pytest.raises(SetupError, match=r"GiB of room, 1073741824 are needed"):
         setup.set_up()
     assert not (tmp_path / "cache").exists()
