@@ -8,15 +8,14 @@ warm-up and window are free, and a promise is known by its kind alone.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 
 import msgspec
 
-from gapbook.method.same import Cell, load_of, setup_of
+from gapbook.method.same import load_of, setup_of
 from gapbook.record.run import Run
 from gapbook.record.scenario import RecordedContestant
 
-__all__ = ["cell_key", "cells_by_key"]
+__all__ = ["cell_key"]
 
 _LETTERS = 10
 """Of a hash in hexadecimal: among a thousand cells, two would share so many once in two million."""
@@ -35,12 +34,3 @@ def cell_key(run: Run, contestant: RecordedContestant, treatment: float) -> str:
         "window_s": float(contestant.window_s),
     }
     return hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:_LETTERS]
-
-
-def cells_by_key(run: Run) -> Mapping[str, Cell]:
-    """Every cell that the run's scenario can have, by its key; of two that are the same, the one stated first."""
-    found: dict[str, Cell] = {}
-    for contestant in run.scenario.contestants:
-        for treatment in run.scenario.treatment.values:
-            found.setdefault(cell_key(run, contestant, treatment), Cell(contestant.name, treatment))
-    return found

@@ -25,9 +25,7 @@ __all__ = [
     "BlockFit",
     "Contrast",
     "amount_interval",
-    "bootstrap_interval",
     "bootstrap_intervals",
-    "cell_values",
     "chance_within",
     "difference",
     "geometric_interval",
@@ -131,18 +129,14 @@ def paired_ratios(over: Mapping[int, float], under: Mapping[int, float]) -> dict
     return {block: over[block] / under[block] for block in sorted(over.keys() & under.keys())}
 
 
-def bootstrap_interval(by_block: Mapping[int, float], seed: int = BOOTSTRAP_SEED) -> Interval | None:
-    """Geometric mean with its 95 % percentile bootstrap interval over blocks; None below two blocks.
-
-    A cross-check only: it assumes no distribution, but is too narrow for few blocks.
-    """
-    return bootstrap_intervals([by_block], seed)[0]
-
-
 def bootstrap_intervals(
     quantities: Sequence[Mapping[int, float]], seed: int = BOOTSTRAP_SEED
 ) -> list[Interval | None]:
-    """:func:`bootstrap_interval` of several quantities; those over equally many blocks are resampled alike."""
+    """Geometric mean of each quantity with its 95 % percentile bootstrap interval over blocks; None below two blocks.
+
+    A cross-check only: it assumes no distribution, but is too narrow for few blocks. Quantities over equally many blocks
+    are resampled alike.
+    """
     found: list[Interval | None] = [None] * len(quantities)
     for n in {len(by_block) for by_block in quantities if len(by_block) > 1}:
         places = [place for place, by_block in enumerate(quantities) if len(by_block) == n]
@@ -400,13 +394,6 @@ def _tells(there: NDArray[np.bool_], weights: Floats) -> NDArray[np.bool_]:
     in_all: NDArray[np.bool_] = np.logical_and.reduce(held, axis=0)
     in_any: NDArray[np.bool_] = np.logical_or.reduce(held, axis=0)
     return in_all if in_all.any() else in_any
-
-
-def cell_values(
-    trials: pl.DataFrame, contestant: str, treatment: float, metric: Metric = GOODPUT
-) -> dict[int, float]:
-    """A metric by block of one cell's valid trials."""
-    return values_by_contestant(trials, treatment, metric).get(contestant, {})
 
 
 def values_by_contestant(

@@ -8,8 +8,10 @@ from typing import Any
 
 from hdrh.histogram import HdrHistogram
 
+from gapbook.method.cell_key import cell_key
 from gapbook.method.cells import Named
 from gapbook.method.findings import Findings
+from gapbook.method.same import Cell
 from gapbook.model.plan import PlannedTrial, make_plan
 from gapbook.pages.answer import answer
 from gapbook.pages.page import Answer
@@ -208,6 +210,15 @@ def store(
             journal.add(row)
         assert not journal.left_out()
         return journal.finish(manifest)
+
+
+def cells_by_key(run: Run) -> dict[str, Cell]:
+    """Every cell that the run's scenario can have, by its key; of two that are the same, the one stated first."""
+    found: dict[str, Cell] = {}
+    for contestant in run.scenario.contestants:
+        for treatment in run.scenario.treatment.values:
+            found.setdefault(cell_key(run, contestant, treatment), Cell(contestant.name, treatment))
+    return found
 
 
 def kills(contestant: str, lost: int, verdict: str) -> dict[str, Any]:

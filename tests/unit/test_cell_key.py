@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from gapbook.method.cell_key import cell_key, cells_by_key
+from gapbook.method.cell_key import cell_key
 from gapbook.method.same import Setup, cells_of
 from gapbook.record.published import published_runs
 from gapbook.record.run import Run, latest_published
@@ -90,12 +90,12 @@ def test_a_name_a_label_and_a_word_for_what_is_resolved_change_nothing(run: Run)
 
 def test_chapters_hold_the_same_cells_by_one_key_and_no_key_stands_for_two_cells() -> None:
     """``drizzle-rpc`` of one chapter is ``postgres-drizzle`` of another."""
-    one, other = (cells_by_key(latest_published(name)) for name in ("both-optimized", "original"))
+    one, other = (runs.cells_by_key(latest_published(name)) for name in ("both-optimized", "original"))
     shared = {one[key].contestant: other[key].contestant for key in one.keys() & other.keys()}
     assert shared["drizzle-rpc"] == "postgres-drizzle"
     setups: dict[str, Setup] = {}
     for run in published_runs():
         by_cell = {cell: setup for setup, cell in cells_of(run).items()}
-        for key, cell in cells_by_key(run).items():
+        for key, cell in runs.cells_by_key(run).items():
             setup = frozenset(fact for fact in by_cell.get(cell, ()) if fact[0] != "window")
             assert not setup or setups.setdefault(key, setup) == setup

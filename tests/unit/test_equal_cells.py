@@ -5,11 +5,11 @@ from __future__ import annotations
 from itertools import combinations
 
 from gapbook.book.plans import planned_chapters
-from gapbook.method.cell_key import cells_by_key
 from gapbook.method.findings import Findings
 from gapbook.method.interval import format_factor
 from gapbook.record.published import measurement_of
 from gapbook.record.run import Run, latest_published
+from tests.unit.stored_runs import cells_by_key
 
 _SCENARIOS = ("original", "fair", "both-optimized")
 
