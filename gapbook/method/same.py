@@ -73,7 +73,8 @@ def load_of(scenario: RecordedScenario, contestant: RecordedContestant, treatmen
 
 
 def version_of(run: Run, contestant: RecordedContestant) -> str:
-    """Its own, else what its server was found to be. A run of one version need not name it."""
+    """The one that was asked for, else what its server said; empty where the run says neither. A run of one version
+    need not name it."""
     server = run.manifest.systems.get(contestant.server)
     return contestant.version or ("" if server is None else server.version)
 

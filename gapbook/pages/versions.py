@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
+from gapbook.method import same
 from gapbook.method.findings import Findings
 from gapbook.record.scenario import RecordedContestant
 
@@ -38,6 +39,5 @@ def versioned_label(found: Findings, contestant: RecordedContestant) -> str:
 
 
 def version_of(found: Findings, contestant: RecordedContestant) -> str:
-    """What the server of a contestant said of its version; empty when the run does not tell."""
-    system = found.run.manifest.systems.get(contestant.server)
-    return "" if system is None else system.version
+    """The version of a contestant by :func:`gapbook.method.same.version_of`."""
+    return same.version_of(found.run, contestant)

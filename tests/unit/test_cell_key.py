@@ -9,8 +9,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from gapbook.method import same
 from gapbook.method.cell_key import cell_key
+from gapbook.method.findings import Findings
 from gapbook.method.same import Setup, cells_of
+from gapbook.pages import versions
 from gapbook.record.published import published_runs
 from gapbook.record.run import Run, latest_published
 from gapbook.record.scenario import RecordedContestant
@@ -86,6 +89,18 @@ def test_a_name_a_label_and_a_word_for_what_is_resolved_change_nothing(run: Run)
     )
     elsewhere = _with_scenario(run, chapter="other", seed=8, window_s=9.0)
     assert cell_key(elsewhere, other, 0.5) == cell_key(run, one, 0.5)
+
+
+def test_a_version_is_the_one_that_was_asked_for_and_else_what_the_server_said(run: Run) -> None:
+    unnamed = run.scenario.contestants[0]
+    found = Findings(run, run.manifest.chapter)
+    for one, version in (
+        (unnamed, "1.0"),
+        (_changed(unnamed, version="1"), "1"),
+        (_changed(unnamed, server="none"), ""),
+    ):
+        assert same.version_of(run, one) == versions.version_of(found, one) == version
+    assert versions.versioned_label(found, unnamed) == "Postgres 1.0"
 
 
 def test_chapters_hold_the_same_cells_by_one_key_and_no_key_stands_for_two_cells() -> None:
