@@ -18,14 +18,14 @@ from gapbook.markup import Html, values_table
 from gapbook.method.estimate import ratio_interval
 from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval, format_factor
-from gapbook.method.same import Cell, cells_of, version_of
+from gapbook.method.same import Cell, cells_of
 from gapbook.pages import page
 from gapbook.pages.corrections import hour, one_step_apart
 from gapbook.pages.page_files import REPLACED, leave
+from gapbook.pages.versions import versioned_label
 from gapbook.record.kept_code import code_is_kept
 from gapbook.record.published import published_runs
 from gapbook.record.run import Run
-from gapbook.record.scenario import RecordedContestant
 
 __all__ = [
     "Move",
@@ -386,15 +386,9 @@ def _rate_changes(replaced: Replacement) -> dict[str, list[float]]:
     for cell, older in _held(replaced):
         rates = now.goodput(*cell), then.goodput(*older)
         if rates[0] and rates[1]:
-            label = _label(replaced.new, named[cell.contestant])
+            label = versioned_label(now, named[cell.contestant])
             changes.setdefault(label, []).append(rates[0].estimate / rates[1].estimate)
     return changes
-
-
-def _label(run: Run, one: RecordedContestant) -> str:
-    version = version_of(run, one)
-    known = one.in_process or version in one.system_label
-    return one.system_label if known else f"{one.system_label} {version}"
 
 
 def _findings(replaced: Replacement) -> tuple[Findings, Findings]:
