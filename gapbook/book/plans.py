@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import msgspec
 
@@ -32,6 +32,11 @@ class PublishedPlan:
     chapter: str
     given: Mapping[str, Any]
     parameters: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, chapter: str, given: Mapping[str, Any]) -> Self:
+        """The plan of a chapter that is given this beside its notebook."""
+        return cls(chapter, given, {**own_parameters(chapter), **given})
 
     @property
     def sessions(self) -> int:
@@ -89,7 +94,7 @@ def _read(chapter: str) -> PublishedPlan:
         require_executable(chapter, given)
     except ParameterError as error:
         raise DeclarationError(_told(error, chapter, given, where, text)) from error
-    plan = PublishedPlan(chapter, given, {**own_parameters(chapter), **given})
+    plan = PublishedPlan.of(chapter, given)
     if plan.sessions > plan.parameters["blocks"]:
         raise DeclarationError(
             f"{where}: sessions: {plan.sessions} of {plan.parameters['blocks']} blocks; "

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import msgspec
 
-from gapbook.book.chapters import own_parameters
 from gapbook.book.on_demand import install_on_demand
 from gapbook.book.plans import PublishedPlan
 from gapbook.book.together import units_of
@@ -51,10 +50,7 @@ def _end_with_who_asked() -> None:
 
 
 def _measured(request: Request) -> SessionFiles:
-    plans = [
-        PublishedPlan(chapter, given, {**own_parameters(chapter), **given})
-        for chapter, given in request.given.items()
-    ]
+    plans = [PublishedPlan.of(chapter, given) for chapter, given in request.given.items()]
     for plan in plans:
         install_on_demand(plan.chapter)
     units = units_of(plans)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 
 from gapbook.book.campaign import Campaign
-from gapbook.book.chapters import own_parameters
 from gapbook.book.plans import PublishedPlan
 from gapbook.errors import GapbookError
 from gapbook.hosts.cluster import cluster
@@ -29,7 +28,7 @@ def main() -> int:
         "others_every": 1,
         "end_trials": 1,
     }
-    plan = PublishedPlan(CHAPTER, given, {**own_parameters(CHAPTER), **given})
+    plan = PublishedPlan.of(CHAPTER, given)
     try:
         with cluster(address, lambda line: print(line, flush=True)) as hosts:
             return len(Campaign([plan], lambda line: print(line, flush=True)).run_on(hosts))
