@@ -11,6 +11,7 @@ import polars as pl
 from gapbook.book.plans import PublishedPlan
 from gapbook.book.time_spent import busy_s
 from gapbook.errors import RecordError
+from gapbook.load.null_server import CEILING_WINDOW_S
 from gapbook.record.run import Run, latest_published
 from gapbook.trial.asked import Asked
 from gapbook.trial.ceilings import expected_ceilings_s
@@ -78,17 +79,21 @@ def _parts_s(run: Run) -> tuple[float, float]:
 
     A run may have been interrupted: each of its parts is counted from its beginning to the end of its last trial.
     Strikes that were interrupted are counted from where they went on. Of a run that was measured together with others
-    its own trials are counted, and its part of the strikes.
+    its own trials are counted, and its part of the ceilings and of the strikes.
     """
+    manifest = run.manifest
     ended = (run.trials["started_unix_s"] + run.trials["took_s"]).to_list()
-    began = sorted([run.manifest.started_unix_s, *run.manifest.resumed_unix_s])
+    began = sorted([manifest.started_unix_s, *manifest.resumed_unix_s])
     trials_s = busy_s(run, began)
-    finished, together = run.manifest.finished_unix_s, run.manifest.measured_with
+    finished, together = manifest.finished_unix_s, manifest.measured_with
     after_s = 0.0 if finished is None else max(0.0, finished - max(*began, *ended))
     if together is not None:
-        # The time between its trials was that of other chapters' trials, and the strikes were those of all.
-        trials_s, after_s = float(run.trials["took_s"].sum()), after_s / len(together.chapters)
-    return (trials_s, after_s) if run.manifest.kills + run.manifest.cuts else (trials_s + after_s, 0.0)
+        # The time between its trials was that of other chapters' trials; ceilings and strikes were those of all.
+        measured = sum(one.rate_per_s is not None for one in manifest.ceilings)
+        ceilings_s = measured * (manifest.scenario.warmup_s + CEILING_WINDOW_S)
+        trials_s = float(run.trials["took_s"].sum()) + ceilings_s / len(together.chapters)
+        after_s /= len(together.chapters)
+    return (trials_s, after_s) if manifest.kills + manifest.cuts else (trials_s + after_s, 0.0)
 
 
 def duration_words(seconds: float) -> str:

@@ -10,7 +10,8 @@ import pytest
 
 from gapbook import cli
 from gapbook.book import expected
-from gapbook.book.expected import duration_words, seconds_asked_for
+from gapbook.book.expected import duration_words, seconds_asked_for, seconds_of
+from gapbook.book.plans import PublishedPlan
 from gapbook.book.stated import stated
 from gapbook.errors import GapbookError, RecordError
 from gapbook.load.null_server import CEILING_WINDOW_S
@@ -53,6 +54,19 @@ def test_a_run_takes_its_windows_what_lay_around_them_its_ceilings_and_its_kills
     # All contestants were killed once in 70 s: a seventh of them, twice.
     killed = _asked(runs.PROCEDURE, kills=2)
     assert seconds_asked_for(killed) == pytest.approx(3 * 2 * 5.0 + 3 * ceiling_s + 2 * 70 / 7)
+
+
+def test_a_chapter_that_was_measured_with_others_takes_its_trials_and_its_part_of_their_ceilings(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Between its trials lay those of others, each of them a minute here."""
+    rows = [{**row, "started_unix_s": 60.0 * place} for place, row in enumerate(runs.whole(2))]
+    ceilings = [{"block": 0, "key": f"{rate}", "rate_per_s": rate} for rate in (1.0, 2.0, 3.0, 4.0, None)]
+    together = {"run": "0" * 12, "chapters": ["synthetic", "other"]}
+    run = runs.store(tmp_path, rows, started_unix_s=0, ceilings=ceilings, measured_with=together)
+    monkeypatch.setattr(expected, "latest_published", lambda chapter: run)
+    plan = PublishedPlan("synthetic", {}, {"blocks": 2, "warmup_s": 0.5, "window_s": 2.0})
+    assert seconds_of(plan) == pytest.approx(4.0 * len(rows) + 4 * (0.5 + CEILING_WINDOW_S) / 2)
 
 
 def test_the_command_says_before_it_measures_how_many_trials_there_are_and_how_long_they_take(
