@@ -347,7 +347,7 @@ def _render(staged: Path) -> Path:
     program = tool_path("jupyter-book")
     if program is None:
         raise SetupError("jupyter-book is missing; run: make setup")
-    print("book: its pages are rendered", flush=True)
+    print("book: its pages are laid out now; this takes half a minute or more", flush=True)
     command = [str(program), "build", str(staged), "-W", "-n", "--keep-going", "--quiet"]
     output = staged.parent
     shutil.rmtree(output / "_build", ignore_errors=True)

@@ -50,5 +50,7 @@ def measure_machine_coverage(
         expected([*map(float, mean)], [*map(float, error)], [blocks] * machines)
         for mean, error in zip(means, errors, strict=True)
     ]
-    held = sum(low <= truth <= high for (low, high), truth in zip(intervals, truths[:, -1], strict=True))
+    held = sum(
+        low <= truth <= high for (low, high), truth in zip(intervals, truths[:, -1].tolist(), strict=True)
+    )
     return MachineCoverage(machines, plants, held, median((high - low) / 2 for low, high in intervals))
