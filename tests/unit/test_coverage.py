@@ -8,6 +8,7 @@ import pytest
 from gapbook.markup import Html
 from gapbook.method.coverage import AA_FACTOR, TOTAL_GAP, Coverage, Plant, QuantityCoverage, measure_coverage
 from gapbook.pages.exhibits.coverage import coverage_table, session_coverage_table
+from gapbook.pages.simulated import simulated
 
 
 def by_name(coverage: Coverage) -> dict[str, QuantityCoverage]:
@@ -15,7 +16,7 @@ def by_name(coverage: Coverage) -> dict[str, QuantityCoverage]:
 
 
 def test_intervals_cover_with_unequal_noise_and_refused_trials() -> None:
-    coverage = measure_coverage(Plant(noise_ratio=3, refused=0.1), blocks=5, seeds=400)
+    coverage = simulated(measure_coverage, Plant(noise_ratio=3.0, refused=0.1), blocks=5, seeds=400)
     assert {TOTAL_GAP, AA_FACTOR, "factor 1"} <= by_name(coverage).keys()
     for quantity in coverage.quantities:
         assert quantity.wilson[0] <= 0.95 <= quantity.wilson[1], quantity
@@ -24,7 +25,7 @@ def test_intervals_cover_with_unequal_noise_and_refused_trials() -> None:
 
 
 def test_the_percentile_bootstrap_is_too_narrow_at_five_blocks() -> None:
-    coverage = measure_coverage(Plant(), blocks=5, seeds=250)
+    coverage = simulated(measure_coverage, Plant(), blocks=5, seeds=400)
     for quantity in coverage.quantities:
         assert quantity.bootstrap_wilson[1] < 0.95
 
@@ -32,7 +33,9 @@ def test_the_percentile_bootstrap_is_too_narrow_at_five_blocks() -> None:
 def test_drift_biases_a_fixed_order_and_a_randomised_one_not() -> None:
     drifting = {
         randomised: by_name(
-            measure_coverage(Plant(drift_per_trial=0.02, randomised=randomised), blocks=5, seeds=100)
+            simulated(
+                measure_coverage, Plant(drift_per_trial=0.02, randomised=randomised), blocks=5, seeds=400
+            )
         )[TOTAL_GAP]
         for randomised in (True, False)
     }
@@ -42,7 +45,7 @@ def test_drift_biases_a_fixed_order_and_a_randomised_one_not() -> None:
 
 
 def test_autocorrelated_noise_leaves_randomised_intervals_right() -> None:
-    coverage = measure_coverage(Plant(autocorrelation=0.8), blocks=5, seeds=250)
+    coverage = simulated(measure_coverage, Plant(autocorrelation=0.8), blocks=5, seeds=250)
     for quantity in coverage.quantities:
         assert quantity.wilson[1] >= 0.95 >= quantity.wilson[0] - 0.01
 
@@ -56,7 +59,7 @@ def test_the_aa_factor_of_a_plant_is_one_in_truth_whatever_the_others_are_at() -
 
 
 def test_more_trials_of_the_ends_narrow_the_whole_gap_and_its_interval_still_holds() -> None:
-    plain, more = (measure_coverage(Plant(end_trials=n), blocks=5, seeds=1000) for n in (1, 8))
+    plain, more = (simulated(measure_coverage, Plant(end_trials=n), blocks=5, seeds=1000) for n in (1, 8))
     plain_gap, more_gap = by_name(plain)[TOTAL_GAP], by_name(more)[TOTAL_GAP]
     # Trial noise falls with the square root of eight, in expectation.
     assert more_gap.width_log == pytest.approx(plain_gap.width_log / math.sqrt(8), rel=0.15)

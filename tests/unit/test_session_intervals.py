@@ -16,6 +16,7 @@ from gapbook.pages.citation import reach_note
 from gapbook.pages.first_screen import cite_panels
 from gapbook.pages.provenance import provenance_parts
 from gapbook.pages.sentence import sentence, times
+from gapbook.pages.simulated import simulated
 from tests.unit import stored_runs as runs
 from tests.unit.stored_runs import PROCEDURE, SPACETIMEDB
 
@@ -49,18 +50,18 @@ def test_a_session_without_a_value_is_left_out() -> None:
 
 
 def test_intervals_over_sessions_cover_where_sessions_move_every_cell_and_those_over_blocks_do_not() -> None:
-    coverage = measure_coverage(Plant(sessions=5, session_spread=0.1), blocks=10, seeds=400)
+    coverage = simulated(measure_coverage, Plant(sessions=5, session_spread=0.1), blocks=10, seeds=1000)
     rates = {one.name: (one.session_covered or 0) / one.tried for one in coverage.quantities}
     assert 0.93 <= rates[TOTAL_GAP] <= 0.97
-    # Of several quantities one may be off by chance; four standard errors of so many plants are 4.4 %.
+    # Of several quantities one may be off by chance; four standard errors of so many plants are 2.8 %.
     assert AA_FACTOR in rates
-    assert rates == pytest.approx(dict.fromkeys(rates, 0.95), abs=0.044)
+    assert rates == pytest.approx(dict.fromkeys(rates, 0.95), abs=0.028)
     assert all(quantity.wilson[1] < 0.95 for quantity in coverage.quantities)
 
 
 def test_an_interval_over_sessions_covers_where_cells_run_in_every_second_session_only() -> None:
     plant = Plant(sessions=10, session_spread=0.1, trial_noise=0.1, others_every=2)
-    coverage = measure_coverage(plant, blocks=10, seeds=400)
+    coverage = simulated(measure_coverage, plant, blocks=10, seeds=400)
     rates = {one.name: (one.session_covered or 0) / one.tried for one in coverage.quantities}
     assert all(0.93 < rate < 0.98 for rate in rates.values()), rates
 
