@@ -249,9 +249,12 @@ class Deployment:
         self.forget(process)
         orphans = warden.processes_of(self.token, self.directory)
         led = [other.pid for other in self._processes]
-        for pid in (*led, *warden.descendants(led)):
+        for pid in led:
             orphans.pop(pid, None)
-        warden.end_processes(orphans, signal.SIGKILL)
+        if orphans:
+            for pid in warden.descendants(led):
+                orphans.pop(pid, None)
+            warden.end_processes(orphans, signal.SIGKILL)
         warden.remove_shared_memory(self.directory)
 
     def release(self, ended: Sequence[Running]) -> None:

@@ -50,6 +50,7 @@ OWNER_FILE = "owner"
 UNDO_FOLDER = "undo"
 _CHECKOUT = Path(__file__).resolve().parent.parent.parent
 _OUR_PYTHON, _OUR_CHECKOUT = "@python", "@checkout"
+_READ_BYTES = 2**16
 _GRACE_S = 5.0
 _UNDO_WITHIN_S = 20.0
 _UNDO_AGAIN_FOR_S, _UNDO_PAUSE_S = 60.0, 1.0
@@ -79,7 +80,7 @@ def processes_of(token: str, directory: Path) -> dict[int, int]:
     They carry its token in their environment, or work in its directory without a terminal (a reader's
     shell that looks at the logs there has one).
     """
-    wanted = f"{TOKEN_VARIABLE}={token}".encode()
+    wanted, place = f"{TOKEN_VARIABLE}={token}".encode(), f"{directory}/"
     found = {}
     for pid in _pids():
         fields = _stat(pid)
@@ -88,8 +89,8 @@ def processes_of(token: str, directory: Path) -> dict[int, int]:
         with contextlib.suppress(OSError):
             working_directory = Path(f"/proc/{pid}/cwd").readlink()
             without_terminal = fields[4] == "0"
-            if (without_terminal and working_directory.is_relative_to(directory)) or (
-                wanted in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+            if (without_terminal and f"{working_directory}/".startswith(place)) or (
+                wanted in _read(f"/proc/{pid}/environ").split(b"\0")
             ):
                 found[pid] = int(fields[19])
     return found
@@ -118,12 +119,22 @@ def _pids() -> Iterator[int]:
 def _stat(pid: int) -> list[str] | None:
     """The fields of /proc/PID/stat from the state on (see proc(5), field 3); None for an ended process."""
     try:
-        fields = (
-            Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-        )
+        fields = _read(f"/proc/{pid}/stat").rpartition(b")")[2].decode(errors="replace").split()
     except OSError:
         return None
     return None if fields[0] == "Z" else fields
+
+
+def _read(path: str) -> bytes:
+    """A file of /proc: a path object and a buffer would double what a look at all processes costs."""
+    file = os.open(path, os.O_RDONLY)
+    try:
+        parts = []
+        while part := os.read(file, _READ_BYTES):
+            parts.append(part)
+        return b"".join(parts)
+    finally:
+        os.close(file)
 
 
 def end_processes(processes: dict[int, int], first_signal: int, grace_s: float = _GRACE_S) -> None:
