@@ -27,6 +27,7 @@ from tests.newer import newer_version
 
 _RUN = """
 import json, sys
+from gapbook.load import null_server
 from gapbook.trial.campaign import measurement_of
 from gapbook.trial.servers import parse_choices
 from gapbook.trial.scenario import Scenario
@@ -36,6 +37,7 @@ from tests.bank import alphas, bank
 
 if __name__ == "__main__":
     servers, window_s = sys.argv[1:]
+    null_server.CEILING_WINDOW_S = 0.2
     scenario = Scenario(
         chapter="test", contestants=(Contestant("bank", "spacetimedb", "reducer", "direct", "rust", 1),),
         workload=bank(1000), treatment=alphas(0.5), connections=4, window_s=float(window_s), warmup_s=0.2,
