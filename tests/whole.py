@@ -63,8 +63,12 @@ _LANES = (
     (
         Suite("unit", ["-n", "2"]),
         # Servers are asked what is true, not how fast, and wait much. What a file starts it may also interrupt: each
-        # file in one process.
-        Suite("integration", ["-n", "3", "--dist", "loadfile"], needs_all_systems=True),
+        # file in one process, in the order of tests/integration/conftest.py.
+        Suite(
+            "integration",
+            ["-n", "3", "--dist", "loadfile", "--no-loadscope-reorder"],
+            needs_all_systems=True,
+        ),
     ),
     (
         # What is measured here beside the published book: two browsers, and one build of it.

@@ -1,14 +1,43 @@
 """The container engine, for the tests that need one; where none answers they are skipped, and say why. And waits of the
-harness that tests need not sit out."""
+harness that tests need not sit out, and which files begin first."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from gapbook.deploy.engine import Engine, connected, engine_here
 from gapbook.errors import SetupError
+
+_FOLDER = Path(__file__).parent
+_LONGEST = (
+    "test_replicators",
+    "test_fault_points",
+    "test_faults",
+    "test_hosts",
+    "test_fault_plants",
+    "test_other_languages",
+    "test_cut_check",
+    "test_campaign",
+    "test_containers",
+    "test_kill_check",
+    "test_named_postgres",
+)
+"""Files that take a minute and more, whatever the number of their cases: begun last, one of them is waited for alone."""
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest files first; else the order in which they are found."""
+    turn = {name: place for place, name in enumerate(_LONGEST)}
+    places = [place for place, item in enumerate(items) if _FOLDER in item.path.parents]
+    ordered = sorted(
+        (items[place] for place in places), key=lambda item: turn.get(item.path.stem, len(_LONGEST))
+    )
+    for place, item in zip(places, ordered, strict=True):
+        items[place] = item
 
 
 @pytest.fixture(scope="session", autouse=True)
