@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from faults.__main__ import main
 from faults.belongings import belongs_to
 from gapbook.paths import CHECKOUT
 from gapbook.record.fault_points import counted, failed, read_fault_points
@@ -84,17 +85,16 @@ def _deployments(folder: Path) -> int:
         (["--only=kill,nobody"], "--only kill,nobody: no fault has all of these; allowed: answers, "),
     ],
 )
-def test_what_cannot_be_played_is_refused(words: list[str], says: str, tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "faults", *words, f"--file={tmp_path / 'points.jsonl'}"],
-        capture_output=True,
-        text=True,
-        cwd=CHECKOUT,
-        env=environment_with({}),
-        timeout=60,
-        check=False,
-        encoding="utf-8",
-    )
-    assert done.returncode == 2
-    assert says in done.stderr.splitlines()[-1]
+def test_what_cannot_be_played_is_refused(
+    words: list[str],
+    says: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["faults", *words, f"--file={tmp_path / 'points.jsonl'}"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert says in capsys.readouterr().err.splitlines()[-1]
     assert not list(tmp_path.iterdir())
