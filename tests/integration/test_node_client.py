@@ -162,20 +162,20 @@ def test_spacetimedb(spacetimedb_stack: Stack, tmp_path: Path, in_flight: int) -
     ],
 )
 def test_server_that_dies_leaves_its_last_requests_in_doubt(
-    deployment: Deployment, tmp_path: Path, stack_name: str, endpoint: Endpoint, in_flight: int
+    request: pytest.FixtureRequest, tmp_path: Path, stack_name: str, endpoint: Endpoint, in_flight: int
 ) -> None:
-    stack = stack_class(stack_name)(StackContext(deployment, Durability("delayed", 500.0)))
-    stack.start()
+    stack: Stack = request.getfixturevalue(f"{stack_name}_stack")
+    seed_bank(stack, _ACCOUNTS, _INITIAL)
 
     def kill(event: Event) -> None:
         if event.name == "window_start":
             stack.kill()
 
     try:
-        seed_bank(stack, _ACCOUNTS, _INITIAL)
         report = _load(stack, tmp_path, endpoint, on_event=kill, in_flight=in_flight)
     finally:
-        stack.stop()
+        if not all(process.running for process in stack.processes()):
+            stack.recover()
     assert report.lost_connections == _CONNECTIONS
     in_doubt = [len(row.in_doubt) for row in report.connections]
     assert 0 < sum(in_doubt) == report.in_doubt
@@ -238,7 +238,7 @@ def test_what_this_client_cannot_do_is_refused_by_name(
 ) -> None:
     stack = request.getfixturevalue(stack_name)
     with pytest.raises(ClientError, match="ended with code 2") as refused:
-        _run(stack, tmp_path, endpoint, in_flight=in_flight)
+        _load(stack, tmp_path, endpoint, in_flight=in_flight)
     assert says in str(refused.value)
 
 
@@ -259,5 +259,5 @@ def test_endpoint_that_cannot_be_used_is_named(
 ) -> None:
     stack = request.getfixturevalue(stack_name)
     with pytest.raises(ClientError, match="ended with code 3") as refused:
-        _run(stack, tmp_path, endpoint)
+        _load(stack, tmp_path, endpoint)
     assert says in str(refused.value)
