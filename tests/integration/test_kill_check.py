@@ -54,6 +54,25 @@ _KEYS = {
 }
 
 
+_LOAD_S = 0.3
+"""Until the earliest kill: what a kill leaves does not hang on how long the load was."""
+
+
+@pytest.fixture(autouse=True)
+def _short_loads(monkeypatch: pytest.MonkeyPatch) -> None:
+    named = kill_check.__kwdefaults__
+    assert named is not None
+    assert "load_s" in named
+    monkeypatch.setitem(named, "load_s", _LOAD_S)
+
+
+@pytest.fixture(name="flushed", scope="module")
+def _flushed(deployment: Deployment) -> Iterator[Stack]:
+    """A Postgres that waits for its disk."""
+    with _started("postgres", _FSYNC, deployment) as stack:
+        yield stack
+
+
 @contextmanager
 def _started(system: str, durability: Durability, deployment: Deployment) -> Iterator[Stack]:
     stack = stack_class(system)(StackContext(deployment, durability))
@@ -68,7 +87,7 @@ def _check(
     contestant: Contestant, stack: Stack, deployment: Deployment, rounds: int = 1
 ) -> list[dict[str, Any]]:
     scenario = _scenario(contestant, stack.context.durability)
-    checks = list(kill_check(contestant, scenario, stack, deployment, rounds=range(rounds), load_s=1.0))
+    checks = list(kill_check(contestant, scenario, stack, deployment, rounds=range(rounds)))
     rows: list[dict[str, Any]] = msgspec.to_builtins(checks)
     assert msgspec.convert(json.loads(json.dumps(rows)), list[KillCheck]) == checks
     assert all(row.keys() == _KEYS for row in rows)
@@ -77,9 +96,10 @@ def _check(
 
 
 @pytest.mark.parametrize("contestant", [_POSTGRES, _POSTGRES_RPC])
-def test_fsync_per_commit_loses_nothing(contestant: Contestant, deployment: Deployment) -> None:
-    with _started("postgres", _FSYNC, deployment) as stack:
-        (row,) = _check(contestant, stack, deployment)
+def test_fsync_per_commit_loses_nothing(
+    contestant: Contestant, flushed: Stack, deployment: Deployment
+) -> None:
+    (row,) = _check(contestant, flushed, deployment)
     assert (row["lost"], row["lost_s"], row["verdict"]) == (0, 0.0, "kept"), row
     assert row["acknowledged"] > 0
     assert row["durability"] == "fsync-per-commit"
@@ -144,23 +164,23 @@ def test_killed_server_recovers_at_the_same_address(deployment: Deployment) -> N
             assert balances_of(stack).tolist() == [3] * 10
 
 
-def test_check_that_broke_says_why_and_the_next_is_made(deployment: Deployment) -> None:
-    with _started("postgres", _FSYNC, deployment) as stack:
-        too_many = replace(_scenario(_POSTGRES, _FSYNC), connections=2000)
-        (broken,) = kill_check(_POSTGRES, too_many, stack, deployment, rounds=[0], load_s=1.0)
-        assert (broken.resolved, broken.verdict) == (False, "not resolved")
-        assert broken.note is not None
-        assert "client" in broken.note
-        assert "\n" not in broken.note
-        (row,) = _check(_POSTGRES, stack, deployment)
-        assert row["verdict"] == "kept"
+def test_check_that_broke_says_why_and_the_next_is_made(flushed: Stack, deployment: Deployment) -> None:
+    too_many = replace(_scenario(_POSTGRES, _FSYNC), connections=2000)
+    (broken,) = kill_check(_POSTGRES, too_many, flushed, deployment, rounds=[0])
+    assert (broken.resolved, broken.verdict) == (False, "not resolved")
+    assert broken.note is not None
+    assert "client" in broken.note
+    assert "\n" not in broken.note
+    (row,) = _check(_POSTGRES, flushed, deployment)
+    assert row["verdict"] == "kept"
 
 
-def test_kill_that_reached_nothing_has_no_answer(deployment: Deployment) -> None:
-    with _started("postgres", _FSYNC, deployment) as stack:
-        stack.kill = lambda: None  # type: ignore[method-assign]
-        stack.recover = lambda: None  # type: ignore[method-assign]
-        (row,) = _check(_POSTGRES, stack, deployment)
+def test_kill_that_reached_nothing_has_no_answer(
+    flushed: Stack, deployment: Deployment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for verb in ("kill", "recover"):
+        monkeypatch.setattr(flushed, verb, lambda: None)
+    (row,) = _check(_POSTGRES, flushed, deployment)
     assert (row["resolved"], row["verdict"]) == (False, "not resolved")
     assert "no request was cut off" in row["note"]
 
@@ -206,7 +226,7 @@ def test_a_kill_that_came_late_is_told_by_the_last_answer(due_s: float, killed_a
     assert oldest_age_s([15], killed_no_earlier_s(per_100ms, due_s), 1) > 0
 
 
-def test_kills_go_on_where_they_were_interrupted(deployment: Deployment) -> None:
+def test_kills_go_on_where_they_were_interrupted(flushed: Stack, deployment: Deployment) -> None:
     scenario = _scenario(_POSTGRES, _FSYNC)
     rows: list[KillCheck] = []
     kept: list[list[int | None]] = []
@@ -218,13 +238,12 @@ def test_kills_go_on_where_they_were_interrupted(deployment: Deployment) -> None
     def keep() -> None:
         kept.append([row.round for row in rows])
 
-    with _started("postgres", _FSYNC, deployment) as stack:
-        stacks = {_POSTGRES.variant(_FSYNC): stack}
-        with pytest.raises(KeyboardInterrupt):
-            kill_servers(scenario, stacks, deployment, 3, rows, keep=interrupted)
-        before = list(rows)
-        assert kills_left(scenario, {}, 3, rows)
-        kill_servers(scenario, stacks, deployment, 3, rows, keep=keep)
+    stacks = {_POSTGRES.variant(_FSYNC): flushed}
+    with pytest.raises(KeyboardInterrupt):
+        kill_servers(scenario, stacks, deployment, 3, rows, keep=interrupted)
+    before = list(rows)
+    assert kills_left(scenario, {}, 3, rows)
+    kill_servers(scenario, stacks, deployment, 3, rows, keep=keep)
     assert kept == [[0, 1, 2]]
     assert rows[:2] == before
     assert len({row.load_s for row in rows}) == 3
