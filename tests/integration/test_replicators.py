@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import sqlite3
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -57,21 +58,36 @@ def _own() -> Iterator[Deployment]:
         yield deployment
 
 
+def _start(own: Deployment, replicator: tuple[str, str | None]) -> ReplicatedStack:
+    name, version = replicator
+    choice = ServerChoice(version=version)
+    try:
+        discover_stacks()[name].located(choice)
+        stack = discover_stacks()[name](StackContext(own, Durability("none"), choice, workload=_WORKLOAD))
+        stack.start()
+    except SetupError as error:
+        pytest.skip(str(error))
+    assert isinstance(stack, ReplicatedStack)
+    return stack
+
+
 @pytest.fixture(name="started")
 def _started(own: Deployment) -> Callable[[tuple[str, str | None]], ReplicatedStack]:
-    def start(replicator: tuple[str, str | None]) -> ReplicatedStack:
-        name, version = replicator
-        choice = ServerChoice(version=version)
-        try:
-            discover_stacks()[name].located(choice)
-            stack = discover_stacks()[name](StackContext(own, Durability("none"), choice, workload=_WORKLOAD))
-            stack.start()
-        except SetupError as error:
-            pytest.skip(str(error))
-        assert isinstance(stack, ReplicatedStack)
-        return stack
+    return partial(_start, own)
 
-    return start
+
+@pytest.fixture(name="struck", scope="module", params=_REPLICATORS, ids=" ".join)
+def _struck(request: pytest.FixtureRequest) -> Iterator[ReplicatedStack]:
+    """One whose trials a fault strikes, one after the other: each begins where a fault refused the one before, and has
+    what it needs."""
+    with (
+        tempfile.TemporaryDirectory(prefix="test-of-gapbook-", dir="/var/tmp") as folder,
+        Deployment(Path(folder)) as own,
+    ):
+        stack = _start(own, request.param)
+        yield stack
+        _begin(stack)
+        stack.stop()
 
 
 def _begin(stack: ReplicatedStack, databases: int = 1, **replication: Any) -> None:
@@ -200,8 +216,8 @@ def _kill_storage(_: Deployment) -> None:
     _kill("versitygw")
 
 
-_LOST = "lost"
-"""What a fault has taken away: the test's, not the trial's."""
+_LOST = "lost-"
+"""Begins the name of what a fault has taken away: the test's, not the trial's."""
 
 
 def _lose_bucket(own: Deployment) -> None:
@@ -215,7 +231,7 @@ def _lose_storage(own: Deployment) -> None:
 def _lose(own: Deployment, pattern: str) -> None:
     """From one moment to the next, also while somebody writes into it."""
     for folder in own.directory.glob(pattern):
-        folder.rename(own.directory / _LOST)
+        folder.rename(tempfile.mkdtemp(prefix=_LOST, dir=own.directory))
 
 
 _FAULTS = [
@@ -232,18 +248,15 @@ _WHEN = ["window_start", "progress", "window_end", "afterwards"]
 @pytest.mark.parametrize(
     ("fault", "says"), _FAULTS, ids=["replicator killed", "storage killed", "bucket gone", "storage gone"]
 )
-@pytest.mark.parametrize("replicator", _REPLICATORS, ids=" ".join)
 def test_a_fault_refuses_the_trial_in_one_line_and_leaves_nothing(
-    own: Deployment,
-    started: Callable[[tuple[str, str | None]], ReplicatedStack],
-    replicator: tuple[str, str],
+    struck: ReplicatedStack,
     fault: Callable[[Deployment], None],
     says: str,
     when: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(replication, "_IDLE_S", 0.0)
-    stack = started(replicator)
+    stack, own = struck, struck.deployment
     folders, processes = _folders(own), len(_children())
     _begin(stack, patience_s=0)
     _write(stack, 10)
@@ -258,14 +271,13 @@ def test_a_fault_refuses_the_trial_in_one_line_and_leaves_nothing(
     stack.stop()
     assert _folders(own) <= folders
     assert len(_children()) == processes
-    # The next trial has what it needs.
     stack.start()
-    _begin(stack)
-    stack.stop()
 
 
 def _folders(own: Deployment) -> set[str]:
-    return {path.name for path in own.directory.iterdir() if path.is_dir()} - {_LOST}
+    return {
+        path.name for path in own.directory.iterdir() if path.is_dir() and not path.name.startswith(_LOST)
+    }
 
 
 @pytest.mark.parametrize("replicator", _KEEPS_ALL, ids=" ".join)
