@@ -66,6 +66,7 @@ def _shared(deployment: Deployment, kind: tuple[str, str | None]) -> Iterator[St
     version, program = kind
     stack = _stack(deployment, _PROMISE[version], ServerChoice(version=version), program)
     stack.start()
+    seed_bank(stack, _ACCOUNTS, _INITIAL)
     yield stack
     stack.stop()
 
@@ -142,31 +143,31 @@ def test_only_committed_operations_are_counted(bank: Stack) -> None:
     assert bank.committed_operations() == before + 3
 
 
-def test_log_grows_with_each_commit(bank: Stack) -> None:
-    before = _settled_log_bytes(bank)
-    assert _transfer(bank, 3, 7, 1) is None
-    assert _settled_log_bytes(bank) > before > 0
+def test_log_grows_with_each_commit(shared: Stack) -> None:
+    before = _settled_log_bytes(shared)
+    assert _transfer(shared, 3, 7, 1) is None
+    assert _settled_log_bytes(shared) > before > 0
 
 
-def test_settings_read_back_are_those_declared(bank: Stack, version: str) -> None:
-    settings, declared = bank.settings(), bank.declared_settings()
+def test_settings_read_back_are_those_declared(shared: Stack, version: str) -> None:
+    settings, declared = shared.settings(), shared.declared_settings()
     assert {name: settings[name] for name in declared} == declared
     assert settings["version"] == version
     assert settings["storage"] == "disk"
     assert settings["commit_log_timer"].startswith("not readable")
 
 
-def test_server_is_the_program_that_runs(bank: Stack, version: str) -> None:
-    server = bank.server()
+def test_server_is_the_program_that_runs(shared: Stack, version: str) -> None:
+    server = shared.server()
     assert server.version == version
-    assert server.sha256 == sha256_of(Path(f"/proc/{process_of(bank).pid}/exe"))
-    assert server == type(bank).located(ServerChoice(version=version))
+    assert server.sha256 == sha256_of(Path(f"/proc/{process_of(shared).pid}/exe"))
+    assert server == type(shared).located(ServerChoice(version=version))
 
 
 # --- durability -------------------------------------------------------------------------------
-def test_durability_is_that_of_the_commit_log(bank: Stack, version: str) -> None:
-    assert bank.durability() == _PROMISE[version]
-    assert bank.endpoint().get("confirmed") is (None if version == _OWN else False)
+def test_durability_is_that_of_the_commit_log(shared: Stack, version: str) -> None:
+    assert shared.durability() == _PROMISE[version]
+    assert shared.endpoint().get("confirmed") is (None if version == _OWN else False)
 
 
 def test_confirmed_answers_wait_for_the_disk(deployment: Deployment) -> None:
@@ -250,9 +251,9 @@ def test_port_that_the_reader_named_is_kept(deployment: Deployment) -> None:
         stack.stop()
 
 
-def test_taken_port_is_refused_and_nothing_is_left_behind(bank: Stack, deployment: Deployment) -> None:
+def test_taken_port_is_refused_and_nothing_is_left_behind(shared: Stack, deployment: Deployment) -> None:
     before = set(deployment.directory.iterdir())
-    stack = _stack(deployment, choice=ServerChoice(port=bank.endpoint()["port"]))
+    stack = _stack(deployment, choice=ServerChoice(port=shared.endpoint()["port"]))
     for _ in range(2):
         with pytest.raises(StackError, match="name another port"):
             stack.start()
