@@ -1,4 +1,8 @@
-"""The cases that every way to a system must pass, by workload: what is asked, what is answered, what is left."""
+"""The cases that every way to a system must pass, by workload: what is asked, what is answered, what is left.
+
+Those of a workload are asked one after the other of one seeded state, in this order: each changes rows that no other
+case needs as they were seeded.
+"""
 
 from __future__ import annotations
 
@@ -53,16 +57,13 @@ class Case:
     changed: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     """By table: rows that replace those of their key, or are new."""
 
-    def __str__(self) -> str:
-        return self.name
-
-    def left(self, initial: State, keys: Mapping[str, Sequence[str]]) -> State:
+    def left(self, before: State, keys: Mapping[str, Sequence[str]]) -> State:
         """The state after the calls."""
         return {
             name: rows
             if name not in self.changed
             else pl.concat([rows.join(self.changed[name], on=keys[name], how="anti"), self.changed[name]])
-            for name, rows in initial.items()
+            for name, rows in before.items()
         }
 
 
@@ -84,12 +85,12 @@ _TRANSFERS = [
     Case(
         "refused-but-for-the-whole-balance",
         [
-            _transfer(3, 7, _INITIAL + 1, "insufficient"),
-            _transfer(3, 7, _INITIAL, "done"),
-            _transfer(3, 7, 1, "insufficient"),
-            _transfer(7, 3, 2 * _INITIAL + 1, "insufficient"),
+            _transfer(13, 17, _INITIAL + 1, "insufficient"),
+            _transfer(13, 17, _INITIAL, "done"),
+            _transfer(13, 17, 1, "insufficient"),
+            _transfer(17, 13, 2 * _INITIAL + 1, "insufficient"),
         ],
-        _balances(account_3=0, account_7=2 * _INITIAL),
+        _balances(account_13=0, account_17=2 * _INITIAL),
     ),
     Case(
         "missing-account",
@@ -103,8 +104,8 @@ _TRANSFERS = [
     Case("nothing-moved", [_transfer(3, 7, 0, "error: amount")]),
     Case(
         "after-an-error",
-        [_transfer(5, 5, 1, "error"), _transfer(3, _ACCOUNTS, 1, "error"), _transfer(3, 7, 1, "done")],
-        _balances(account_3=_INITIAL - 1, account_7=_INITIAL + 1),
+        [_transfer(5, 5, 1, "error"), _transfer(23, _ACCOUNTS, 1, "error"), _transfer(23, 27, 1, "done")],
+        _balances(account_23=_INITIAL - 1, account_27=_INITIAL + 1),
     ),
 ]
 
@@ -177,6 +178,9 @@ def _posted(*rows: tuple[int, int, int, str]) -> dict[str, pl.DataFrame]:
 
 
 _CHAT = [
+    # Before anything is posted, which may be given the next number.
+    Case("found", [_read(0, "done"), _read(4, "done"), _read(0, "done")]),
+    Case("missing-message", [_read(5, "error"), _read(4, "done")]),
     Case(
         "posted",
         [
@@ -191,13 +195,11 @@ _CHAT = [
         [_post(_CLOSED, 0, 1, "a", "forbidden"), _post(1, 0, 1, "a", "done")],
         _posted((1, 0, 1, "a")),
     ),
-    Case("found", [_read(0, "done"), _read(4, "done"), _read(0, "done")]),
-    Case("missing-message", [_read(5, "error"), _read(4, "done")]),
     Case(
         "after-a-refusal",
         [
             _post(_CLOSED, 3, 1, "a", "forbidden"),
-            _read(9, "error"),
+            _read(99, "error"),
             _post(0, 3, 2, "b", "done"),
             _read(1, "done"),
         ],

@@ -17,7 +17,7 @@ from gapbook.model.reported import Reported, reported_of
 from gapbook.model.workload import RowDifferences, State, Workload
 from gapbook.trial.workloads import find_workload
 from tests.contract.callers import CALLERS, Caller, spoken_by_hand
-from tests.contract.cases import CASES, CROWDED, PARAMETERS, Case
+from tests.contract.cases import CASES, CROWDED, PARAMETERS
 from tests.contract.ways import Way, discovered_ways
 
 _WAYS = [way for way in discovered_ways() if way.is_sound and spoken_by_hand(way)]
@@ -67,19 +67,19 @@ def differences(stack: Stack, expected: State, workload: Workload) -> dict[str, 
     return {name: differences for name, differences in found.items() if differences.total}
 
 
-@pytest.mark.parametrize(
-    ("way", "case"), [(way, case) for way in _WAYS for case in CASES[way.workload]], ids=str
-)
-def test_operations_end_and_leave_the_state_as_they_must(
-    stack_for: Callable[[Way], Stack], way: Way, case: Case
-) -> None:
+@pytest.mark.parametrize("way", _WAYS, ids=str)
+def test_operations_end_and_leave_the_state_as_they_must(stack_for: Callable[[Way], Stack], way: Way) -> None:
     stack, workload = stack_for(way), find_workload(way.workload, PARAMETERS[way.workload])
-    with opened(way, stack, workload) as connect, connect() as call:
-        for number, asked in enumerate(case.calls):
-            answer = call(asked.kind, asked.fields)
-            assert asked.has_ended(answer), (number, asked, answer)
     keys = {name: table.key for name, table in workload.declaration.state.items()}
-    assert not differences(stack, case.left(workload.initial_state(), keys), workload)
+    state = workload.initial_state()
+    with opened(way, stack, workload) as connect:
+        for case in CASES[way.workload]:
+            with connect() as call:
+                for number, asked in enumerate(case.calls):
+                    answer = call(asked.kind, asked.fields)
+                    assert asked.has_ended(answer), (case.name, number, asked, answer)
+            state = case.left(state, keys)
+            assert not differences(stack, state, workload), case.name
 
 
 @pytest.mark.parametrize("way", _WAYS, ids=str)
