@@ -1,8 +1,10 @@
 """What a reader names as a server, and what a durability class promises."""
 
+import errno
 import os
 import pwd
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -122,3 +124,22 @@ def test_postgres_runs_under_an_account_that_there_is(
             account()
     else:
         assert account() == found
+
+
+@pytest.mark.parametrize("links", [True, False], ids=["one disk", "another disk"])
+def test_what_another_user_runs_of_postgres_are_the_wheels_own_files_or_copies(
+    links: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EXDEV, "Invalid cross-device link")
+
+    if not links:
+        monkeypatch.setattr(os, "link", refuse)
+    programs = sys.modules[f"{stack_class('postgres').__module__}.programs"]
+    wheel = programs.wheel_prefix()
+    found = programs.runnable_binary(tmp_path, "nobody")
+    for name in ("bin/postgres", "bin/initdb", "share/postgres.bki"):
+        file, own = found.parent.parent / name, wheel / name
+        assert file.read_bytes() == own.read_bytes()
+        assert file.stat().st_mode == own.stat().st_mode
+        assert file.samefile(own) == (links and own.stat().st_dev == tmp_path.stat().st_dev)
