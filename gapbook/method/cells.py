@@ -57,6 +57,12 @@ class Cells:
         self.scenario = run.scenario
         self._stated_contestants = {one.name: one for one in stated}
 
+    @property
+    def stated_since(self) -> bool:
+        """Whether the chapter names contestants today that the run neither measured nor had to leave out."""
+        known = {one.name for one in self.scenario.contestants} | self.run.manifest.absent.keys()
+        return not self._stated_contestants.keys() <= known
+
     # --- cells --------------------------------------------------------------------------------
     @property
     def treatments(self) -> Sequence[float]:

@@ -25,12 +25,14 @@ _LABELS = {
 def parameters_of(found: Findings) -> tuple[dict[str, Any], list[str]]:
     """The parameters of the run, and the names of those that it does not tell.
 
-    A run keeps what it was given. One that was stored before runs did is told from its plan.
+    A run keeps what it was given. One that was stored before runs did is told from its plan. One of all contestants
+    names them where the chapter has others today.
     """
-    kept = found.run.manifest.parameters
-    if kept is not None:
-        return {name: kept[name] for name in chapter_parameters() if name in kept}, []
     scenario, manifest = found.scenario, found.run.manifest
+    if (kept := manifest.parameters) is not None:
+        if kept.get("contestants") in ("all", ["all"]) and found.stated_since:
+            kept = {**kept, "contestants": [*(one.name for one in scenario.contestants), *manifest.absent]}
+        return {name: kept[name] for name in chapter_parameters() if name in kept}, []
     known = {
         scenario.treatment.name: list(scenario.treatment.values),
         "connections": scenario.connections,
