@@ -9,7 +9,7 @@ tested in one or several places:
 - an interval that straddles its bound, or a place without a measurement: it *cannot be decided here*;
 - of another version than the claim's, or where the claim names none: *not here* if every place is outside, else it
   cannot be decided here, for what holds on one version says nothing of another. The line says which of the two it is:
-  our number with *version unknown* behind it, or that it agrees, or may, before the version.
+  our number with the reason behind it, or that our number agrees, or may, before the reason.
 
 What is our own arithmetic on published figures is never confirmed: where it holds, it is *our own note*.
 
@@ -74,7 +74,7 @@ WORDS: Mapping[Verdict, str] = {
 """The verdicts in words, in the order in which a reader is offered them."""
 TO_THE_DIGITS = ", to the digits printed"
 """Goes on from a number that arithmetic must reach, where the document does not call it a round one."""
-_VERSION_UNKNOWN = "version unknown"
+_VERSION_UNKNOWN = "the claim names no version"
 _NOT_RUN = "no usable run of it yet"
 _NOT_HELD = "our run does not hold it"
 _APART = "its runs are too far apart"
@@ -137,6 +137,8 @@ class Judgement:
     """What goes on from *Confirmed, but only*; empty for another verdict."""
     reason: str = ""
     """Why it cannot be decided here, or why our number need not be theirs, in at most six words."""
+    agreement: str = ""
+    """What came out where the version keeps it from being decided: ``our number may agree``; empty for all else."""
     ours: str = ""
     """What we measured, in words and units; empty where nothing was, or a run lacks a part of it."""
     told: tuple[Evidence, ...] = ()
@@ -146,30 +148,65 @@ class Judgement:
 
     @property
     def word(self) -> str:
-        """The verdict as a line: ``Confirmed, but only with Litestream 0.3``, ``Cannot be decided here: may agree,
-        version unknown``."""
+        """The verdict as a line: ``Confirmed, but only with Litestream 0.3``, ``Cannot be decided here: our number may
+        agree, but the claim names no version``."""
         word = WORDS[self.verdict]
         if self.verdict == "conditions":
             return f"{word} {self.condition}"
-        return f"{word}: {self.reason}" if self.verdict == "undecided" else word
+        why = ", but ".join(filter(None, (self.agreement, self.reason)))
+        return f"{word}: {why}" if self.verdict == "undecided" else word
+
+    @property
+    def line(self) -> tuple[str, str]:
+        """The verdict's word, and what goes on from it with our numbers: ``Not here`` and ``: we got 115, not 316 (the
+        claim names no version)``."""
+        if self.agreement and (agreeing := self._agreeing()):
+            return WORDS[self.verdict], f": {agreeing}, but {self.reason}"
+        if not (numbers := self.published_and_ours):
+            return self.word, ""
+        if self.verdict == "not-here":
+            return self.word, f": {numbers[0].lower()}{numbers[1:]}"
+        return self.word, f". {numbers}"
 
     @property
     def published_and_ours(self) -> str:
-        """``Published 316, here 115 (version unknown)``: the published number beside that of the run at hand.
+        """``We got 115, not 316 (the claim names no version)``, or ``Published about 40, here 35.1``: the published number
+        beside that of the run at hand.
 
         Numbers of other chapters stand behind its own, for they decide too. Empty where no single number was published,
         nothing measured can stand beside it, or more places hold one than can be read at a glance.
         """
+        if not (shown := self._at_a_glance()):
+            return ""
+        ours, published = " and ".join(map(_number_and_place, shown)), self.claim.at_a_glance
+        if self.verdict == "not-here":
+            return f"We got {ours}, not {published}{f' ({self.reason})' if self.reason else ''}"
+        return f"Published {published}, here {ours}"
+
+    def _agreeing(self) -> str:
+        """``our 10.3 with SpacetimeDB 1.2.0 may agree``; empty where no number can stand there. What does not agree is left
+        out, but for the numbers of a page that has no other."""
+        shown = self._at_a_glance()
+        held, open_still = (
+            [_number_and_place(one) for one in shown if one.outcome == outcome]
+            for outcome in ("holds", "straddles")
+        )
+        told = [f"our {' and '.join(held)} {'agree' if len(held) > 1 else 'agrees'}"] if held else []
+        told += [f"our {' and '.join(open_still)} may agree"] if open_still else []
+        # A page that shows none of its own numbers would speak of another page alone.
+        own = [one for one in shown if one.chapter == self.chapter]
+        if told and own and all(one.outcome == "fails" for one in own):
+            told.append(f"{' and '.join(map(_number_and_place, own))} {'do' if len(own) > 1 else 'does'} not")
+        return ", ".join(told)
+
+    def _at_a_glance(self) -> Sequence[Evidence]:
+        """The places whose numbers are shown beside the published one."""
         everywhere = [one for one in self.evidence if one.run_id]
         own = [one for one in everywhere if one.chapter == self.chapter]
         shown = self._shown([*own, *(one for one in everywhere if one not in own)])
         if own and len(shown) > _PLACES_SHOWN:
             shown = self._shown(own)
-        if not 1 <= len(shown) <= _PLACES_SHOWN or not self.claim.at_a_glance:
-            return ""
-        ours = " and ".join(f"{one.value.removeprefix(TIMES)} {one.place}".strip() for one in shown)
-        why = f" ({self.reason})" if self.reason and self.verdict != "undecided" else ""
-        return f"Published {self.claim.at_a_glance}, here {ours}{why}"
+        return shown if 1 <= len(shown) <= _PLACES_SHOWN and self.claim.at_a_glance else ()
 
     def _shown(self, measured: Sequence[Evidence]) -> Sequence[Evidence]:
         return [one for one in measured if self._comparable(one) and (one.place or len(measured) == 1)]
@@ -255,6 +292,7 @@ def judge(claim: Claim, rule: Mapping[str, Any], measured: Measured) -> Judgemen
         evidence,
         condition if verdict == "conditions" else "",
         _reason(rule, verdict, _deciding(evidence)),
+        _agreement(_deciding(evidence)) if kind == "version" and verdict == "undecided" else "",
         _ours(rule.get("ours", ""), told or evidence),
         told,
     )
@@ -297,6 +335,11 @@ def _condition(evidence: Sequence[Evidence]) -> str:
     return " and ".join(place for place in holds if place not in fails)
 
 
+def _number_and_place(one: Evidence) -> str:
+    """``10.3 with SpacetimeDB 1.2.0``"""
+    return f"{one.value.removeprefix(TIMES)} {one.place}".strip()
+
+
 def _place_of(one: Evidence) -> str:
     return one.place or f"for {one.quantity}"
 
@@ -307,8 +350,7 @@ def _reason(rule: Mapping[str, Any], verdict: Verdict, evidence: Sequence[Eviden
     if absent := [one for one in evidence if one.outcome == "missing"]:
         return _NOT_HELD if any(one.run_id for one in absent) else _NOT_RUN
     if kind == "version":
-        version = str(rule.get("reason", _VERSION_UNKNOWN))
-        return version if verdict == "not-here" else f"{_agreement(evidence)}, {version}"
+        return str(rule.get("reason", _VERSION_UNKNOWN))
     if verdict != "undecided":
         return ""
     if "reason" in rule:
@@ -319,11 +361,17 @@ def _reason(rule: Mapping[str, Any], verdict: Verdict, evidence: Sequence[Eviden
 
 
 def _agreement(evidence: Sequence[Evidence]) -> str:
-    """What came out of places not all of which are outside."""
-    outcomes = {one.outcome for one in evidence}
+    """What came out of places not all of which are outside; empty where one was not measured."""
+    outcomes, several = {one.outcome for one in evidence}, len(evidence) > 1
+    if "missing" in outcomes:
+        return ""
     if "holds" not in outcomes:
-        return "may agree"
-    return "agrees" if outcomes == {"holds"} else "agrees in part"
+        return (
+            "one of our numbers" if "fails" in outcomes else "our numbers" if several else "our number"
+        ) + " may agree"
+    if outcomes == {"holds"}:
+        return "our numbers agree" if several else "our number agrees"
+    return "our numbers agree in part"
 
 
 # --- one place --------------------------------------------------------------------------------

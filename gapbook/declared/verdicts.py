@@ -15,8 +15,6 @@ __all__ = ["REASON_WORDS", "SLOT", "TESTED", "RuleKind", "RuleTest", "VerdictRul
 RuleKind: TypeAlias = Literal["band", "bound", "version", "arithmetic", "count", "source", "not-measurable"]
 REASON_WORDS = 6
 """How long the reason may be for which a claim cannot be decided: it stands in the verdict's own line."""
-_VERSION_WORDS = 3
-"""The same of another version: "agrees in part", or what else came out, stands before it."""
 SLOT = re.compile(r"\{(\d+)\}")
 """In a sentence of what we measured: the number of the test whose value stands there."""
 TESTED = frozenset({"band", "bound", "version", "arithmetic", "count"})
@@ -87,11 +85,10 @@ class VerdictRule(Declared, frozen=True, kw_only=True):
             raise ValueError(f"verdict {self.claim}: verdict conditions without a condition; name it")
         if (self.rule == "not-measurable" or self.verdict == "undecided") and not self.reason:
             raise ValueError(f"verdict {self.claim}: nothing decides it and no reason says why; add one")
-        most = _VERSION_WORDS if self.rule == "version" else REASON_WORDS
-        if self.reason and len(self.reason.split()) > most:
+        if self.reason and len(self.reason.split()) > REASON_WORDS:
             raise ValueError(
                 f"verdict {self.claim}: reason {self.reason!r} has {len(self.reason.split())} words; "
-                f"allowed: at most {most}; the rest belongs into why"
+                f"allowed: at most {REASON_WORDS}; the rest belongs into why"
             )
 
     def _require_words_of_ours(self) -> None:

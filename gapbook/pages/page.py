@@ -177,15 +177,16 @@ def published_claim(kind: str, says: str, *, by: str, address: str) -> Html:
     )
 
 
-def verdict_line(key: str, word: str, numbers: str, *, anchor: str) -> Html:
-    """A verdict (a key of the icons and its words), the published number beside ours, and where the register says why."""
+def verdict_line(key: str, word: str, goes_on: str, *, anchor: str) -> Html:
+    """A verdict (a key of the icons and its words), what goes on from it with our numbers, and where the register says
+    why."""
     return Html(
         '<p class="gb-verdict gb-verdict-{}">{}<strong>{}</strong>{}. <span class="gb-muted">{}</span></p>'
     ).format(
         key,
         verdict_icon(key),
         word,
-        Html(". {}").format(numbers) if numbers else "",
+        goes_on,
         link(f"claims.html#claim-{anchor}", "Why"),
     )
 

@@ -192,35 +192,58 @@ def test_a_bound_is_the_one_of_the_rule(planted: Any, bound: dict[str, Any], ver
 
 
 @pytest.mark.parametrize(
-    ("expected", "word", "beside"),
+    ("expected", "word", "line"),
     [
-        ([2.0], "Cannot be decided here: agrees, version unknown", "Published about 2, here 2.00"),
-        ([2.2], "Cannot be decided here: may agree, version unknown", "Published about 2, here 2.00"),
-        ([3.0], "Not here", "Published about 2, here 2.00 (version unknown)"),
-        ([3.0, 4.0], "Not here", ""),  # which of two it is that stands beside it, no rule says
-        ([3.0, 2.0], "Cannot be decided here: agrees in part, version unknown", ""),
+        (
+            [2.0],
+            "Cannot be decided here: our number agrees, but the claim names no version",
+            "Cannot be decided here: our 2.00 agrees, but the claim names no version",
+        ),
+        (
+            [2.2],
+            "Cannot be decided here: our number may agree, but the claim names no version",
+            "Cannot be decided here: our 2.00 may agree, but the claim names no version",
+        ),
+        ([3.0], "Not here", "Not here: we got 2.00, not about 2 (the claim names no version)"),
+        ([3.0, 4.0], "Not here", "Not here"),  # which of two it is that stands beside it, no rule says
+        (
+            [3.0, 2.0],
+            "Cannot be decided here: our numbers agree in part, but the claim names no version",
+            "Cannot be decided here: our numbers agree in part, but the claim names no version",
+        ),
+        (
+            [3.0, 2.2],
+            "Cannot be decided here: one of our numbers may agree, but the claim names no version",
+            "Cannot be decided here: one of our numbers may agree, but the claim names no version",
+        ),
+        (
+            [2.0, 2.0],
+            "Cannot be decided here: our numbers agree, but the claim names no version",
+            "Cannot be decided here: our numbers agree, but the claim names no version",
+        ),
     ],
 )
 def test_another_version_confirms_nothing_and_says_what_came_out(
-    planted: Any, expected: list[float], word: str, beside: str
+    planted: Any, expected: list[float], word: str, line: str
 ) -> None:
     rule = _rule("version")
     rule["test"] = [rule["test"][0] | {"equals": value} for value in expected]
     judged = _judged(rule, planted(2.0, 2.02, 1.98))
-    assert (judged.word, judged.published_and_ours) == (word, beside)
+    assert (judged.word, "".join(judged.line)) == (word, line)
 
 
 def test_a_place_has_its_words_in_the_verdict_and_beside_its_number(planted: Any) -> None:
     rule = _rule("version", equals=9, place="with the old one")
-    rule["reason"] = "version never released"
+    rule["reason"] = "their version was never released"
     rule["test"].append(
         rule["test"][0] | {"over": [_OVER, _OVER], "under": [_UNDER, _UNDER], "place": "squared"}
     )
     rule["test"].append(rule["test"][0] | {"place": ""})
     judged = _judged(rule, planted(2.0, 2.02, 1.98))
     assert judged.word == "Not here"
-    told = "Published about 2, here 2.00 with the old one and 4.00 squared (version never released)"
+    told = "We got 2.00 with the old one and 4.00 squared, not about 2 (their version was never released)"
     assert judged.published_and_ours == told
+    assert judged.line == ("Not here", f": w{told[1:]}")
     # Ours is a ratio: beside a published time it says nothing.
     assert not _judged(
         rule, planted(2.0, 2.02, 1.98), dataclasses.replace(_TWO, unit="ms")
@@ -278,7 +301,7 @@ def test_every_reason_has_six_words_at_most() -> None:
 
 
 def test_a_page_shows_its_own_number_first_beside_the_published_one() -> None:
-    both = {"contention": "with one request each", "both-optimized": "with many requests in flight"}
+    both = {"contention": "with one request at a time", "both-optimized": "with many requests in flight"}
     for own, first, then in (
         ("contention", *both.values()),
         ("both-optimized", *reversed(both.values())),
@@ -302,10 +325,10 @@ def test_a_page_shows_its_own_number_first_beside_the_published_one() -> None:
         (
             {
                 "rule": "version",
-                "reason": "one two three four",
+                "reason": "one two three four five six seven",
                 "test": (RuleTest(of="o", compute="1"),),
             },
-            "has 4 words; allowed: at most 3",
+            "has 7 words; allowed: at most 6",
         ),
     ],
 )
@@ -317,8 +340,12 @@ def test_a_rule_that_leaves_a_verdict_without_its_words_is_refused(rule: dict[st
 @pytest.mark.parametrize(
     ("identifier", "word", "beside"),
     [
-        ("today-note-ratio-postgres-alpha15", "Not here", "Published 316, here 115 (version unknown)"),
-        ("trailbase-insert-vs-payload", "Not here", "Published almost 70, here 16.8"),
+        (
+            "today-note-ratio-postgres-alpha15",
+            "Not here",
+            "We got 115, not 316 (the claim names no version)",
+        ),
+        ("trailbase-insert-vs-payload", "Not here", "We got 16.8, not almost 70"),
         (
             "trailbase-fib-ratio",
             "Cannot be decided here: V8 in Payload, not TrailBase",
@@ -328,8 +355,16 @@ def test_a_rule_that_leaves_a_verdict_without_its_words_is_refused(rule: dict[st
         ("keynote-typescript-overhead", "Refuted", ""),
         ("keynote-note-factors-product", "Our own note", ""),
         ("walsync-memory-litestream-20db", "Confirmed, but only with Litestream 0.3", None),
-        ("keynote-headline-14x", "Cannot be decided here: may agree, version unknown", None),
-        ("keynote-rust-gap-alpha15", "Cannot be decided here: may agree, version unknown", None),
+        (
+            "keynote-headline-14x",
+            "Cannot be decided here: one of our numbers may agree, but the claim names no version",
+            None,
+        ),
+        (
+            "keynote-rust-gap-alpha15",
+            "Cannot be decided here: one of our numbers may agree, but the claim names no version",
+            None,
+        ),
     ],
 )
 def test_claims_of_first_screens_are_judged_by_what_their_chapter_measures(

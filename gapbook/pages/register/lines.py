@@ -36,11 +36,11 @@ def claim_and_verdict(found: Findings, claim_id: str) -> Html:
     """The claim of a first screen with who published it, then its verdict with our number for the same thing."""
     about, judged = claim(claim_id), verdicts.judge_with(claim_id, found)
     return page.published_claim(
-        "Published" if about.kind != NOTE else "Published figures, our arithmetic",
+        "Published" if about.kind != NOTE else "Published, our arithmetic",
         about.says,
         by=about.published_by,
         address=about.address,
-    ) + page.verdict_line(judged.verdict, judged.word, judged.published_and_ours, anchor=claim_id)
+    ) + page.verdict_line(judged.verdict, *judged.line, anchor=claim_id)
 
 
 def _basis(found: Findings, judged: verdicts.Judgement) -> str | Html:
