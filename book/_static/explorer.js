@@ -87,7 +87,7 @@
       return this.choices[place].values[index].at(-1);
     }
 
-    // "Postgres 18.6, Rust client, one call, 64 in flight, waits for the disk"
+    // "Postgres 18.6, Rust client, stored procedure, 64 in flight, waits for the disk"
     listed(side) {
       const texts = side.map((index, place) => (this.places[place] === "disk" ? this.words : this.short).call(this, place, index));
       return texts.filter(Boolean).join(", ");
@@ -246,7 +246,7 @@
         const load = loaded.run.warmup + cells[stuck[0]].window;
         const who = stuck.map((which) => this.system(state, which)).join(" and ");
         return {
-          text: `No ratio: ${who} jam${stuck.length > 1 ? "" : "s"}. Fewer requests are answered in the ${load} s of a trial than are in flight.`,
+          text: `No ratio: ${who} all but stood still. Fewer requests were answered in the ${load} s of a trial than were sent at once.`,
           short: "jams",
         };
       }

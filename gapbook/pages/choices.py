@@ -10,8 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gapbook.method.findings import Findings
+from gapbook.pages.gloss import exponent_at
 from gapbook.pages.words import as_text, connections_at
 from gapbook.record.durability import Durability
+from gapbook.record.printed import in_flight_in_words, part_in_words
 from gapbook.record.scenario import RecordedContestant
 
 __all__ = [
@@ -45,8 +47,8 @@ _BETWEEN = {
 _WRITTEN = {
     "Drizzle": ("Drizzle (ORM)", "Drizzle"),
     "SQL statements": ("SQL, written by hand", "SQL"),
-    "one call": ("stored procedure / reducer (one call)", "one call"),
-    "64 in one call": ("stored procedure with 64 transfers a call", "64 a call"),
+    "one call": ("stored procedure / reducer", "stored procedure"),
+    "64 in one call": ("stored procedure with 64 transfers", "stored procedure with 64 transfers"),
 }
 _DISK = {
     "fsync-per-commit": ("waits for the disk", "fsync"),
@@ -79,7 +81,7 @@ def side_of(found: Findings, one: RecordedContestant, versioned_label: str) -> t
         Choice(one.client, client, client),
         Choice(one.tier, words, short),
         _written(one.level("access"), access),
-        Choice(str(one.in_flight), f"{one.in_flight}", f"{one.in_flight} in flight"),
+        _in_flight(one.in_flight),
         Choice(disk, *_DISK[disk]),
         _else(found, one),
     )
@@ -108,21 +110,16 @@ def load_choice(found: Findings, treatment: float) -> Choice:
     workload = found.scenario.workload
     most = int(workload.parameters.get("amount_max") or 1)
     words = f"{connections:,g} connection{'' if connections == 1 else 's'}"
-    moved = f"1 to {as_text(most)} moved by each transfer" if most > 1 else "1 moved by each transfer"
-    redrawn = "" if workload.redraw == "both" else f", {workload.redraw} alone drawn again"
+    moved = f"each transfer moves {f'1 to {as_text(most)}' if most > 1 else '1'}"
+    redrawn = "" if workload.redraw == "both" else ", a payer who would pay himself pays another"
     name = _name(f"{connections:g}-{most}{'' if workload.redraw == 'both' else f'-{workload.redraw}'}")
     return Choice(name, f"{words}, {moved}{redrawn}", words)
 
 
 def exponent_of(found: Findings, one: RecordedContestant, treatment: float) -> float:
     """How unequal a contestant draws the accounts at one value of the treatment: by its own setting, where it has one."""
-    scenario = found.scenario
     own = one.settings.parameters.get(_EXPONENT)
-    if isinstance(own, int | float):
-        return float(own)
-    if scenario.treatment.name == _EXPONENT:
-        return treatment
-    return float(scenario.workload.parameters.get(_EXPONENT) or 0)
+    return float(own) if isinstance(own, int | float) else exponent_at(found.scenario, treatment)
 
 
 def _written(level: str, label: str) -> Choice:
@@ -130,8 +127,13 @@ def _written(level: str, label: str) -> Choice:
     shared, _, _ = level.partition(", ")
     _, _, special = label.partition(", ")
     words, short = _WRITTEN.get(shared, (shared, shared))
-    beside = f", {special}" if special else ""
+    beside = f", {part_in_words(special)}" if special else ""
     return Choice(_name(f"{shared} {special}"), f"{words}{beside}", f"{short}{beside}")
+
+
+def _in_flight(many: int) -> Choice:
+    words = in_flight_in_words(str(many))
+    return Choice(str(many), words if many == 1 else str(many), words)
 
 
 def _else(found: Findings, one: RecordedContestant) -> Choice:

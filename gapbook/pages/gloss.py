@@ -5,9 +5,10 @@ from __future__ import annotations
 from gapbook.model.work import EXPONENT, REDRAW_BOTH, AliasTable, hot_share
 from gapbook.record.scenario import RecordedScenario
 
-__all__ = ["busiest_share", "gloss_of", "share_words"]
+__all__ = ["busiest_share", "exponent_at", "gloss_of", "share_words", "wanted_words"]
 
 _FEW_FRAC = 0.1
+_HARDLY_ANY_FRAC = 0.01
 _READ_SHARE = "read_share"
 
 
@@ -37,6 +38,24 @@ def busiest_share(scenario: RecordedScenario, exponent: float) -> float:
     """The part of all transfers that touch the account which is drawn most."""
     workload = scenario.workload
     return hot_share(AliasTable.zipf_cached(workload.accounts, exponent), workload.redraw)
+
+
+def exponent_at(scenario: RecordedScenario, treatment: float) -> float:
+    """How unequal accounts are drawn at one value of the treatment, which may be another than the exponent."""
+    if scenario.treatment.name == EXPONENT:
+        return treatment
+    return float(scenario.workload.parameters.get(EXPONENT) or 0)
+
+
+def wanted_words(scenario: RecordedScenario, treatment: float) -> str:
+    """How many transfers want the same account, for a line of conditions: ``63 % of transfers want one account``."""
+    exponent = exponent_at(scenario, treatment)
+    if exponent == 0:
+        return "all accounts wanted alike"
+    share = busiest_share(scenario, exponent)
+    return (
+        "few want the same account" if share < _HARDLY_ANY_FRAC else f"{share_words(share)} want one account"
+    )
 
 
 def _read_words(share: float) -> str:

@@ -19,7 +19,7 @@ def who_table(found: Findings, rows: Rows) -> Html:
     """What each short name stands for, how its requests are sent, and what an acknowledgement of it promises."""
     columns: tuple[str, ...] = ("short name", "what it is", "how it is loaded")
     known = [(label, found.contestant(one)) for label, one in rows]
-    body = [[one.name, label, one.detail_label] for label, one in known]
+    body = [[one.name, label, one.detail] for label, one in known]
     if found.scenario.workload.stores:
         columns += ("durability class",)
         body = [[*row, one.durability] for row, (_, one) in zip(body, known, strict=True)]

@@ -15,6 +15,7 @@ from gapbook.model.work import REDRAW_BOTH, REDRAWS
 from gapbook.record.durability import Durability
 from gapbook.record.fields import Amount, Count, Name, Positive, TreatmentValue, Window
 from gapbook.record.placement import Placement
+from gapbook.record.printed import detail_in_words
 
 __all__ = [
     "CONNECTIONS",
@@ -129,9 +130,14 @@ class RecordedContestant(msgspec.Struct, frozen=True):
         return self.settings.client
 
     @property
+    def detail(self) -> str:
+        """What is said of it besides its system, in the words of readers."""
+        return detail_in_words(self.detail_label)
+
+    @property
     def full_label(self) -> str:
-        """``Postgres (Rust client · procedure · 64 in flight)``"""
-        return f"{self.system_label} ({self.detail_label})"
+        """``Postgres (Rust client · stored procedure · 64 in flight)``"""
+        return f"{self.system_label} ({self.detail})"
 
     def level(self, dimension: str) -> str:
         """Its level in a dimension; empty in one that its run does not know."""

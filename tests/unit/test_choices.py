@@ -35,7 +35,7 @@ def test_choices_say_what_was_set(explorer: Explorer) -> None:
         "TypeScript client",
         "HTTP server in Node.js, waits before it tries again",
         "Drizzle (ORM)",
-        "1",
+        "one request at a time",
         "waits for the disk",
         "serializable, gives up after 9 retries",
     ]

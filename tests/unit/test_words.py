@@ -13,9 +13,12 @@ import pytest
 
 from gapbook.paths import CHECKOUT
 
-_LIST = tomllib.loads((CHECKOUT / "tests" / "unit" / "words.toml").read_text(encoding="utf-8"))["words"]
+_WORDS = tomllib.loads((CHECKOUT / "tests" / "unit" / "words.toml").read_text(encoding="utf-8"))
+_LIST, _STORED = _WORDS["words"], frozenset(_WORDS["stored"])
 _PAGES = sorted([*CHECKOUT.glob("notebooks/*.md"), *CHECKOUT.glob("book/*.md")])
 _MODULES = sorted([*CHECKOUT.glob("gapbook/pages/**/*.py"), *CHECKOUT.glob("gapbook/charts/**/*.py")])
+_DECLARED = sorted(CHECKOUT.glob("book/*.toml"))
+_SAID_IN_OUR_WORDS = frozenset({"says", "ours", "why", "of", "place", "condition", "reason", "check"})
 _NOT_READ = re.compile(r"```.*?```|\{[a-z:_-]+\}`[^`]*`|`[^`]*`|\]\([^)]*\)|<[^>]*>", re.DOTALL)
 
 
@@ -30,12 +33,12 @@ def _wrong(text: str, *, by_code: bool) -> list[str]:
 
 
 def _texts_of(code: str) -> Iterator[str]:
-    """The texts in some code, without docstrings; a text without a space is a name."""
+    """The texts in some code, without docstrings; a text without a space is a name, and what runs store is no text."""
     tree = ast.parse(code)
     docstrings = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in docstrings:
-            yield from [node.value] if " " in node.value.strip() else []
+            yield from [node.value] if " " in node.value.strip() and node.value not in _STORED else []
 
 
 def _wrong_in_page(text: str) -> list[str]:
@@ -59,10 +62,46 @@ def test_what_code_writes_has_one_word_for_one_thing(module: Path) -> None:
     assert [wrong for text in texts for wrong in _wrong(text, by_code=True)] == []
 
 
+def _declared_texts(content: object, key: str = "") -> Iterator[str]:
+    """What a declaration says in our words; a text without a space is a name."""
+    if isinstance(content, dict):
+        for name, value in content.items():
+            yield from _declared_texts(value, name)
+    elif isinstance(content, list):
+        for value in content:
+            yield from _declared_texts(value, key)
+    elif isinstance(content, str) and key in _SAID_IN_OUR_WORDS and " " in content:
+        yield content
+
+
+def _wrong_in_declaration(text: str) -> list[str]:
+    return [
+        f"{found[0]!r}: write {word['write']}"
+        for said in _declared_texts(tomllib.loads(text))
+        for word in _LIST
+        if word.get("declared")
+        for found in re.finditer(word["not"], said, re.IGNORECASE)
+    ]
+
+
+@pytest.mark.parametrize("declared", _DECLARED, ids=lambda path: path.name)
+def test_what_claims_and_verdicts_say_has_one_word_for_one_thing(declared: Path) -> None:
+    assert _wrong_in_declaration(declared.read_text(encoding="utf-8")) == []
+
+
+def test_word_of_the_list_is_found_in_a_declaration_but_not_in_what_a_document_printed() -> None:
+    text = 'says = "The procedure, one request each."\nas_printed = ["the procedure"]\nof = "procedure"\n'
+    assert _wrong_in_declaration(text) == [
+        "'procedure': write stored procedure",
+        "'one request each': write one request at a time",
+    ]
+
+
 def test_word_of_the_list_is_found_in_prose_and_in_what_code_writes_but_not_in_code() -> None:
-    page = "# A page\n\nThe RPC tier, `the tier`, one call.\n\n```{code-cell}\ntier = f'a tier {x}', 'tier', 'one call'\n```\n"
+    page = "# A page\n\nThe RPC tier, `the tier`, one call.\n\n```{code-cell}\ntier = f'a tier {x}', 'tier', 'one call', 'by one call'\n```\n"
     assert _wrong_in_page(page) == [
         "'RPC tier': write HTTP server",
+        "'one call': write stored procedure",
         "'one call': write stored procedure",
         "'tier': write HTTP server",
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from gapbook import charts
 from gapbook.markup import Html, values_table
@@ -21,6 +21,7 @@ from gapbook.pages.provenance import provenance
 from gapbook.pages.versions import versioned_label
 from gapbook.pages.words import factor_cell
 from gapbook.record.metric import GOODPUT
+from gapbook.record.printed import level_in_words, state_in_words
 
 __all__ = [
     "answer_factors",
@@ -84,7 +85,7 @@ def factors_table(found: Findings, factors: Sequence[Factor], metric: str = GOOD
     by_treatment = {value: found.decompose(factors, value, metric=metric) for value in found.treatments}
     rows: list[list[str | Html]] = []
     for index, factor in enumerate(factors):
-        row: list[str | Html] = [factor.name, f"{factor.before} → {factor.after}"]
+        row: list[str | Html] = [factor.name, _from_to_words(factor)]
         for parts in by_treatment.values():
             row += _share_cells(parts, index)
         rows.append(row)
@@ -114,10 +115,10 @@ def interaction_chart(
         rows.append(
             charts.FactorStates(
                 share.factor.name,
-                f"{share.factor.before} → {share.factor.after}",
+                _from_to_words(share.factor),
                 share.factor.family,
                 share.multiplier,
-                tuple((_words(state), value) for state, value in effect.states),
+                tuple((state_in_words(state), value) for state, value in effect.states),
             )
         )
     # Of states that lie on no order, such as those of another client, the gap holds none.
@@ -258,8 +259,9 @@ def _share_cells(parts: Decomposition | None, index: int) -> list[str]:
     ]
 
 
-def _words(state: Mapping[str, str]) -> str:
-    return " · ".join(f"{dimension} {level}" for dimension, level in state.items())
+def _from_to_words(factor: Factor) -> str:
+    """``SQL statements → stored procedure``"""
+    return " → ".join(level_in_words(factor.dimension, level) for level in (factor.before, factor.after))
 
 
 def infeasible_table(infeasible: Sequence[tuple[str, str]]) -> Html:

@@ -14,6 +14,7 @@ from gapbook.pages.exhibits.factors import order_range_words
 from gapbook.pages.provenance import provenance
 from gapbook.record.describe import USUAL_DURABILITY
 from gapbook.record.metric import GOODPUT
+from gapbook.record.printed import level_in_words, state_in_words
 from gapbook.record.scenario import RecordedContestant
 
 __all__ = ["waterfall"]
@@ -96,8 +97,7 @@ def _why_not_apart(found: Findings, factors: Sequence[Factor], treatment: float,
     """What is missing of a gap that does not close, in one sentence."""
     for end, levels in zip(found.ends_of(factors), found.levels_of_ends(factors), strict=True):
         if end is None:
-            wanted = ", ".join(f"{dimension} {level}" for dimension, level in levels.items())
-            return f"This run has no contestant with {wanted}."
+            return f"This run has no contestant with {state_in_words(levels)}."
         if not found.values(end.name, treatment, metric):
             return f"{end.full_label} has no valid trial at {found.at(treatment)}."
     between = [
@@ -110,7 +110,7 @@ def _why_not_apart(found: Findings, factors: Sequence[Factor], treatment: float,
 
 
 def _detail_of(found: Findings, factor: Factor) -> str:
-    """``rpc → direct``; all that it changes, its own first."""
+    """``Node.js server → direct``; all that it changes, its own first."""
     return " · ".join(
         " → ".join(_level_of(found, dimension, level) for level in levels)
         for dimension, levels in factor.changes.items()
@@ -140,7 +140,7 @@ def _waterfall_title(found: Findings, parts: Decomposition, treatment: float, *e
 def _level_of(found: Findings, dimension: str, level: str) -> str:
     """A level in words: where a contestant has the promise of the scenario, what that is."""
     usual = dimension == "durability" and level == USUAL_DURABILITY
-    return str(found.scenario.durability) if usual else level
+    return str(found.scenario.durability) if usual else level_in_words(dimension, level)
 
 
 def _without_client_bound(found: Findings, factors: Sequence[Factor], treatment: float, metric: str) -> str:
@@ -174,7 +174,7 @@ def _endpoint(
     return charts.Endpoint(
         system=contestant.colour,
         label=contestant.system_label,
-        detail=contestant.detail_label,
+        detail=contestant.detail,
         value=value,
         blocks=tuple(found.values(contestant.name, treatment, metric).values()),
     )

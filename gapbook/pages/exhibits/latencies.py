@@ -36,12 +36,12 @@ def latency_chart(found: Findings, treatment: float, contestants: Sequence[Named
                     (
                         statistics.median(middle[50.0] for middle in middles),
                         contestant.system_label,
-                        contestant.detail_label,
+                        contestant.detail,
                     )
                 )
             series.append(
                 charts.LatencySeries(
-                    contestant.colour, contestant.system_label, contestant.detail_label, tuple(trials)
+                    contestant.colour, contestant.system_label, contestant.detail, tuple(trials)
                 )
             )
     if not any(max(trial.counts_above) >= 100 for one in series for trial in one.trials):

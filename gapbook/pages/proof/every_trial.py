@@ -75,7 +75,7 @@ def _folded(found: Findings, one: RecordedContestant, called: str, own: Mapping[
         columns.append("measured besides")
         cells = [[*line, "; ".join(own.get(row["trial"], ()))] for line, row in zip(cells, rows, strict=True)]
     count = f"{int(trials['valid'].sum())} of {len(rows)} count"
-    return fold(f"{one.name}, {called}, {one.detail_label}: {count}", values_table(columns, cells))
+    return fold(f"{one.name}, {called}, {one.detail}: {count}", values_table(columns, cells))
 
 
 def _cells(row: Mapping[str, Any]) -> list[str]:
