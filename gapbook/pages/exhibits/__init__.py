@@ -13,6 +13,7 @@ from gapbook.pages.exhibits.calibration import (
 )
 from gapbook.pages.exhibits.comparisons import comparisons_chart, comparisons_table
 from gapbook.pages.exhibits.contention import answer_contention, contention_chart, hot_key_table, redraw_table
+from gapbook.pages.exhibits.elsewhere import residual_elsewhere
 from gapbook.pages.exhibits.factors import (
     answer_factors,
     effects_table,
@@ -75,6 +76,7 @@ __all__ = [
     "ratios_table",
     "redraw_table",
     "residual_by_cores_table",
+    "residual_elsewhere",
     "truth_table",
     "unwritten_table",
     "waterfall",

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from functools import cached_property
-from pathlib import Path
-from typing import Any
-
-import yaml
+from collections.abc import Sequence
 
 from gapbook.claims.entries import Entry, as_csv, as_json, entries
 from gapbook.claims.rules import VERDICT_BAND_FRAC
+from gapbook.claims.verdicts import WORDS
 from gapbook.markup import Html, link, values_table
 from gapbook.pages import page
 from gapbook.pages.glued import glue_facts
@@ -19,6 +15,7 @@ from gapbook.pages.number import tell_numbers
 from gapbook.pages.page_files import REGISTER, leave
 from gapbook.pages.register.numbers import verdict_numbers
 from gapbook.pages.register.table import register_section, said_once
+from gapbook.pages.titles import chapter_titles
 from gapbook.paths import CHECKOUT
 
 __all__ = ["Register"]
@@ -31,20 +28,24 @@ class Register:
         self.entries: Sequence[Entry] = entries()
 
     def total(self) -> page.Answer:
-        """How many claims there are, and what decides them, in one line."""
+        """How many published claims hold and how many do not, then what decides them."""
         counts = Counter(one.evidence for one in self.entries)
-        published = len(self.entries) - counts["note"]
+        published = [one.verdict for one in self.entries if one.evidence != "note"]
+        verdicts = Counter(published)
         told = {name: page.estimate(f"{count}") for name, count in counts.items()}
+        told |= {verdict.replace("-", "_"): page.estimate(f"{verdicts[verdict]}") for verdict in WORDS}
         return page.answer(
             Html(
-                "{entries} entries: {note} notes of our own and {published} published claims. Of the claims, {measured} are decided "
-                "by measurement, {arithmetic} by arithmetic and {source} by reading a source; {open} are open."
-            ).format(entries=len(self.entries), published=published, **told)
+                "Of {judged} published claims that we could judge, {confirmed} hold, {conditions} hold under a condition, "
+                "{not_here} came out otherwise here and {refuted} are refuted; {undecided} more cannot be decided here. "
+                "Of those judged, {measured} are decided by measurement, {arithmetic} by arithmetic and {source} by reading a "
+                "source. Beside them stand {notes} notes of our own."
+            ).format(judged=len(published) - verdicts["undecided"], notes=counts["note"], **told)
         )
 
     def page(self) -> Html:
         """Search, the famous headlines and the whole table."""
-        return register_section(self.entries, self._chapters)
+        return register_section(self.entries, chapter_titles())
 
     def tell_numbers(self) -> None:
         """Each number of a verdict for its own address."""
@@ -90,7 +91,7 @@ class Register:
             if place.run
         }
         rows = [
-            [link(f"{chapter}.html", self._chapters.get(chapter, chapter)), run, versions]
+            [link(f"{chapter}.html", chapter_titles().get(chapter, chapter)), run, versions]
             for (chapter, run), versions in runs.items()
         ]
         return values_table(("chapter", "run", "versions"), rows)
@@ -114,14 +115,6 @@ class Register:
                 "band": f"±{VERDICT_BAND_FRAC:.0%}".replace("%", " %"),
             }
         )
-
-    @cached_property
-    def _chapters(self) -> Mapping[str, str]:
-        """The titles of chapters in the contents of the book."""
-        contents: dict[str, Any] = yaml.safe_load((CHECKOUT / "_toc.yml").read_text(encoding="utf-8"))
-        return {
-            Path(one["file"]).name: one["title"] for part in contents["parts"] for one in part["chapters"]
-        }
 
 
 def _percents(fractions: Sequence[float]) -> str:

@@ -1,0 +1,155 @@
+"""What another page has of the same thing, and in what the two are set otherwise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from gapbook.errors import RecordError
+from gapbook.markup import Html, link
+from gapbook.method.estimate import Contrast
+from gapbook.method.factors import Factor
+from gapbook.method.findings import Findings
+from gapbook.method.interval import format_factor
+from gapbook.method.source import Worth, contrast_of
+from gapbook.method.stated import known_numbers
+from gapbook.pages.gloss import busiest_share, exponent_at, share_words
+from gapbook.pages.sentence import Said
+from gapbook.pages.titles import chapter_titles
+from gapbook.pages.versions import versioned_label
+from gapbook.record.durability import Durability
+from gapbook.record.machine import processor_name
+from gapbook.record.printed import level_in_words
+from gapbook.record.run import latest_published
+from gapbook.record.scenario import RecordedContestant
+
+__all__ = ["residual_elsewhere", "times_elsewhere"]
+
+_DISK = {
+    "fsync-per-commit": "waiting for the disk",
+    "delayed": "not waiting for the disk",
+    "none": "no promise about the disk",
+}
+_COMPARED = ("client", "access", "tier", "in flight", "isolation")
+"""Dimensions whose levels say how an end of a gap is set; system and promise have words of their own."""
+_NAMED_AFTER = {"client": " client", "isolation": " isolation"}
+"""What follows a level that does not say by itself what it is of."""
+
+
+@dataclass(frozen=True)
+class _Gap:
+    """A residual of a gap, and the run that holds it."""
+
+    found: Findings
+    source: Worth
+    contrast: Contrast
+    ends: tuple[RecordedContestant, RecordedContestant]
+
+    @property
+    def log(self) -> float:
+        return math.log(self.contrast.interval.estimate)
+
+    @property
+    def printed(self) -> str:
+        return f"×{format_factor(self.contrast.interval.estimate)}"
+
+    @property
+    def load(self) -> tuple[str, str]:
+        """How many transfers want the same account, and on how many connections."""
+        scenario = self.found.scenario
+        share = busiest_share(scenario, exponent_at(scenario, self.source.treatment))
+        return f"{share_words(share)} that want one account", f"{scenario.connections} connections"
+
+
+def residual_elsewhere(found: Findings, factors: Sequence[Factor], *, at: float) -> Html:
+    """In a paragraph, where another page has the residual that is nearest to this one, and what is set otherwise there;
+    nothing where no other page has one between the same systems."""
+    (residual,) = (one for one in factors if one.family == "residual")
+    here = _gap(found, Worth(tuple(factors), at, residual.name))
+    others = list(_elsewhere(found.scenario.chapter, residual))
+    if here is None or not others:
+        return Html("")
+    there = min(others, key=lambda one: abs(one.log - here.log))
+    chapter = there.found.scenario.chapter
+    return Html(
+        "<p>{} is {} here. The nearest number of another page is {}, in {}. Set otherwise there: {}.</p>"
+    ).format(
+        f"The {residual.name[0].lower()}{residual.name[1:]}",
+        here.printed,
+        there.printed,
+        link(f"{chapter}.html", chapter_titles().get(chapter, chapter)),
+        "; ".join(_differences(there, here)) or "nothing but the run",
+    )
+
+
+def times_elsewhere(chapter: str, over: str, under: str, *, at: float) -> str:
+    """How many times the goodput of ``under`` that of ``over`` is in the newest published run of another chapter, for
+    its prose."""
+    found = _published(chapter)
+    ratio = found.ratio(over, under, at) if found else None
+    return format_factor(ratio.estimate) if ratio else Said().instead
+
+
+def _gap(found: Findings, source: Worth) -> _Gap | None:
+    """None where the gap does not close, or its residual is too uncertain to be named."""
+    start, end = found.ends_of(source.factors)
+    contrast = contrast_of(source, found)
+    if start is None or end is None or contrast is None:
+        return None
+    named = contrast.interval.tells or not found.run.published
+    return _Gap(found, source, contrast, (start, end)) if named else None
+
+
+def _elsewhere(chapter: str, residual: Factor) -> Iterator[_Gap]:
+    """Residuals of other chapters that begin at the same system, each where least want the same account."""
+    sources: dict[str, Worth] = {}
+    for known in known_numbers().numbers.values():
+        source, own = known.source, known.page == known.chapter and known.chapter != chapter
+        if not own or not isinstance(source, Worth) or source.to is not None:
+            continue
+        if any(one.name == source.factor and _is_like(one, residual) for one in source.factors):
+            kept = sources.setdefault(known.chapter, source)
+            sources[known.chapter] = min(kept, source, key=lambda one: one.treatment)
+    for name, source in sources.items():
+        found = _published(name)
+        if found is not None and (gap := _gap(found, source)):
+            yield gap
+
+
+def _is_like(one: Factor, other: Factor) -> bool:
+    return (one.family, one.dimension, one.before) == (other.family, other.dimension, other.before)
+
+
+@cache
+def _published(chapter: str) -> Findings | None:
+    try:
+        return Findings(latest_published(chapter), chapter)
+    except RecordError:
+        return None
+
+
+def _differences(there: _Gap, here: _Gap) -> list[str]:
+    """``one request at a time instead of 40 in flight``: of the ends, then of the load and the machine."""
+    at_end = [(*_end_words(one, one.ends[1]),) for one in (there, here)]
+    told = [f"{now} instead of {was}" for now, was in zip(*at_end, strict=True) if now != was]
+    at_start = [(*_levels(one.ends[0]),) for one in (there, here)]
+    told += [
+        f"the gap begins with {now} instead of {was}"
+        for now, was in zip(*at_start, strict=True)
+        if now != was and f"{now} instead of {was}" not in told
+    ]
+    around = [(*one.load, processor_name(one.found.run.manifest.machine)) for one in (there, here)]
+    return [*told, *(f"{now} instead of {was}" for now, was in zip(*around, strict=True) if now != was)]
+
+
+def _end_words(gap: _Gap, end: RecordedContestant) -> Iterator[str]:
+    yield versioned_label(gap.found, end)
+    yield _DISK[Durability.parse(end.durability).kind]
+    yield from _levels(end)
+
+
+def _levels(one: RecordedContestant) -> Iterator[str]:
+    for dimension in _COMPARED:
+        yield f"{level_in_words(dimension, one.level(dimension))}{_NAMED_AFTER.get(dimension, '')}"

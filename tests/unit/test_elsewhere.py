@@ -1,0 +1,72 @@
+"""The same part of a gap on another page: the nearest number, and all that is set otherwise there."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from gapbook.method.factors import Factor
+from gapbook.method.findings import Findings
+from gapbook.method.source import Worth, contrast_of
+from gapbook.method.stated import known_numbers
+from gapbook.pages.exhibits.elsewhere import residual_elsewhere, times_elsewhere
+from gapbook.record.run import latest_published
+
+_PAGES = {
+    "where-the-gap-comes-from": "where-the-gap-comes-from-engine",
+    "both-optimized": "both-optimized-engine-worth",
+    "fair": "fair-engine-worth",
+    "original": "original-postgres-engine",
+    "todays-headline": "todays-headline-engine-worth",
+}
+"""Pages with a residual between Postgres and SpacetimeDB, and its address there."""
+
+
+def _worth(chapter: str) -> Worth:
+    source = known_numbers().numbers[_PAGES[chapter]].source
+    assert isinstance(source, Worth)
+    return source
+
+
+def _estimate(chapter: str) -> float:
+    contrast = contrast_of(_worth(chapter), Findings(latest_published(chapter), chapter))
+    assert contrast is not None
+    return contrast.interval.estimate
+
+
+@pytest.mark.parametrize("chapter", _PAGES)
+def test_each_page_names_the_nearest_residual_of_another_and_what_is_set_otherwise(chapter: str) -> None:
+    found, source = Findings(latest_published(chapter), chapter), _worth(chapter)
+    said = residual_elsewhere(found, source.factors, at=source.treatment)
+    here, there = (float(number) for number in re.findall(r"is ×([\d.]+)", said))
+    others = [_estimate(other) for other in _PAGES if other != chapter]
+    nearest = min(others, key=lambda one: max(one, here) / min(one, here))
+    assert there == pytest.approx(nearest, rel=0.006)
+    assert here == pytest.approx(_estimate(chapter), rel=0.006)
+    assert re.search(r'in <a href="[\w-]+\.html">[^<]+</a>\. Set otherwise there: .* instead of ', said)
+
+
+def test_what_both_pages_have_is_not_named_as_a_difference() -> None:
+    found, source = Findings(latest_published("fair"), "fair"), _worth("fair")
+    said = residual_elsewhere(found, source.factors, at=source.treatment).striptags()
+    for now, was in re.findall(r"(?:: |; )([^;]+?) instead of ([^;.]+)", said):
+        assert now != was
+
+
+def test_a_residual_between_other_systems_has_no_like_elsewhere() -> None:
+    found = Findings(latest_published("original"), "original")
+    worth = known_numbers().numbers["original-engine-worth"].source
+    assert isinstance(worth, Worth)
+    assert residual_elsewhere(found, worth.factors, at=worth.treatment) == ""
+    unknown = (Factor("Rest", "system", "postgres", "nothing that was run", "residual"),)
+    assert residual_elsewhere(found, unknown, at=worth.treatment) == ""
+
+
+def test_a_ratio_of_another_chapter_is_that_of_its_newest_run() -> None:
+    names = "spacetimedb-published-deep", "postgres-drizzle-server-serializable"
+    found = Findings(latest_published("todays-headline"), "todays-headline")
+    ratio = found.ratio(*names, 1.5)
+    assert ratio is not None
+    assert times_elsewhere("todays-headline", *names, at=1.5) == ratio.as_times().partition(" ")[0]
+    assert times_elsewhere("no-such-chapter", *names, at=1.5) == "(not measured)"
