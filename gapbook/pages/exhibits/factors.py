@@ -20,6 +20,7 @@ from gapbook.pages.citation import cited_contrast
 from gapbook.pages.provenance import provenance
 from gapbook.pages.versions import versioned_label
 from gapbook.pages.words import factor_cell
+from gapbook.record.describe import USUAL_DURABILITY
 from gapbook.record.metric import GOODPUT
 from gapbook.record.printed import level_in_words, state_in_words
 
@@ -30,6 +31,7 @@ __all__ = [
     "infeasible_table",
     "interaction_chart",
     "interactions_table",
+    "level_words",
     "order_range_words",
     "residual_by_cores_table",
 ]
@@ -85,7 +87,7 @@ def factors_table(found: Findings, factors: Sequence[Factor], metric: str = GOOD
     by_treatment = {value: found.decompose(factors, value, metric=metric) for value in found.treatments}
     rows: list[list[str | Html]] = []
     for index, factor in enumerate(factors):
-        row: list[str | Html] = [factor.name, _from_to_words(factor)]
+        row: list[str | Html] = [factor.name, _from_to_words(found, factor)]
         for parts in by_treatment.values():
             row += _share_cells(parts, index)
         rows.append(row)
@@ -115,7 +117,7 @@ def interaction_chart(
         rows.append(
             charts.FactorStates(
                 share.factor.name,
-                _from_to_words(share.factor),
+                _from_to_words(found, share.factor),
                 share.factor.family,
                 share.multiplier,
                 tuple((state_in_words(state), value) for state, value in effect.states),
@@ -259,9 +261,19 @@ def _share_cells(parts: Decomposition | None, index: int) -> list[str]:
     ]
 
 
-def _from_to_words(factor: Factor) -> str:
+def level_words(found: Findings, dimension: str, level: str) -> str:
+    """A level of a run as readers know it: a system by its label, and the promise of the scenario by what it is."""
+    if dimension == "durability" and level == USUAL_DURABILITY:
+        return str(found.scenario.durability)
+    if dimension == "system":
+        labels = (one.system_label for one in found.scenario.contestants if one.level(dimension) == level)
+        return next(labels, level)
+    return level_in_words(dimension, level)
+
+
+def _from_to_words(found: Findings, factor: Factor) -> str:
     """``SQL statements → stored procedure``"""
-    return " → ".join(level_in_words(factor.dimension, level) for level in (factor.before, factor.after))
+    return " → ".join(level_words(found, factor.dimension, level) for level in (factor.before, factor.after))
 
 
 def infeasible_table(infeasible: Sequence[tuple[str, str]]) -> Html:

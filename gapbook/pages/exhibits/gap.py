@@ -10,11 +10,10 @@ from gapbook.method.cells import Named
 from gapbook.method.factors import Decomposition, Factor, Share
 from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval, format_factor
-from gapbook.pages.exhibits.factors import order_range_words
+from gapbook.pages.exhibits.factors import level_words, order_range_words
 from gapbook.pages.provenance import provenance
-from gapbook.record.describe import USUAL_DURABILITY
 from gapbook.record.metric import GOODPUT
-from gapbook.record.printed import level_in_words, state_in_words
+from gapbook.record.printed import state_in_words
 from gapbook.record.scenario import RecordedContestant
 
 __all__ = ["waterfall"]
@@ -112,7 +111,7 @@ def _why_not_apart(found: Findings, factors: Sequence[Factor], treatment: float,
 def _detail_of(found: Findings, factor: Factor) -> str:
     """``Node.js server → direct``; all that it changes, its own first."""
     return " · ".join(
-        " → ".join(_level_of(found, dimension, level) for level in levels)
+        " → ".join(level_words(found, dimension, level) for level in levels)
         for dimension, levels in factor.changes.items()
     )
 
@@ -135,12 +134,6 @@ def _waterfall_title(found: Findings, parts: Decomposition, treatment: float, *e
     ]
     whole = f"×{format_factor(parts.gap.estimate)} at {found.at(treatment)}"
     return f"{whole}: {', '.join(words)}" if words else whole
-
-
-def _level_of(found: Findings, dimension: str, level: str) -> str:
-    """A level in words: where a contestant has the promise of the scenario, what that is."""
-    usual = dimension == "durability" and level == USUAL_DURABILITY
-    return str(found.scenario.durability) if usual else level_in_words(dimension, level)
 
 
 def _without_client_bound(found: Findings, factors: Sequence[Factor], treatment: float, metric: str) -> str:
