@@ -527,7 +527,7 @@
     runLine({ loaded: { run }, cells }) {
       const windows = [...new Set(cells.map(({ window }) => window))].join(" and ");
       const chapter = element("a", { href: `${run.chapter}.html`, textContent: run.chapter });
-      return ["Run ", run.id, " of ", chapter, `, ${run.date}, ${run.machine}, windows of ${windows} s.`];
+      return ["Run ", run.id, " of ", chapter, `, ${run.date}, ${run.machine}. Each trial was measured for ${windows} s.`];
     }
 
     toldOfNone({ alone, nearest }) {

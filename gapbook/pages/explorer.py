@@ -235,7 +235,7 @@ class Explorer:
         head = each(Html('<th scope="col">{}</th>'), _COLUMNS)
         rows = Html("").join(_row(key, held) for key, held in self.by_key.items())
         return Html(
-            '<details class="gb-fold gb-cells"><summary>All {} cells</summary><div class="gb-table"><table>'
+            '<details class="gb-fold gb-cells"><summary>All {} settings</summary><div class="gb-table"><table>'
             "<thead><tr>{}</tr></thead><tbody>{}</tbody></table></div></details>"
         ).format(len(self.by_key), head, rows)
 

@@ -19,7 +19,7 @@ from gapbook.method.interval import Interval, format_count
 from gapbook.method.source import Rate, Source
 from gapbook.pages import page
 from gapbook.pages.answer import answer_of_pair
-from gapbook.pages.gloss import busiest_share
+from gapbook.pages.gloss import wanted_words
 from gapbook.pages.words import operations_of
 from gapbook.record.machine import machine_with_both_sides
 from gapbook.record.metric import GOODPUT
@@ -42,6 +42,7 @@ __all__ = [
 MOST_WORDS = 40
 MOST_NUMBERS = 2
 MOST_CONDITION_WORDS = 30
+_A_MACHINE = "AMD EPYC, client and server on 2 cores"
 _NUMBER = re.compile(r"×?([\d.,]*\d(?: %)?)")
 _BRACKETS = re.compile(r"[()\[\]]")
 _DIGIT = re.compile(r"(?<![A-Za-z])\d")
@@ -187,18 +188,21 @@ def sentence(text: str, **parts: Said | str) -> Sentence:
 
 
 def conditions(found: Findings, text: str, *, at: float | None = None, **parts: str) -> str:
-    """The line of conditions; ``{hot}`` is the part of all transfers that want the busiest account, ``{machine}`` the
-    processor with the cores that the run could use, and other names are what is given.
+    """The line of conditions: version, promise about the disk, how many want the same account, machine.
+
+    ``{wanted}`` says how many transfers want one account at ``at``, ``{wanted_first}`` at the first value of the
+    treatment; ``{machine}`` is the processor with the cores that the run could use, and other names are what is given.
 
     Raises ParameterError as :func:`sentence` does.
     """
     _refuse(text, "line of conditions", ())
     known: dict[str, str] = {"machine": machine_with_both_sides(found.run.manifest.machine), **parts}
-    if "{hot}" in text:
-        known["hot"] = f"{100 * busiest_share(found.scenario, _at(found, at)):.0f} %"
-    line = text.format(**known)
-    _refuse_long(line, MOST_CONDITION_WORDS, "line of conditions")
-    return line
+    if found.scenario.workload.accounts:
+        known["wanted"] = wanted_words(found.scenario, _at(found, at))
+        known["wanted_first"] = wanted_words(found.scenario, found.treatments[0])
+    # The machine of a reader may have a longer name, for which no author can leave room.
+    _refuse_long(text.format(**known | {"machine": _A_MACHINE}), MOST_CONDITION_WORDS, "line of conditions")
+    return text.format(**known)
 
 
 def _at(found: Findings, at: float | None, *named: Named) -> float:

@@ -8,6 +8,7 @@ import re
 import pytest
 
 from gapbook.book.chapters import chapters
+from gapbook.record.run import latest_published
 from tests.book.book_site import Site
 
 _MOST_WORDS, _MOST_NUMBERS, _MOST_ROWS = 90, 12, 8
@@ -20,6 +21,17 @@ _NO_QUANTITIES = re.compile(
 """Dates, versions, the numbers of pull requests, and names such as V8."""
 _NUMBER = re.compile(r"\d[\d,.]*")
 _PAGES = [f"notebooks/{name}.html" for name in ("front", *chapters())]
+_SAID = re.compile(r'<p class="gb-(?:sentence|conditions)">(.*?)</p>', re.DOTALL)
+_OF_ALL = {
+    "version": re.compile(r"\d+\.\d+\.\d+|\bPostgres \d+\.\d+|\bno version\b"),
+    "promise about the disk": re.compile(r"\bdisk\b|\bnothing is stored\b"),
+    "machine": re.compile(r"client and server on \d+ cores"),
+}
+_WANTED = re.compile(r"\bwant (?:the same|one) account\b|\ball accounts wanted alike\b")
+_LOAD = re.compile(
+    r"\b\d+ (?:users|connections|databases|requests at a time)\b|\b[Oo]ne (?:database|request at a time)\b"
+)
+"""What stands in the place of accounts where there are none."""
 
 
 def first_screen_of(site: Site, page: str) -> tuple[str, str]:
@@ -39,6 +51,18 @@ def test_a_first_screen_is_read_in_ten_seconds(published_site: Site, page: str) 
     assert 20 < len(words) <= _MOST_WORDS, text
     assert 0 < len(numbers) <= _MOST_NUMBERS, numbers
     assert chart
+
+
+@pytest.mark.parametrize("page", _PAGES)
+def test_a_first_screen_says_under_which_conditions_its_numbers_hold(published_site: Site, page: str) -> None:
+    shown = (published_site.folder / page).read_text(encoding="utf-8")
+    said = " ".join(html.unescape(re.sub(r"<[^>]*>", "", part)) for part in _SAID.findall(shown))
+    missing = [named for named, pattern in _OF_ALL.items() if not pattern.search(said)]
+    chapter = page.removeprefix("notebooks/").removesuffix(".html").replace("front", "todays-headline")
+    has_accounts = latest_published(chapter).scenario.workload.accounts
+    if not (_WANTED if has_accounts else _LOAD).search(said):
+        missing.append("how many want the same account" if has_accounts else "load")
+    assert not missing, said
 
 
 def test_a_first_screen_leads_to_the_source_of_its_claim(published_site: Site) -> None:

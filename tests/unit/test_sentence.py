@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from gapbook import charts
@@ -27,7 +29,7 @@ from gapbook.pages.sentence import (
     times,
 )
 from gapbook.pages.worth import as_factors, further_worth, whole_gap, worth
-from gapbook.record.run import Run
+from gapbook.record.run import Run, latest_published
 from tests.unit import stored_runs as runs
 from tests.unit.stored_runs import DRIZZLE, PROCEDURE, SPACETIMEDB
 
@@ -85,11 +87,22 @@ def test_names_may_have_digits_and_are_escaped() -> None:
     assert "&lt;b&gt;1.2.0" in said.__html__()
 
 
-def test_conditions_have_the_share_of_the_busiest_account_and_the_machine(found: Findings) -> None:
-    line = conditions(found, "{hot} want one account; {machine}.", at=1.5)
-    assert re.match(r"\d+ % want one account; .*cores?", line)
+def test_conditions_say_how_many_want_one_account_and_the_machine(found: Findings) -> None:
+    line = conditions(found, "{wanted_first}, then {wanted}; {machine}.", at=1.5)
+    assert re.match(r"all accounts wanted alike, then \d+ % of transfers want one account; .*cores?", line)
+    published = Findings(latest_published("both-optimized"), "both-optimized")
+    assert conditions(published, "{wanted_first}.") == "few want the same account."
     with pytest.raises(ParameterError, match="line of conditions has 31 words"):
         conditions(found, "word " * 31)
+
+
+def test_a_long_name_of_a_machine_is_no_fault_of_the_author(found: Findings) -> None:
+    named = msgspec.structs.replace(found.run.manifest.machine, processor="a b c d e f g h i j k l")
+    manifest = msgspec.structs.replace(found.run.manifest, machine=named)
+    longer = Findings(dataclasses.replace(found.run, manifest=manifest), found.scenario.chapter)
+    assert "i j k l, client and server" in conditions(longer, "word " * 22 + "{machine}")
+    with pytest.raises(ParameterError, match="line of conditions has 31 words"):
+        conditions(longer, "word " * 23 + "{machine}")
 
 
 def test_parts_of_a_gap_are_said_as_its_waterfall_has_them_and_cited(

@@ -133,11 +133,23 @@ def calibration_chart(
 
 
 def calibration_facts(
-    found: Findings, plants: Sequence[Named], pairs: Sequence[tuple[str, Named, Named]]
-) -> tuple[str, str] | None:
-    """Of live servers: in how many cases an interval held the truth, and how far off the farthest estimate was."""
-    known = [(ours, truth) for ours, truth in _live(found, plants, pairs) if ours.bounded]
-    return (_held_words(known), _off_words(known)) if known else None
+    found: Findings,
+    plants: Sequence[Named],
+    pairs: Sequence[tuple[str, Named, Named]],
+    factors: Sequence[Factor],
+    lattice: Sequence[Named],
+) -> tuple[str, str, str] | None:
+    """In how many cases an interval held the truth: of live servers, and of a gap that is taken apart; then how far off
+    the farthest estimate of a live server was. None where one of them has no interval."""
+    planted = _planted(found, factors, lattice)
+    live, split = (
+        [(ours, truth) for ours, truth in group if ours.bounded]
+        for group in (
+            _live(found, plants, pairs),
+            [(ours, truth) for _, ours, truth in _shares(*planted)] if planted else [],
+        )
+    )
+    return (_held_words(live), _held_words(split), _off_words(live)) if live and split else None
 
 
 def _live(
