@@ -32,7 +32,7 @@ class Register:
         counts = Counter(one.evidence for one in self.entries)
         published = [one.verdict for one in self.entries if one.evidence != "note"]
         verdicts = Counter(published)
-        told = {name: page.estimate(f"{count}") for name, count in counts.items()}
+        told: dict[str, Html] = {name: page.estimate(f"{count}") for name, count in counts.items()}
         told |= {verdict.replace("-", "_"): page.estimate(f"{verdicts[verdict]}") for verdict in WORDS}
         return page.answer(
             Html(
