@@ -80,7 +80,7 @@ def residual_elsewhere(found: Findings, factors: Sequence[Factor], *, at: float)
         here.printed,
         there.printed,
         link(f"{chapter}.html", chapter_titles().get(chapter, chapter)),
-        "; ".join(_differences(there, here)) or "nothing but the run",
+        ", ".join(_differences(there, here)) or "nothing but the run",
     )
 
 
@@ -131,17 +131,20 @@ def _published(chapter: str) -> Findings | None:
 
 
 def _differences(there: _Gap, here: _Gap) -> list[str]:
-    """``one request at a time instead of 40 in flight``: of the ends, then of the load and the machine."""
-    at_end = [(*_end_words(one, one.ends[1]),) for one in (there, here)]
-    told = [f"{now} instead of {was}" for now, was in zip(*at_end, strict=True) if now != was]
-    at_start = [(*_levels(one.ends[0]),) for one in (there, here)]
-    told += [
-        f"the gap begins with {now} instead of {was}"
-        for now, was in zip(*at_start, strict=True)
-        if now != was and f"{now} instead of {was}" not in told
+    """How the other gap is set where this one is not: ``one request at a time``; its end, its beginning, then the load and
+    the machine."""
+    return [
+        *_otherwise(*((*_end_words(one, one.ends[1]),) for one in (there, here))),
+        *(
+            f"at the beginning {words}"
+            for words in _otherwise(*((*_levels(one.ends[0]),) for one in (there, here)))
+        ),
+        *_otherwise(*((*one.load, processor_name(one.found.run.manifest.machine)) for one in (there, here))),
     ]
-    around = [(*one.load, processor_name(one.found.run.manifest.machine)) for one in (there, here)]
-    return [*told, *(f"{now} instead of {was}" for now, was in zip(*around, strict=True) if now != was)]
+
+
+def _otherwise(there: Sequence[str], here: Sequence[str]) -> list[str]:
+    return [now for now, was in zip(there, here, strict=True) if now != was]
 
 
 def _end_words(gap: _Gap, end: RecordedContestant) -> Iterator[str]:
