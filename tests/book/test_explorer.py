@@ -83,9 +83,14 @@ def test_two_sides_are_set_by_keyboard_and_the_address_restores_them(opened: Pag
     status, pick = opened.locator(".gb-result"), "Pick one that was measured"
     expect(status).to_contain_text("times")
     _by_keyboard(
-        opened, "Side A", pick, "SpacetimeDB 2.8.3, Rust client, one call, 64 in flight, on disk later"
+        opened,
+        "Side A",
+        pick,
+        "SpacetimeDB 2.8.3, Rust client, stored procedure, 64 in flight, on disk later",
     )
-    _by_keyboard(opened, "Side B", pick, "Postgres 18.6, Rust client, one call, 64 in flight, on disk later")
+    _by_keyboard(
+        opened, "Side B", pick, "Postgres 18.6, Rust client, stored procedure, 64 in flight, on disk later"
+    )
     _by_keyboard(opened, "For both", "How many want one account", "57 %")
     _by_keyboard(opened, "For both", "Connections and transfers", "50 connections, 1 to")
     said = status.inner_text()

@@ -384,7 +384,7 @@ def test_a_ladder_of_which_nothing_was_published_shows_ours_alone(stored: dict[s
 
 def test_the_depth_chart_is_called_by_the_best_depth_of_each(stored: dict[str, Run]) -> None:
     assert RESULTS["depth_chart"](shown(stored, "whole")).title == (
-        "Highest goodput: Postgres with 1 in flight, SpacetimeDB with 1 in flight"
+        "Highest goodput: Postgres with one request at a time, SpacetimeDB with one request at a time"
     )
     assert depth_chart(shown(stored, "whole"), [PROCEDURE], [SPACETIMEDB], title="Flat").title == "Flat"
     assert (

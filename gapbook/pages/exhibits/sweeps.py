@@ -12,6 +12,7 @@ from gapbook.method.findings import Findings
 from gapbook.pages.provenance import provenance
 from gapbook.pages.words import NO_VALID_TRIAL, listed, operations_of
 from gapbook.record.metric import GOODPUT, Metric
+from gapbook.record.printed import in_flight_in_words
 from gapbook.record.scenario import RecordedContestant
 
 __all__ = ["best_table", "depth_chart", "line_axis", "line_point", "lines_chart"]
@@ -97,7 +98,9 @@ def depth_chart(
     measured = [_best(found, group, treatment, metric) for group in groups]
     told = [[one for one in group if _tells(found, one, treatment, metric)] for group in groups]
     best = [_best(found, group, treatment, metric) for group in told]
-    parts = [f"{one.system_label} with {one.in_flight} in flight" for one in best if one is not None]
+    parts = [
+        f"{one.system_label} with {in_flight_in_words(str(one.in_flight))}" for one in best if one is not None
+    ]
     return lines_chart(
         found,
         {group[0].system_label: [(c.in_flight, c.name) for c in group] for group in groups},
@@ -122,7 +125,7 @@ def best_table(found: Findings, *pair: Sequence[Named], metric: str = GOODPUT.na
             continue
         ratio = found.ratio(best[0].name, best[1].name, treatment, metric)
         described = [
-            f"{c.in_flight} in flight: {value.as_count()}{found.metric(metric).unit}"
+            f"{in_flight_in_words(str(c.in_flight))}: {value.as_count()}{found.metric(metric).unit}"
             for c in best
             if c is not None and (value := found.estimate(c.name, treatment, metric)) is not None
         ]
