@@ -7,6 +7,7 @@ import io
 import json
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -57,11 +58,13 @@ def test_the_page_shows_every_claim_and_counts_them_all(register: Register) -> N
     assert re.findall(r'<tr id="claim-([^"]+)"', shown) == [one.id for one in register.entries]
     assert {one.id for one in register.entries} == _RULES.keys()
     assert re.search(r'<form class="gb-filter"[^>]* hidden>', shown)
-    every, notes, published, *counts = map(
-        int, re.findall(r"\d+", re.sub("<[^>]+>", "", register.total().html))
-    )
-    assert published == sum(counts) == sum(one.kind != NOTE for one in register.entries)
-    assert every == published + notes == len(register.entries)
+    numbers = map(int, re.findall(r"\d+", re.sub("<[^>]+>", "", register.total().html)))
+    judged, *verdicts, undecided, measured, arithmetic, source, notes = numbers
+    assert judged == sum(verdicts) == measured + arithmetic + source
+    assert judged + undecided == sum(one.kind != NOTE for one in register.entries)
+    assert judged + undecided + notes == len(register.entries)
+    published = Counter(one.verdict for one in register.entries if one.kind != NOTE)
+    assert verdicts == [published[one] for one in ("confirmed", "conditions", "not-here", "refuted")]
     selects = shown.split("<select ")[1:]
     assert len(selects) == 4
     for select in (one for one in selects if "system" not in one.partition(">")[0]):

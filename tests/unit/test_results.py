@@ -23,6 +23,7 @@ from gapbook.pages.caveats import warmth_caveat
 from gapbook.pages.exhibits.calibration import calibration_chart, omission_table
 from gapbook.pages.exhibits.comparisons import comparisons_chart, comparisons_table
 from gapbook.pages.exhibits.contention import answer_contention, contention_chart, hot_key_table, redraw_table
+from gapbook.pages.exhibits.elsewhere import residual_elsewhere
 from gapbook.pages.exhibits.factors import (
     answer_factors,
     effects_table,
@@ -150,6 +151,7 @@ RESULTS: dict[str, Callable[[Findings], Any]] = {
     "comparisons_chart": lambda e: comparisons_chart(e, [("engine", SPACETIMEDB, PROCEDURE)]),
     "comparisons_table": lambda e: comparisons_table(e, [("engine", SPACETIMEDB, PROCEDURE)]),
     "sessions_table": lambda e: sessions_table(e, [("engine", SPACETIMEDB, PROCEDURE)]),
+    "residual_elsewhere": lambda e: residual_elsewhere(e, FACTORS, at=e.treatments[0]),
     "retries_table": lambda e: retries_table(e),
     "systems_table": lambda e: systems_table(e),
     "uncounted": lambda e: uncounted(e),
@@ -181,6 +183,7 @@ ELSEWHERE = {
     "glue",
     "histograms_of",
     "labels_with_class",
+    "level_words",
     "line_axis",
     "line_point",
     "method_of_marks",

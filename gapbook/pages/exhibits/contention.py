@@ -38,14 +38,15 @@ def contention_chart(
 ) -> charts.Figure:
     """Goodput over the Zipf exponent. ``ceiling_of`` adds the bound of a lock on the hottest account,
     held for as long as the contestant's goodput at the highest exponent allows at most. With ``kept``, two exponents,
-    each name says which part of its rate at the first a contestant keeps at the second. ``names`` are shorter ones, by
-    contestant."""
+    each name says which part of its rate at the first a contestant keeps at the second. ``names`` are those of the author,
+    by contestant."""
     shown = found.contestants(contestants)
+    called = {**_told_apart(shown), **(names or {})}
     title = title or _contention_title(found, shown)
     series = [
         charts.Line(
             contestant.colour,
-            (names or {}).get(contestant.name, contestant.full_label) + _kept(found, contestant, kept),
+            called[contestant.name] + _kept(found, contestant, kept),
             tuple(points),
         )
         for contestant in shown
@@ -69,6 +70,17 @@ def contention_chart(
         subtitle=f"Verified goodput. Durability {found.scenario.durability}.",
         **line_axis(found, GOODPUT.name),
     )
+
+
+def _told_apart(contestants: Sequence[RecordedContestant]) -> dict[str, str]:
+    """``Postgres (serializable)``: each by its system and by what not all of them have."""
+    parts = {one.name: one.detail.split(" · ") for one in contestants}
+    alike = set.intersection(*map(set, parts.values())) if parts else set()
+    own = {name: " · ".join(part for part in of_one if part not in alike) for name, of_one in parts.items()}
+    return {
+        one.name: f"{one.system_label} ({own[one.name]})" if own[one.name] else one.system_label
+        for one in contestants
+    }
 
 
 def _kept(found: Findings, contestant: RecordedContestant, span: tuple[float, float] | None) -> str:
