@@ -51,6 +51,7 @@
   // --- what the page holds ------------------------------------------------------------------------------------------
   const SIDES = ["A", "B"];
   const MOST_OFFERS = 3;
+  const IN_FULL = ["client", "disk"]; // has fewer words in a citation alone
 
   // Chapters that were measured together hold the same trials.
   function firstOfMeasurement({ loaded }, place, all) {
@@ -89,7 +90,7 @@
 
     // "Postgres 18.6, Rust client, stored procedure, 64 in flight, waits for the disk"
     listed(side) {
-      const texts = side.map((index, place) => (this.places[place] === "disk" ? this.words : this.short).call(this, place, index));
+      const texts = side.map((index, place) => (IN_FULL.includes(this.places[place]) ? this.words : this.short).call(this, place, index));
       return texts.filter(Boolean).join(", ");
     }
 

@@ -48,7 +48,7 @@ _WRITTEN = {
     "Drizzle": ("Drizzle (ORM)", "Drizzle"),
     "SQL statements": ("SQL, written by hand", "SQL"),
     "one call": ("stored procedure / reducer", "stored procedure"),
-    "64 in one call": ("stored procedure with 64 transfers", "stored procedure with 64 transfers"),
+    "64 in one call": ("stored procedure with 64 transfers", "stored procedure of 64"),
 }
 _DISK = {
     "fsync-per-commit": ("waits for the disk", "fsync"),
@@ -78,7 +78,7 @@ def side_of(found: Findings, one: RecordedContestant, versioned_label: str) -> t
     disk = Durability.parse(one.durability).kind
     return (
         Choice(_name(versioned_label), versioned_label, versioned_label),
-        Choice(one.client, client, client),
+        Choice(one.client, client, client.removesuffix(" client")),
         Choice(one.tier, words, short),
         _written(one.level("access"), access),
         _in_flight(one.in_flight),
