@@ -41,7 +41,7 @@ _BETWEEN = {
     "direct": ("nothing", ""),
     "in-process": ("nothing: the client holds the engine", "in its process"),
     "rpc": ("HTTP server in Node.js", "Node.js server"),
-    "server": ("HTTP server in Node.js, waits before it tries again", "retrying Node.js server"),
+    "server": ("HTTP server in Node.js, waits before it tries again", "retrying Node.js"),
     "bun": ("HTTP server in Bun, waits before it tries again", "Bun server"),
 }
 _WRITTEN = {
