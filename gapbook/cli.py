@@ -430,7 +430,7 @@ def _campaign(chosen: argparse.Namespace) -> int:
 
         with cluster(chosen.on) as hosts:
             failed = campaign.run_on(hosts)
-    runs = [run for plan in plans if (run := campaign.finished(plan))]
+    runs = [run for plan in plans for run in campaign.finished(plan).values()]
     lines = [f"{run.manifest.chapter}: {line}" for run in runs if (line := mostly_refused(run))]
     if failed:
         lines.append(f"no run of {', '.join(failed)}; what is done is kept, give the same command again")

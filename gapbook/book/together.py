@@ -38,6 +38,11 @@ class Unit:
         return " + ".join(self.chapters)
 
     @property
+    def measured_as(self) -> str:
+        """The chapter in whose folder its run is kept until it is finished."""
+        return self.chapters[0] if self.asked is None else self.asked.chapter
+
+    @property
     def sessions(self) -> int:
         return self.plans[0].sessions
 

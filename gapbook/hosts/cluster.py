@@ -11,13 +11,13 @@ from contextlib import contextmanager
 from typing import Any
 
 import msgspec
-from distributed import Client, as_completed
+from distributed import Client
 from distributed.scheduler import KilledWorker
 
 from gapbook.book.elsewhere import Ended, Wanted
 from gapbook.hosts.build import code_sha256
 from gapbook.hosts.request import Answer, Request
-from gapbook.hosts.resources import kind_of, shortened, whole_machine
+from gapbook.hosts.resources import kind_offered, whole_machine
 from gapbook.hosts.task import measure_session
 from gapbook.hosts.worker import HostsError
 
@@ -25,6 +25,8 @@ __all__ = ["Cluster", "cluster"]
 
 _ANSWERS_WITHIN_S = 20
 _LOOKS_EVERY_S = 1.0
+_GONE_AFTER_S = 30.0
+_READY = frozenset({"finished", "error", "cancelled"})
 
 
 @contextmanager
@@ -42,9 +44,9 @@ def cluster(address: str, say: Callable[[str], None] = print) -> Iterator[Cluste
 
 
 class Cluster:
-    """Gives each session to a machine of this code and of one kind, which is free for it alone.
+    """Gives each session to a machine of this code and of the kind that its run is of, which is free for it alone.
 
-    A machine that is lost costs its session, which another then takes.
+    A machine that is lost costs its session, which another of its kind then takes.
     """
 
     def __init__(self, client: Client, address: str, say: Callable[[str], None]) -> None:
@@ -52,41 +54,51 @@ class Cluster:
         self._address = address
         self._say = say
         self._code = code_sha256()
+        self._seen_s: dict[str, float] = {}
+        self._told: set[str] = set()
 
-    def measured(self, wanted: Sequence[Wanted]) -> Iterator[Ended]:
-        """Each session as it ends; raises HostsError where the scheduler is gone.
+    def measured(self, wanted_on: Callable[[str], Sequence[Wanted]]) -> Iterator[Ended]:
+        """Each session as it ends, until the kinds of machines that are there have nothing left; raises HostsError where
+        the scheduler is gone.
 
-        A session of a run that was begun on a kind of machine of which none is here waits for one, and that is said.
+        A kind of which no machine is there for half a minute is gone. While none of any kind is there, it waits for one.
         """
-        here, *others = self._kinds()
-        known = {here, *others}
-        waiting = {
-            one.unit.name for one in wanted if one.kind is not None and shortened(one.kind) not in known
-        }
-        for name in sorted(waiting):
-            self._say(
-                f"campaign: {name} was begun on a kind of machine of which none is here; its sessions wait for one"
-            )
-        asked = {self._submitted(one, one.kind or here): one for one in wanted}
+        asked: dict[Any, Wanted] = {}
+        over: set[str] = set()
         try:
-            for future in as_completed(list(asked), loop=self._client.loop, raise_errors=False):
-                yield self._ended(future, asked[future])
+            while True:
+                for future in [one for one in asked if one.status in _READY]:
+                    if (ended := self._ended(future, asked[future])) is not None:
+                        del asked[future]
+                        yield ended
+                here = self._kinds()
+                for kind in sorted(here - over - {one.kind for one in asked.values()}):
+                    wanted = wanted_on(kind)
+                    asked |= {self._submitted(one): one for one in wanted}
+                    if not wanted:
+                        over.add(kind)
+                if here and not any(one.kind in here for one in asked.values()):
+                    return
+                time.sleep(_LOOKS_EVERY_S)
         finally:
             self._client.cancel(list(asked))
 
-    def _submitted(self, wanted: Wanted, kind: str) -> Any:
+    def _submitted(self, wanted: Wanted) -> Any:
         given = {plan.chapter: dict(plan.given) for plan in wanted.unit.plans}
         request = Request(given, wanted.session, wanted.plan_key)
         return self._client.submit(
             measure_session,
             msgspec.msgpack.encode(request),
-            resources=whole_machine(self._code, kind),
+            resources=whole_machine(self._code, wanted.kind),
             pure=False,
         )
 
-    def _ended(self, future: Any, wanted: Wanted) -> Ended:
+    def _ended(self, future: Any, wanted: Wanted) -> Ended | None:
+        """None where its machine was lost before it told: the session is measured again."""
         try:
-            answer = msgspec.msgpack.decode(future.result(), type=Answer)
+            answer = msgspec.msgpack.decode(future.result(_ANSWERS_WITHIN_S), type=Answer)
+        except TimeoutError:
+            return None
         except KilledWorker:
             return Ended(wanted, error="every machine that took it was lost")
         except CancelledError as error:
@@ -98,31 +110,31 @@ class Cluster:
             return Ended(wanted, error=answer.error)
         return Ended(wanted, answer.took_s, dict(answer.files))
 
-    def _kinds(self) -> Sequence[str]:
-        """The kinds of machines that workers of this code are, the most frequent first; waits for the first worker, and
-        says so."""
-        told = False
-        while True:
-            workers = self._workers()
-            kinds = [kind_of(resources, self._code) for resources in workers.values()]
-            others = sorted(name for name, kind in zip(workers, kinds, strict=True) if kind is None)
-            if not told and others:
-                self._say(f"campaign: left out, for they have other code: {', '.join(others)}")
-            if of_this_code := Counter(kind for kind in kinds if kind is not None):
-                (kind, machines), *left_out = of_this_code.most_common()
-                self._say(f"campaign: {machines} of one kind of machine at {self._address}")
-                if left_out:
-                    count = sum(number for _, number in left_out)
-                    self._say(
-                        f"campaign: {count} of another kind get no session of a run that is measured on this one"
-                    )
-                return [kind, *(other for other, _ in left_out)]
-            if not told:
-                self._say(
-                    f"campaign: no worker of this code yet; start one on each machine: gapbook worker {self._address}"
-                )
-            told = True
-            time.sleep(_LOOKS_EVERY_S)
+    def _kinds(self) -> set[str]:
+        """The kinds of the machines that are there, and have this code; says how many there are where that changes."""
+        kinds = {name: kind_offered(resources, self._code) for name, resources in self._workers().items()}
+        counts = Counter(kind for kind in kinds.values() if kind is not None)
+        now_s = time.monotonic()
+        self._seen_s |= dict.fromkeys(counts, now_s)
+        here = {kind for kind, seen_s in self._seen_s.items() if now_s - seen_s < _GONE_AFTER_S}
+        if others := sorted(name for name, kind in kinds.items() if kind is None):
+            self._say_once(f"left out, for they have other code: {', '.join(others)}")
+        if len(counts) > 1:
+            self._say_once(
+                f"{counts.total()} machines of {len(counts)} kinds at {self._address}, each kind with runs of its own"
+            )
+        elif counts:
+            self._say_once(f"{counts.total()} of one kind of machine at {self._address}")
+        else:
+            self._say_once(
+                f"no worker of this code is there; start one on each machine: gapbook worker {self._address}"
+            )
+        return here
+
+    def _say_once(self, line: str) -> None:
+        if line not in self._told:
+            self._told.add(line)
+            self._say(f"campaign: {line}")
 
     def _workers(self) -> Mapping[str, Mapping[str, float]]:
         """What each worker has, by its address."""

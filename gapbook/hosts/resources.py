@@ -8,24 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["kind_of", "shortened", "whole_machine"]
+__all__ = ["kind_offered", "whole_machine"]
 
 _CODE, _KIND = "code ", "kind "
 _DIGITS = 16
 
 
 def whole_machine(code: str, kind: str) -> dict[str, float]:
-    """What a worker offers and a session needs; ``code`` and ``kind`` are hashes."""
-    return {"machine": 1, f"{_CODE}{shortened(code)}": 1, f"{_KIND}{shortened(kind)}": 1}
+    """What a worker offers and a session needs; ``code`` is a hash, ``kind`` a :func:`gapbook.record.kind.kind_of`."""
+    return {"machine": 1, f"{_CODE}{code[:_DIGITS]}": 1, f"{_KIND}{kind}": 1}
 
 
-def shortened(sha256: str) -> str:
-    """As much of a hash as names of resources have."""
-    return sha256[:_DIGITS]
-
-
-def kind_of(resources: Mapping[str, float], code: str) -> str | None:
-    """The first digits of a worker's kind of machine; None for one of another code, or that is no worker of ours."""
-    if f"{_CODE}{shortened(code)}" not in resources:
+def kind_offered(resources: Mapping[str, float], code: str) -> str | None:
+    """A worker's kind of machine; None for one of another code, or that is no worker of ours."""
+    if f"{_CODE}{code[:_DIGITS]}" not in resources:
         return None
     return next((name.removeprefix(_KIND) for name in resources if name.startswith(_KIND)), None)

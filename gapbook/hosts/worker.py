@@ -15,8 +15,9 @@ from gapbook.hosts.build import code_sha256
 from gapbook.hosts.resources import whole_machine
 from gapbook.locks import alone_in
 from gapbook.paths import deployments_directory
+from gapbook.record.kind import kind_of
 from gapbook.record.machine import Machine
-from gapbook.trial.facts import kind_sha256, machine
+from gapbook.trial.facts import machine
 
 __all__ = ["HostsError", "serve"]
 
@@ -54,7 +55,7 @@ async def _served(address: str, here: Machine, say: Callable[[str], None]) -> No
         worker = await Worker(
             address,
             nthreads=1,
-            resources=whole_machine(code_sha256(), kind_sha256(here)),
+            resources=whole_machine(code_sha256(), kind_of(here)),
             memory_limit=0,
             dashboard=False,
             death_timeout=_CONNECTS_WITHIN_S,

@@ -3,6 +3,9 @@
 ``FOLDER/incomplete-<plan key>/`` holds ``plan.json`` and a file for each trial. Each file carries the
 sha256 of what it holds, together with the plan's key: what was edited, cut or brought from elsewhere is
 told from what was measured here.
+
+Each kind of machine has a run of its own of a plan, and so a journal of its own. The kind that begins has the folder
+above, a further one ``incomplete-<plan key>-<kind>/`` beside it (:func:`journal_of`).
 """
 
 from __future__ import annotations
@@ -21,6 +24,8 @@ import msgspec
 
 from gapbook.errors import RecordError
 from gapbook.model.plan import PlannedTrial
+from gapbook.record.kind import kind_of
+from gapbook.record.machine import Machine
 from gapbook.record.run import (
     STAGED,
     Run,
@@ -36,17 +41,19 @@ from gapbook.record.tables import make_tables
 from gapbook.record.whole import PARTIAL, write_whole
 from gapbook.record.written import placed_run, write_run
 
-__all__ = ["UNDER_WAY", "Journal", "trials_under_way"]
+__all__ = ["UNDER_WAY", "Journal", "begun_on", "journal_of", "trials_under_way"]
 
 UNDER_WAY = "incomplete-"
 """What the name of a folder begins with that holds the journal of a run."""
 _PLAN = "plan.json"
 _TRIALS = "trial-*.json"
+_BEFORE_KIND = "-"
 _Result = TypeVar("_Result")
 
 
 def trials_under_way(chapter: str) -> dict[str, int]:
-    """How many trials each run of a chapter that is under way, or was interrupted, has kept, by the key of its plan."""
+    """How many trials each run of a chapter that is under way, or was interrupted, has kept, by the key of its plan and,
+    where another kind of machine began before, its own kind."""
     return {
         folder.name.removeprefix(UNDER_WAY): len(list(folder.glob(_TRIALS)))
         for folder in sorted(live_folder(chapter).glob(f"{UNDER_WAY}*"))
@@ -54,18 +61,39 @@ def trials_under_way(chapter: str) -> dict[str, int]:
     }
 
 
+def begun_on(chapter: str) -> list[Machine]:
+    """The machines upon which the runs of a chapter that are under way were begun, where that can be read."""
+    found = []
+    for name in trials_under_way(chapter):
+        key, _, kind = name.partition(_BEFORE_KIND)
+        with contextlib.suppress(RecordError):
+            found.append(Journal(live_folder(chapter), key, (), kind).facts().machine)
+    return found
+
+
+def journal_of(folder: Path, plan_key: str, plan: Sequence[PlannedTrial], kind: str) -> Journal:
+    """The journal of a kind of machine, begun or not; raises RecordError where the first cannot be told of which kind it
+    is."""
+    first, own = (Journal(folder, plan_key, plan, suffix) for suffix in ("", kind))
+    taken = first.begun and kind_of(first.facts().machine) != kind
+    return own if own.begun or taken else first
+
+
 class Journal:
     """A run under way. One process at a time may write it (``flock``, released by the kernel).
 
     ``plan`` are the trials of which it holds some; a later attempt of a trial has the number of the plan's
-    trial, increased by the length of the plan for each attempt before.
+    trial, increased by the length of the plan for each attempt before. ``kind`` is that of the machine, where one of
+    another kind began before it.
     """
 
-    def __init__(self, folder: Path, plan_key: str, plan: Sequence[PlannedTrial]) -> None:
+    def __init__(self, folder: Path, plan_key: str, plan: Sequence[PlannedTrial], kind: str = "") -> None:
         self.folder = folder
         self.plan_key = plan_key
         self.plan = plan
-        self.directory = folder / f"{UNDER_WAY}{plan_key}"
+        self.kind = kind
+        self._name = f"{plan_key}{_BEFORE_KIND}{kind}" if kind else plan_key
+        self.directory = folder / f"{UNDER_WAY}{self._name}"
 
     @contextmanager
     def locked(self, *, resume: bool) -> Iterator[None]:
@@ -73,7 +101,7 @@ class Journal:
         if resume and not self.begun:
             others = sorted(path.name for path in self.folder.glob(f"{UNDER_WAY}*"))
             raise RecordError(
-                f"source: no interrupted run with these parameters in {self.folder}; "
+                f"source: no interrupted run with these parameters in {self.folder} on this kind of machine; "
                 f"there are: {', '.join(others) or 'none'}; use source=live to start one"
             )
         if not resume and self.begun:
@@ -230,7 +258,7 @@ class Journal:
     def finish(self, manifest: Mapping[str, Any]) -> Run:
         """Turn the journal into a finished run, atomically, and return it as read back."""
         tables = make_tables(self._in_order())
-        staged = self.folder / f"{STAGED}{self.plan_key}"
+        staged = self.folder / f"{STAGED}{self._name}"
         run_id = self._write_guarded(lambda: write_run(staged, tables, manifest))
         final = placed_run(staged, run_id)
         self.remove()

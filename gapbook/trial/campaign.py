@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import time
@@ -18,11 +19,12 @@ from gapbook.deploy.server import ServerChoice
 from gapbook.deploy.stack import Stack
 from gapbook.errors import ParameterError, RecordError, SessionsLeftError
 from gapbook.model.plan import make_plan
-from gapbook.record.journal import Journal
+from gapbook.record.journal import Journal, journal_of
+from gapbook.record.kind import kind_of, other_kind
 from gapbook.record.machine import Machine
 from gapbook.record.row import TrialRow
 from gapbook.record.run import Run, live_folder
-from gapbook.record.schema import Facts
+from gapbook.record.schema import Deployed, Facts
 from gapbook.trial.ceilings import Ceilings, median_ceilings
 from gapbook.trial.contestant import Variant
 from gapbook.trial.cuts import cut_disks
@@ -104,7 +106,10 @@ def measurement_of(
 
 
 class Measurement:
-    """The sessions of one scenario and what is kept of them, trial by trial, in the journal of its run."""
+    """The sessions of one scenario and what is kept of them, trial by trial, in the journal of its run.
+
+    Each kind of machine has a run of its own: that of this machine, until another is asked for (:meth:`on`).
+    """
 
     def __init__(
         self,
@@ -135,8 +140,25 @@ class Measurement:
             "trials": [list(vars(planned).values()) for planned in schedule.plan],
             "servers": {name: choice.without_password() for name, choice in choices.items()},
         }
-        key = hashlib.sha256(json.dumps(self.described, sort_keys=True).encode()).hexdigest()[:12]
-        self.journal = Journal(live_folder(scenario.chapter), key, schedule.plan)
+        self.plan_key = hashlib.sha256(json.dumps(self.described, sort_keys=True).encode()).hexdigest()[:12]
+        """Names the plan: equal where the same would be measured."""
+        self._journal: Journal | None = None
+
+    @property
+    def journal(self) -> Journal:
+        """That of this machine's kind, unless another was asked for."""
+        if self._journal is None:
+            self._journal = self._journal_of(kind_of(machine()))
+        return self._journal
+
+    def on(self, kind: str) -> Measurement:
+        """The same, with the run of a kind of machine (:func:`gapbook.record.kind.kind_of`)."""
+        other = copy.copy(self)
+        other._journal = self._journal_of(kind)
+        return other
+
+    def _journal_of(self, kind: str) -> Journal:
+        return journal_of(live_folder(self.scenario.chapter), self.plan_key, self.schedule.plan, kind)
 
     def run(self, source: str) -> Run:
         """``live`` measures now, ``resume`` finishes an interrupted live run, ``session`` measures the next session of a
@@ -152,39 +174,46 @@ class Measurement:
         with self.journal.locked(resume=resume):
             if resume:
                 facts = self.journal.facts()
-                require_same_kind(facts.machine, machine())
                 for line in self.journal.left_out():
                     self.say(line)
                 facts.resumed_unix_s.append(time.time())
             else:
                 facts = self._new_facts()
+                self._say_beside(facts.machine)
             self._write_down(facts)
             for session in range(self.schedule.sessions):
                 if not self._finished_session(session, facts):
                     self._run_session(session, facts)
                     if source == "session":
                         self._require_last(session, facts)
-            if self.cuts:
-                with disk_errors():
-                    keep = partial(self._write_down, facts)
-                    cut_disks(
-                        self.scenario, self.choices, self.cuts, facts.cut_checks, keep=keep, say=self.say
-                    )
-            return self.journal.finish(
-                {
-                    **self.described,
-                    "scenario": self.scenario.recorded().as_dict(),
-                    **facts.finished(median_ceilings(facts.ceilings), time.time()),
-                    "absent": self.absent,
-                    "chapter": self.scenario.chapter,
-                    "plan_key": self.journal.plan_key,
-                }
-            )
+            self._cut_disks(facts)
+            return self._finish(facts)
+
+    def _finish(self, facts: Facts) -> Run:
+        return self.journal.finish(
+            {
+                **self.described,
+                "scenario": self.scenario.recorded().as_dict(),
+                **facts.finished(median_ceilings(facts.ceilings), time.time()),
+                "absent": self.absent,
+                "chapter": self.scenario.chapter,
+                "plan_key": self.plan_key,
+            }
+        )
 
     def _new_facts(self) -> Facts:
         return Facts(
             started_unix_s=time.time(), machine=machine(), code=code_version(), parameters=self.parameters
         )
+
+    def _say_beside(self, here: Machine) -> None:
+        """Say that a run begins beside that of another kind of machine, where it does."""
+        if self.journal.kind:
+            first = Journal(self.journal.folder, self.plan_key, self.schedule.plan)
+            self.say(
+                f"{self.scenario.chapter}: the run in {first.directory.name} was begun on another kind of machine "
+                f"({other_kind(first.facts().machine, here)} here); it is kept, this kind has a run of its own"
+            )
 
     # --- a session elsewhere ------------------------------------------------------------------
     def sessions_left(self) -> list[int]:
@@ -196,35 +225,33 @@ class Measurement:
             session for session in range(self.schedule.sessions) if not self._finished_session(session, facts)
         ]
 
-    @property
-    def plan_key(self) -> str:
-        """Names the plan: equal where the same would be measured."""
-        return self.journal.plan_key
-
-    def begun_on(self) -> Machine | None:
-        """On which kind of machine the run was begun; None where it was not."""
-        return self.journal.facts().machine if self.journal.begun else None
-
     def session(self, session: int, folder: Path) -> SessionFiles:
         """Measure one session by its number, from 0, for a run that is kept elsewhere; its journal is made in a folder
-        that nothing else is kept in."""
-        self.journal = Journal(folder, self.journal.plan_key, self.schedule.plan)
+        that nothing else is kept in. Cuts of a disk's power follow the last one."""
+        self._journal = Journal(folder, self.plan_key, self.schedule.plan)
         with self.journal.locked(resume=False):
             facts = self._new_facts()
             self._write_down(facts)
             self._run_session(session, facts)
+            if session == self.schedule.sessions - 1:
+                self._cut_disks(facts)
         return self.journal.files()
 
-    def take(self, session: int, files: SessionFiles) -> None:
-        """Keep a session that was measured elsewhere, by the same code, on a machine of the same kind.
+    def take(self, session: int, files: SessionFiles, kind: str) -> Machine:
+        """Keep a session that was measured elsewhere, by the same code, on a machine of the ``kind`` that the run is of;
+        returns that machine.
 
         Raises RecordError, and keeps nothing of it, where that is not so, or where it is not whole.
         """
         with self.journal.locked(resume=self.journal.begun):
             rows, theirs = self.journal.read_files(files)
+            if kind_of(theirs.machine) != kind:
+                raise RecordError(
+                    f"session {session + 1} came from another kind of machine than its worker said; start that worker anew"
+                )
             if not self.schedule.is_done(session, rows):
                 raise RecordError(f"session {session + 1} came without all of its trials")
-            facts = self._with(self.journal.facts() if self.journal.begun else None, theirs)
+            facts = self._with(self.journal.facts() if self.journal.begun else None, theirs, session)
             # First of which machine the trials are: without that, a trial tells nothing.
             self._write_down(facts)
             # What was begun of it here was by other deployments.
@@ -233,9 +260,17 @@ class Measurement:
             )
             for row in rows.values():
                 self.journal.add(row)
+        return theirs.machine
 
-    def _with(self, facts: Facts | None, theirs: Facts) -> Facts:
-        """What is known of a run when a session is added to it."""
+    def finish(self) -> Run:
+        """The run of sessions that all came from elsewhere: nothing is measured here. Raises RecordError."""
+        if (finished := self.journal.finished()) is not None:
+            return finished
+        with self.journal.locked(resume=True):
+            return self._finish(self.journal.facts())
+
+    def _with(self, facts: Facts | None, theirs: Facts, session: int) -> Facts:
+        """What is known of a run when a session is added to it, in place of what was begun of that session before."""
         if facts is None:
             return theirs
         require_same_kind(facts.machine, theirs.machine)
@@ -246,9 +281,12 @@ class Measurement:
         self._require_unchanged("systems", facts.systems, theirs.systems)
         self._require_unchanged("modules", facts.modules, theirs.modules)
         facts.started_unix_s = min(facts.started_unix_s, theirs.started_unix_s)
-        facts.deployments += theirs.deployments
-        facts.ceilings += theirs.ceilings
-        facts.kill_checks += theirs.kill_checks
+        facts.deployments = [one for one in facts.deployments if one.session != session] + theirs.deployments
+        blocks = {one.block for one in theirs.ceilings}
+        facts.ceilings = [one for one in facts.ceilings if one.block not in blocks] + theirs.ceilings
+        # Only the last session has any.
+        facts.kill_checks = theirs.kill_checks or facts.kill_checks
+        facts.cut_checks = theirs.cut_checks or facts.cut_checks
         return facts
 
     def _require_last(self, session: int, facts: Facts) -> None:
@@ -269,7 +307,7 @@ class Measurement:
 
     def _run_session(self, session: int, facts: Facts) -> None:
         """Deploy every server anew and run the blocks of one session; the last one ends with the kills."""
-        begun = deployed(session, machine())
+        begun = self._deployed(session, facts)
         with (
             disk_errors(),
             Deployment() as deployment,
@@ -299,6 +337,20 @@ class Measurement:
                 kill_servers(
                     self.scenario, stacks, deployment, self.kills, facts.kill_checks, keep=keep, say=self.say
                 )
+
+    def _deployed(self, session: int, facts: Facts) -> Deployed:
+        """A session that begins now; raises RecordError on a machine of another kind than that of the run."""
+        here = machine()
+        require_same_kind(facts.machine, here)
+        return deployed(session, here)
+
+    def _cut_disks(self, facts: Facts) -> None:
+        """Raises RecordError on a machine of another kind than that of the run."""
+        if self.cuts:
+            require_same_kind(facts.machine, machine())
+            keep = partial(self._write_down, facts)
+            with disk_errors():
+                cut_disks(self.scenario, self.choices, self.cuts, facts.cut_checks, keep=keep, say=self.say)
 
     def _write_down(self, facts: Facts) -> None:
         self.journal.write_plan({**self.described, "facts": msgspec.to_builtins(facts)})

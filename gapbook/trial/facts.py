@@ -7,11 +7,8 @@ import os
 import platform
 import subprocess
 import time
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-import msgspec
 import psutil
 
 from gapbook.deploy.environment import described_environment
@@ -21,26 +18,20 @@ from gapbook.deploy.limits import usable
 from gapbook.deploy.stack import Stack
 from gapbook.errors import RecordError
 from gapbook.paths import CHECKOUT
-from gapbook.record.machine import Machine, Usable
+from gapbook.record.kind import other_kind
+from gapbook.record.machine import Machine
 from gapbook.record.schema import UNKNOWN_REVISION, Code, Deployed, System
 
 __all__ = [
     "code_version",
     "deployed",
     "described_server",
-    "kind_sha256",
     "knows_revision",
     "machine",
     "processor_of",
     "require_same_kind",
 ]
 
-_OF_ONE_KIND = ("processor", "processors", "file_system", "virtual")
-_USABLE = {
-    "processors": "allowed processors",
-    "quota_cores": "quota in cores",
-    "memory_bytes": "memory limit in bytes",
-}
 _IDENTITY = ("vendor_id", "cpu family", "model", "stepping", "microcode")
 _TOPOLOGY = (
     "Hypervisor vendor",
@@ -54,7 +45,6 @@ _CLOCK_SOURCE = Path("/sys/devices/system/clocksource/clocksource0/current_clock
 _DISK = ("rotational", "scheduler", "write_cache", "fua", "nr_requests")
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _AUTOGROUP = Path("/proc/sys/kernel/sched_autogroup_enabled")
-_SAME_MEMORY_FRAC = 0.1
 
 
 def described_server(stack: Stack) -> System:
@@ -183,48 +173,13 @@ def processor_of(described: str) -> str | None:
 
 
 def require_same_kind(before: Machine, here: Machine) -> None:
-    """Raise RecordError where a run would go on upon a machine of another kind than that of its first session.
-
-    Kernels may differ, and a little memory that the kernel keeps for itself: the record has both. What was not
-    recorded when the run began cannot differ.
-    """
-    then, now = (msgspec.structs.asdict(one) for one in (before, here))
-    other = [
-        f"{name.replace('_', ' ')} {now[name]}, not {then[name]}"
-        for name in _OF_ONE_KIND
-        if now[name] != then[name]
-    ]
-    if before.usable:
-        used_then, used_now = (_limits(one.usable) for one in (before, here))
-        other += [
-            f"{words} {_as_words(used_now[name])}, not {_as_words(used_then[name])}"
-            for name, words in _USABLE.items()
-            if used_now[name] != used_then[name]
-        ]
-    if abs(here.memory_bytes / before.memory_bytes - 1) > _SAME_MEMORY_FRAC:
-        gibibytes = [f"{one.memory_bytes / 2**30:.1f} GiB" for one in (here, before)]
-        other.append(f"memory {gibibytes[0]}, not {gibibytes[1]}")
-    if other:
+    """Raise RecordError where a session would be put into a run of another kind of machine: the two cannot be set side
+    by side."""
+    if other := other_kind(before, here):
         raise RecordError(
-            f"source: the run was begun on another kind of machine ({'; '.join(other)} here); sessions of both "
-            "cannot be set side by side: go on upon a machine of that kind, or use source=live"
+            f"source: the run was begun on another kind of machine ({other} here); it is kept: go on upon a machine of "
+            "that kind, or use source=live, and this one has a run of its own"
         )
-
-
-def kind_sha256(of: Machine) -> str:
-    """Equal for machines upon which one run may go on, by all that :func:`require_same_kind` asks but the memory."""
-    told = {name: getattr(of, name) for name in _OF_ONE_KIND} | {"usable": _limits(of.usable)}
-    return hashlib.sha256(msgspec.json.encode(told, order="sorted")).hexdigest()
-
-
-def _limits(usable: Usable | None) -> Mapping[str, Any]:
-    return {name: getattr(usable, name, None) for name in _USABLE}
-
-
-def _as_words(limit: Any) -> str:
-    if isinstance(limit, tuple):
-        return ", ".join(map(str, limit))
-    return "none" if limit is None else f"{limit:,g}" if isinstance(limit, float) else f"{limit:,}"
 
 
 def code_version() -> Code:

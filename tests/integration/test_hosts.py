@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import sys
 import tempfile
@@ -11,19 +13,24 @@ from pathlib import Path
 from subprocess import Popen
 from typing import Any
 
+import msgspec
 import pytest
 
 from gapbook.book.elsewhere import Wanted
 from gapbook.book.plans import published_plans
 from gapbook.book.together import units_of
+from gapbook.hosts.request import Answer, Request
 from gapbook.hosts.resources import whole_machine
-from gapbook.record.run import Run, load_run
+from gapbook.record.kind import kind_of
+from gapbook.record.run import Run, finished_folders, load_run
 from tests.integration.campaign_on import CHAPTER
 from tests.integration.hosts_apart import Host, hosts_apart, why_none
 
 _PORT = 8786
 _WITHIN_S = 240
+_NARROW = f"1 of {os.cpu_count()} cores of "
 _GAPBOOK = (sys.executable, "-m", "gapbook")
+_ON_CORE = "import os, sys; os.sched_setaffinity(0, {int(sys.argv[1])}); os.execv(sys.argv[2], sys.argv[2:])"
 
 pytestmark = pytest.mark.skipif(why_none() is not None, reason=str(why_none()))
 
@@ -45,14 +52,15 @@ class _Cluster:
         _until(lambda: "Scheduler at" in log.read_text(encoding="utf-8"))
         return started
 
-    def start_worker(self, host: Host) -> tuple[Popen[str], Path]:
+    def start_worker(self, host: Host, core: int | None = None) -> tuple[Popen[str], Path]:
+        """``core`` is the only one that it may use, and so another kind of machine."""
         data = self.disk / f"data-of-{host.name}"
         data.mkdir(exist_ok=True)
         data.chmod(0o755)
         log = self.folder / f"{host.name}.log"
-        started = host.start(
-            *_GAPBOOK, "worker", self.address, log=log, environment={"GAPBOOK_DATA": str(data)}
-        )
+        narrowed = () if core is None else (sys.executable, "-c", _ON_CORE, str(core))
+        words = (*narrowed, *_GAPBOOK, "worker", self.address)
+        started = host.start(*words, log=log, environment={"GAPBOOK_DATA": str(data)})
         _until(lambda: "waits for sessions" in log.read_text(encoding="utf-8"))
         return started, log
 
@@ -96,6 +104,10 @@ def _only_run(runs_folder: Path) -> Run:
     return load_run(folder)
 
 
+def _kinds_in(run: Run) -> set[str]:
+    return {kind_of(one.machine) for one in run.manifest.deployments if one.machine is not None}
+
+
 def test_sessions_go_to_whoever_is_free_and_a_lost_machine_costs_its_own(
     cluster_of: Callable[[int], _Cluster], runs_folder: Path
 ) -> None:
@@ -123,6 +135,43 @@ def test_sessions_go_to_whoever_is_free_and_a_lost_machine_costs_its_own(
     assert sorted(one.session for one in run.manifest.deployments) == [0, 1, 2, 3, 4]
     for _, log in (workers[0], workers[2]):
         assert "starting postgres" in log.read_text(encoding="utf-8")
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one core makes one kind of machine")
+def test_two_kinds_of_machines_side_by_side_have_a_whole_run_each_and_a_lost_kind_holds_nobody_up(
+    cluster_of: Callable[[int], _Cluster], runs_folder: Path
+) -> None:
+    core = min(os.sched_getaffinity(0))
+    cluster = cluster_of(2)
+    whole_host, narrow_host = cluster.others
+    whole, _ = cluster.start_worker(whole_host)
+    narrow, narrow_log = cluster.start_worker(narrow_host, core)
+    campaign, said = cluster.start_campaign(sessions=3)
+    # Killed in the second of its sessions.
+    _until(lambda: narrow_log.read_text(encoding="utf-8").count("starting postgres") == 2)
+    _until(_has(said, f"session 1 of 3 on {_NARROW}"))
+    narrow.kill()
+    assert campaign.wait(_WITHIN_S) == 0, said.read_text(encoding="utf-8")
+    told = said.read_text(encoding="utf-8")
+    assert "campaign: 2 machines of 2 kinds at " in told
+    assert f"campaign: {CHAPTER}: 1 of 3 sessions on {_NARROW}" in told.splitlines()[-1]
+    (first,) = finished_folders(CHAPTER)
+    (kept,) = runs_folder.glob("*/incomplete-*/trial-*.json")
+    before = json.loads(kept.read_bytes())["content"]
+    whole.terminate()
+    _until(lambda: not whole_host.processes() and not narrow_host.processes())
+    cluster.start_worker(narrow_host, core)
+    campaign, said = cluster.start_campaign(sessions=3)
+    assert campaign.wait(_WITHIN_S) == 0, said.read_text(encoding="utf-8")
+    (second,) = {*finished_folders(CHAPTER)} - {first}
+    runs = [load_run(folder) for folder in (first, second)]
+    for run in runs:
+        assert run.trials["session"].to_list() == [0, 1, 2]
+        assert sorted(one.session for one in run.manifest.deployments) == [0, 1, 2]
+        assert _kinds_in(run) == {kind_of(run.manifest.machine)}
+    assert len({kind_of(run.manifest.machine) for run in runs}) == 2
+    assert runs[1].trials.row(before["trial"], named=True)["started_unix_s"] == before["started_unix_s"]
+    assert not list(runs_folder.glob("*/incomplete-*"))
 
 
 def test_a_campaign_whose_scheduler_ends_goes_on_with_the_next(
@@ -166,21 +215,25 @@ def test_where_nobody_answers_is_said_in_a_line(
         )
 
 
-def test_a_run_that_waits_for_a_kind_of_machine_which_is_not_here_says_so() -> None:
+def test_a_kind_is_given_what_it_has_left_until_nothing_is(monkeypatch: pytest.MonkeyPatch) -> None:
     from distributed import Client  # noqa: PLC0415
 
+    from gapbook.hosts import cluster  # noqa: PLC0415
     from gapbook.hosts.build import code_sha256  # noqa: PLC0415
-    from gapbook.hosts.cluster import Cluster  # noqa: PLC0415
 
-    here, elsewhere = "a" * 64, "b" * 64
+    def measure(request: bytes) -> bytes:
+        session = msgspec.msgpack.decode(request, type=Request).session
+        answer = Answer(files={"trial": b"0"}) if session else Answer(error="no node")
+        return msgspec.msgpack.encode(answer)
+
+    monkeypatch.setattr(cluster, "measure_session", measure)
     (unit,) = units_of(published_plans(["commit-timer"]))
-    said: list[str] = []
+    left = [[1, 0, 2], [0], list[int]()]
+    asked, said = list[str](), list[str]()
 
-    def say(line: str) -> None:
-        said.append(line)
-        if "wait" in line:
-            # It would, for ever.
-            raise InterruptedError
+    def wanted_on(kind: str) -> list[Wanted]:
+        asked.append(kind)
+        return [Wanted(unit, session, "key", kind) for session in left[len(asked) - 1]]
 
     connected: Any = Client
     one_worker = connected(
@@ -188,14 +241,15 @@ def test_a_run_that_waits_for_a_kind_of_machine_which_is_not_here_says_so() -> N
         n_workers=1,
         threads_per_worker=1,
         dashboard_address=None,
-        resources=whole_machine(code_sha256(), here),
+        resources=whole_machine(code_sha256(), "a" * 12),
     )
-    wanted = [Wanted(unit, 0, "key", kind) for kind in (here, elsewhere)]
     with one_worker as client:
-        measured = Cluster(client, "here", say).measured(wanted)
-        with pytest.raises(InterruptedError):
-            next(iter(measured))
-    assert said == [
-        "campaign: 1 of one kind of machine at here",
-        "campaign: commit-timer was begun on a kind of machine of which none is here; its sessions wait for one",
+        ended = list(cluster.Cluster(client, "here", said.append).measured(wanted_on))
+    assert asked == ["a" * 12] * 3
+    assert sorted((one.wanted.session, one.error) for one in ended) == [
+        (0, "no node"),
+        (0, "no node"),
+        (1, ""),
+        (2, ""),
     ]
+    assert said == ["campaign: 1 of one kind of machine at here"]

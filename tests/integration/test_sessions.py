@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from gapbook.errors import ParameterError, RecordError, SessionsLeftError, StackError
 from gapbook.record.durability import Durability
 from gapbook.record.journal import Journal
+from gapbook.record.kind import kind_of
 from gapbook.record.run import Run
 from gapbook.trial.campaign import Measurement, SessionFiles, measurement_of
 from gapbook.trial.ceilings import median_ceilings
@@ -26,6 +27,7 @@ from gapbook.trial.scenario import Scenario
 from tests.bank import alphas, bank
 
 _BLOCKS, _SESSIONS = 3, 2
+_MACHINE = "gapbook.trial.campaign.machine"
 _SCENARIO = Scenario(
     chapter="sessions",
     contestants=(Contestant("plant-rust", "plant", "timer-10ms", "direct", "rust", 1),),
@@ -69,17 +71,63 @@ def test_a_session_at_a_time_ends_as_the_whole_run_would(
 ) -> None:
     with pytest.raises(SessionsLeftError, match="session 1 of 2 is done and kept"):
         _run("session", [])
-    here, seen = machine(), "gapbook.trial.campaign.machine"
-    # Where the kernel is another, the machine may be of the same kind; where the processor is, it is not.
-    monkeypatch.setattr(seen, lambda: replace(here, processor="another"))
-    with pytest.raises(RecordError, match=r"another kind of machine \(processor another, not "):
-        _run("session", [])
+    here = machine()
+    # Where the kernel is another, the machine may be of the same kind.
     moved = replace(here, kernel="another")
-    monkeypatch.setattr(seen, lambda: moved)
+    monkeypatch.setattr(_MACHINE, lambda: moved)
     run = _run("session", [])
     assert run.trials["session"].to_list() == [0, 1, 1]
     assert [row.machine for row in run.manifest.deployments] == [here, moved]
     assert not list(runs_folder.glob("*/incomplete-*"))
+
+
+def test_another_kind_of_machine_has_a_run_of_its_own_and_the_first_loses_nothing(
+    runs_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(SessionsLeftError):
+        _run("session", [])
+    (first,) = runs_folder.glob("*/incomplete-*")
+    kept = {path.name: path.read_bytes() for path in first.iterdir()}
+    here, there = machine(), replace(machine(), processor="another")
+    monkeypatch.setattr(_MACHINE, lambda: there)
+    with pytest.raises(
+        RecordError, match=r"no interrupted run with these parameters in .* on this kind of machine"
+    ):
+        _run("resume", [])
+    said = list[str]()
+    # It is stopped half-way through its second session, and goes on.
+    with pytest.raises(SessionsLeftError):
+        _run("session", said)
+    assert said[0].startswith(
+        f"sessions: the run in {first.name} was begun on another kind of machine (processor another"
+    )
+    with pytest.raises(_StoppedError):
+        _run("session", [], stop_at="trial 2/")
+    whole_there = _run("session", [])
+    assert {path.name: path.read_bytes() for path in first.iterdir()} == kept
+    monkeypatch.setattr(_MACHINE, lambda: here)
+    whole_here = _run("session", [])
+    for run, on in ((whole_there, there), (whole_here, here)):
+        assert run.manifest.machine == on
+        assert [one.machine for one in run.manifest.deployments if one.machine != on] == []
+        assert run.trials["session"].to_list() == [0, 1, 1]
+    assert set(whole_there.trials["started_unix_s"]).isdisjoint(whole_here.trials["started_unix_s"])
+    assert not list(runs_folder.glob("*/incomplete-*"))
+
+
+def test_a_machine_that_becomes_another_kind_within_a_run_ends_it_in_a_line(
+    runs_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = machine()
+
+    def told(line: str) -> None:
+        if line.startswith("trial 1/"):
+            monkeypatch.setattr(_MACHINE, lambda: replace(here, processor="another"))
+
+    with pytest.raises(RecordError, match=r"another kind of machine \(processor another, not ") as caught:
+        measurement_of(_SCENARIO, blocks=_BLOCKS, choices={}, sessions=_SESSIONS, say=told).run("live")
+    assert "\n" not in str(caught.value)
+    assert len(list(runs_folder.glob("*/incomplete-*/trial-*.json"))) == 1
 
 
 @pytest.mark.usefixtures("runs_folder")
@@ -111,6 +159,10 @@ def test_a_session_that_ends_half_way_goes_on_with_what_it_had(runs_folder: Path
     assert run.trials["started_unix_s"].to_list()[:2] == before
 
 
+def _kind() -> str:
+    return kind_of(machine())
+
+
 def _measurement() -> Measurement:
     return measurement_of(_SCENARIO, blocks=_BLOCKS, choices={}, sessions=_SESSIONS, say=lambda line: None)
 
@@ -132,19 +184,60 @@ def test_sessions_of_other_machines_make_one_run_in_whatever_order_they_come(
     }
     for why, files in spoiled.items():
         with pytest.raises(RecordError, match=why):
-            _measurement().take(1, files)
+            _measurement().take(1, files, _kind())
         assert not list(runs_folder.glob("*/incomplete-*"))
-    _measurement().take(1, second)
+    _measurement().take(1, second, _kind())
     assert _measurement().sessions_left() == [0]
-    _measurement().take(0, came[0])
+    _measurement().take(0, came[0], _kind())
     assert _measurement().sessions_left() == []
-    run = _measurement().run("resume")
+    run = _measurement().finish()
     assert run.trials["session"].to_list() == [0, 1, 1]
     assert sorted(row.session for row in run.manifest.deployments) == [0, 1]
     kept = {
         json.loads(data)["content"]["started_unix_s"] for name, data in second.items() if name != "plan.json"
     }
     assert set(run.trials["started_unix_s"].to_list()[1:]) == kept
+
+
+def test_sessions_of_two_kinds_of_machines_make_two_runs_whichever_kind_keeps_them(
+    runs_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = machine(), replace(machine(), processor="another")
+    cut = list[str]()
+    monkeypatch.setattr("gapbook.trial.campaign.cut_disks", lambda *_what, **_how: cut.append("cut"))
+    came = {}
+    for on in (here, there):
+        monkeypatch.setattr(_MACHINE, lambda on=on: on)
+        for number in range(_SESSIONS):
+            came[on.processor, number] = _cut_measurement().session(
+                number, tmp_path / f"{kind_of(on)}-{number}"
+            )
+    # The power is cut where the last session was measured, and nowhere else.
+    assert cut == ["cut"] * 2
+    monkeypatch.setattr(_MACHINE, lambda: here)
+    with pytest.raises(RecordError, match="session 1 came from another kind of machine than its worker said"):
+        _cut_measurement().on(kind_of(here)).take(0, came[there.processor, 0], kind_of(here))
+    assert not list(runs_folder.glob("*/incomplete-*"))
+    for number in range(_SESSIONS):
+        for on in (here, there):
+            of_kind = _cut_measurement().on(kind_of(on))
+            assert of_kind.take(number, came[on.processor, number], kind_of(on)) == on
+            # What came is taken once more, as where this program ended before it noted so.
+            of_kind.take(number, came[on.processor, number], kind_of(on))
+    for on in (there, here):
+        run = _cut_measurement().on(kind_of(on)).finish()
+        assert run.manifest.machine == on
+        assert [one.machine for one in run.manifest.deployments] == [on] * _SESSIONS
+        assert [one.block for one in run.manifest.ceilings] == [0, 1, 2]
+        assert run.trials["session"].to_list() == [0, 1, 1]
+    assert cut == ["cut"] * 2
+    assert not list(runs_folder.glob("*/incomplete-*"))
+
+
+def _cut_measurement() -> Measurement:
+    return measurement_of(
+        _SCENARIO, blocks=_BLOCKS, choices={}, sessions=_SESSIONS, cuts=1, say=lambda line: None
+    )
 
 
 @pytest.mark.parametrize("gone", ["trial-00000.json", "trial-*.json"])

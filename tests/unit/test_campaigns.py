@@ -7,17 +7,20 @@ import json
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+from msgspec.structs import replace as replace_in
 
 from gapbook import cli
 from gapbook.book import campaign, expected, plans, together, widest
 from gapbook.book import time_spent as time_module
 from gapbook.book.campaign import Campaign
+from gapbook.book.elsewhere import Ended, Wanted
 from gapbook.book.expected import duration_words, seconds_of
 from gapbook.book.plans import PublishedPlan, planned_chapters, published_plans
 from gapbook.book.time_spent import time_spent, time_table
@@ -31,7 +34,13 @@ from gapbook.errors import (
     StackError,
 )
 from gapbook.method.stated import KnownNumber, KnownNumbers
-from gapbook.record.run import live_folder
+from gapbook.record.journal import Journal
+from gapbook.record.kind import kind_of
+from gapbook.record.machine import Machine
+from gapbook.record.run import finished_folders, live_folder, load_run
+from gapbook.record.schema import Facts
+from gapbook.trial.campaign import SessionFiles
+from gapbook.trial.facts import code_version
 from tests.unit import stored_runs as runs
 
 
@@ -40,13 +49,19 @@ def plan(chapter: str, sessions: int, **given: Any) -> PublishedPlan:
     return PublishedPlan(chapter, given, {"blocks": 4, "warmup_s": 0.5, "window_s": 2.0, **given})
 
 
+HERE = msgspec.convert(runs.MACHINE, Machine)
+OTHER = replace_in(HERE, processor="Cascade Lake", processors=4)
+_ON_OTHER = "4 cores of Cascade Lake, 8 GiB, ext4"
+
+
 class Chapters:
-    """Chapters that measure nothing: sessions pass, and the last of a chapter leaves a run."""
+    """Chapters that measure nothing: sessions pass, and the last of a chapter on a kind of machine leaves a run."""
 
     def __init__(self, *planned: PublishedPlan) -> None:
         self.plans = {one.chapter: one for one in planned}
         self.measured = list[str]()
-        self.done = Counter[str]()
+        self.here = HERE
+        self.done = Counter[tuple[str, str]]()
         self.instead: dict[int, Callable[[], None]] = {}
         """What happens at the so-manieth call, in place of a session."""
 
@@ -54,10 +69,11 @@ class Chapters:
         assert parameters == {**self.plans[chapter].given, "source": "session"}
         self.measured.append(chapter)
         self.instead.get(len(self.measured), lambda: None)()
-        self.done[chapter] += 1
+        key = chapter, self.here.processor
+        self.done[key] += 1
         sessions = self.plans[chapter].sessions
-        if self.done[chapter] % sessions:
-            raise SessionsLeftError(f"{chapter}: session {self.done[chapter]} of {sessions} is done")
+        if self.done[key] % sessions:
+            raise SessionsLeftError(f"{chapter}: session {self.done[key]} of {sessions} is done")
         self.store(chapter)
         return folder / f"{chapter}.ipynb"
 
@@ -65,6 +81,7 @@ class Chapters:
         facts = {
             "parameters": dict(self.plans[chapter].parameters),
             "finished_unix_s": time.time(),
+            "machine": msgspec.to_builtins(self.here),
             **changed,
         }
         scenario = replace(runs.SCENARIO, chapter=chapter)
@@ -78,6 +95,7 @@ def _measured(monkeypatch: pytest.MonkeyPatch, runs_folder: Path) -> Chapters:
     runs_folder.mkdir()
     chapters = Chapters(plan("long", 3), plan("short", 1))
     monkeypatch.setattr(campaign, "execute_chapter", chapters.execute)
+    monkeypatch.setattr(campaign, "machine", lambda: chapters.here)
     monkeypatch.setattr(campaign, "install_on_demand", lambda chapter: None)
     # They are no notebooks, and state nothing.
     monkeypatch.setattr(together, "stated", lambda chapter, parameters: None)
@@ -128,7 +146,7 @@ def test_a_budget_goes_first_where_intervals_are_widest_for_their_time_and_ends_
         with contextlib.suppress(SessionsLeftError):
             measured.execute(unit.name, {**unit.plans[0].given, "source": "session"}, folder=Path())
         self._finished.clear()
-        self._took_s(unit).append(took_s[unit.name])
+        self._notes.add(unit, measured.here, took_s[unit.name])
 
     monkeypatch.setattr(Campaign, "_session", session)
     monkeypatch.setattr(campaign, "widest_log", lambda chapters: width[chapters[0]])
@@ -297,6 +315,223 @@ def test_what_is_no_campaign_is_refused_in_one_line(measured: Chapters, runs_fol
     with pytest.raises(RecordError, match="remove it to begin a new campaign") as caught:
         started(measured)
     assert "\n" not in str(caught.value)
+
+
+# --- kinds of machines ------------------------------------------------------------------------
+def interrupted(chapters: Chapters, before_call: int) -> None:
+    """A campaign of which a call of a chapter was cut off."""
+    chapters.instead[before_call] = raising(KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        started(chapters).run()
+    chapters.instead.clear()
+    chapters.measured.clear()
+
+
+def machines_of_runs(chapter: str) -> list[str]:
+    found = [load_run(folder).manifest for folder in finished_folders(chapter)]
+    return [one.machine.processor for one in sorted(found, key=lambda one: one.finished_unix_s or 0.0)]
+
+
+def test_a_campaign_that_goes_on_on_another_kind_of_machine_has_a_run_of_that_kind_and_keeps_the_first(
+    measured: Chapters, runs_folder: Path
+) -> None:
+    interrupted(measured, before_call=4)
+    measured.here = OTHER
+    said = list[str]()
+    there = started(measured, said)
+    assert there.lines()[0].startswith(
+        "long: 0 of 3 sessions done on this kind of machine, 2 on 2 cores of Zen 2, 8 GiB, ext4, "
+    )
+    assert there.lines()[1].startswith(
+        "short: 0 of 1 sessions done on this kind of machine, 1 on 2 cores of Zen 2"
+    )
+    assert there.run() == []
+    # What the first kind finished is not measured again, what it left unfinished is, from its first session.
+    assert measured.measured == ["long"] * 3
+    assert machines_of_runs("long") == [OTHER.processor]
+    assert machines_of_runs("short") == [HERE.processor]
+    assert said[-1] == (
+        "campaign: long: 2 of 3 sessions on 2 cores of Zen 2, 8 GiB, ext4 are kept; a campaign on such a machine goes "
+        "on with them"
+    )
+    # The campaign is over: what is kept keeps none of the next ones open.
+    for times in (1, 2):
+        time.sleep(0.01)
+        assert Campaign([measured.plans["short"]], list[str]().append).run() == []
+        assert machines_of_runs("short") == [HERE.processor, *[OTHER.processor] * times]
+    # The next one on a machine of the first kind needs one session of the long chapter.
+    time.sleep(0.01)
+    measured.here = HERE
+    measured.measured.clear()
+    again = started(measured)
+    assert again.progress().startswith("2 of 4 sessions done")
+    assert again.run() == []
+    assert measured.measured == ["long", "short"]
+    assert machines_of_runs("long") == [OTHER.processor, HERE.processor]
+    assert not (runs_folder / "campaign.json").exists()
+
+
+def test_a_kind_that_comes_back_while_the_campaign_is_open_measures_what_it_began_to_its_end(
+    measured: Chapters,
+) -> None:
+    measured.plans["last"] = plan("last", 1)
+    interrupted(measured, before_call=3)
+    measured.here = OTHER
+    interrupted(measured, before_call=2)
+    measured.here = HERE
+    for call in (2, 4):
+        measured.instead[call] = raising(StackError("postgres did not start"))
+    assert started(measured).run() == ["last"]
+    assert measured.measured == ["long", "last", "long", "last"]
+    measured.instead.clear()
+    measured.measured.clear()
+    measured.here = OTHER
+    there = started(measured)
+    assert there.lines()[0].startswith(
+        "long: 1 of 3 sessions done on this kind of machine, 3 on 2 cores of Zen 2, 8 GiB, ext4, "
+    )
+    assert there.run() == []
+    # It never began the short chapter, which the first kind finished.
+    assert measured.measured == ["long", "last", "long"]
+    assert machines_of_runs("long") == [HERE.processor, OTHER.processor]
+    assert machines_of_runs("last") == [OTHER.processor]
+
+
+def test_a_finished_run_of_each_kind_is_named_with_its_machine(measured: Chapters) -> None:
+    interrupted(measured, before_call=2)
+    measured.store("short")
+    measured.store("short", machine=msgspec.to_builtins(OTHER))
+    said = list[str]()
+    whole = started(measured, said)
+    assert whole.run() == []
+    assert whole.finished(measured.plans["short"]).keys() == {kind_of(HERE), kind_of(OTHER)}
+    lines = [line for line in said if line.startswith("campaign: short: run ")]
+    assert sorted(line.rpartition(", on ")[2] for line in lines) == [
+        "2 cores of Zen 2, 8 GiB, ext4",
+        _ON_OTHER,
+    ]
+
+
+@pytest.mark.parametrize(("kept", "done"), [(True, 2), (False, 0)])
+def test_notes_from_before_kinds_were_told_apart_are_of_the_kind_that_began_the_run(
+    measured: Chapters, runs_folder: Path, kept: bool, done: int
+) -> None:
+    interrupted(measured, before_call=4)
+    path = runs_folder / "campaign.json"
+    noted = json.loads(path.read_text(encoding="utf-8"))
+    for took in noted["took_s"].values():
+        took["seconds"] = next(iter(took.pop("kinds").values()))["seconds"]
+    path.write_text(json.dumps(noted), encoding="utf-8")
+    if kept:
+        began = Facts(started_unix_s=1.0, machine=OTHER, code=code_version())
+        Journal(live_folder("long"), "key", ()).directory.mkdir(parents=True)
+        Journal(live_folder("long"), "key", ()).write_plan({"facts": msgspec.to_builtins(began)})
+    measured.here = OTHER
+    assert started(measured).lines()[0].startswith(f"long: {done} of 3 sessions done, ")
+
+
+class _Sessions:
+    """What a unit's measurement keeps by kind of machine, without a measurement."""
+
+    plan_key = "key"
+
+    def __init__(self, chapters: Chapters, unit: Unit) -> None:
+        self.chapters, self.unit = chapters, unit
+        self.came: dict[str, set[int]] = {}
+        self.kind = ""
+
+    def on(self, kind: str) -> _Sessions:
+        self.kind = kind
+        return self
+
+    def sessions_left(self) -> list[int]:
+        return sorted({*range(self.unit.sessions)} - self.came.get(self.kind, set()))
+
+    def take(self, session: int, files: SessionFiles, kind: str) -> Machine:
+        on: Machine = msgspec.json.decode(files["machine"], type=Machine)
+        assert kind_of(on) == kind
+        self.came.setdefault(kind, set()).add(session)
+        return on
+
+    def finish(self) -> None:
+        (of_kind,) = (one for one in (HERE, OTHER) if kind_of(one) == self.kind)
+        self.chapters.store(self.unit.name, machine=msgspec.to_builtins(of_kind))
+
+
+class _Workers:
+    """Machines of several kinds, each of which takes one session after the other, in turn."""
+
+    def __init__(self, *machines: Machine) -> None:
+        self.machines = {kind_of(one): one for one in machines}
+        self.lost_after: dict[str, int] = {}
+        """By kind, after how many sessions its machine is lost."""
+        self.fails: set[str] = set()
+        self.given: list[tuple[str, str, int]] = []
+
+    def measured(self, wanted_on: Callable[[str], Sequence[Wanted]]) -> Iterator[Ended]:
+        left = {kind: list(wanted_on(kind)) for kind in self.machines}
+        while any(left.values()):
+            for kind, on in self.machines.items():
+                if self.lost_after.get(kind) == sum(one[0] == on.processor for one in self.given):
+                    left[kind] = []
+                elif left[kind]:
+                    wanted = left[kind].pop(0)
+                    assert wanted.kind == kind
+                    if on.processor in self.fails:
+                        yield Ended(wanted, error="no node")
+                    else:
+                        self.given.append((on.processor, wanted.unit.name, wanted.session))
+                        yield Ended(wanted, 60.0, {"machine": msgspec.json.encode(on)})
+                    left[kind] = left[kind] or list(wanted_on(kind))
+
+
+@pytest.fixture(name="elsewhere")
+def _elsewhere(measured: Chapters, monkeypatch: pytest.MonkeyPatch) -> Chapters:
+    """The same chapters, of which other machines measure the sessions."""
+    kept: dict[str, _Sessions] = {}
+    monkeypatch.setattr(campaign, "_asked", lambda unit: unit)
+    monkeypatch.setattr(
+        campaign, "to_measure", lambda unit, say: kept.setdefault(unit.name, _Sessions(measured, unit))
+    )
+    return measured
+
+
+def test_each_kind_behind_a_scheduler_has_whole_runs_of_its_own(elsewhere: Chapters) -> None:
+    said, workers = list[str](), _Workers(HERE, OTHER)
+    assert started(elsewhere, said).run_on(workers) == []
+    for one in (HERE, OTHER):
+        given = [(name, session) for processor, name, session in workers.given if processor == one.processor]
+        assert sorted(given) == [("long", 0), ("long", 1), ("long", 2), ("short", 0)]
+    for chapter in ("long", "short"):
+        assert sorted(machines_of_runs(chapter)) == sorted([HERE.processor, OTHER.processor])
+    assert said[0] == "campaign: 2 chapters"
+    assert any(line.startswith(f"campaign: long, session 3 of 3 on {_ON_OTHER} in 1 min; ") for line in said)
+
+
+def test_a_kind_whose_machine_is_lost_keeps_its_sessions_and_holds_nobody_up(elsewhere: Chapters) -> None:
+    said, workers = list[str](), _Workers(HERE, OTHER)
+    workers.lost_after = {kind_of(OTHER): 2}
+    assert started(elsewhere, said).run_on(workers) == []
+    assert machines_of_runs("long") == machines_of_runs("short") == [HERE.processor]
+    assert said[-1] == (
+        f"campaign: long: 2 of 3 sessions on {_ON_OTHER} are kept; a campaign on such a machine goes on with them"
+    )
+    again = _Workers(OTHER)
+    time.sleep(0.01)
+    assert started(elsewhere).run_on(again) == []
+    assert again.given == [(OTHER.processor, "long", 2), (OTHER.processor, "short", 0)]
+
+
+def test_a_kind_that_fails_again_and_again_is_left_out_alone(elsewhere: Chapters) -> None:
+    said, workers = list[str](), _Workers(HERE, OTHER)
+    workers.fails = {OTHER.processor}
+    assert started(elsewhere, said).run_on(workers) == []
+    assert machines_of_runs("long") == [HERE.processor]
+    assert sum("session 1: no node; what was measured is kept" in line for line in said) >= 2
+    nobody = _Workers(OTHER)
+    nobody.fails = {OTHER.processor}
+    time.sleep(0.01)
+    assert started(elsewhere).run_on(nobody) == ["long", "short"]
 
 
 def test_expected_time_follows_from_sessions_done_else_from_the_published_run(

@@ -13,10 +13,12 @@ from typing import Any, get_args, get_type_hints
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from gapbook.errors import RecordError
 from gapbook.paths import CHECKOUT
-from gapbook.record.journal import Journal
+from gapbook.record.journal import Journal, begun_on, journal_of
+from gapbook.record.kind import kind_of
 from gapbook.record.measured import OWN_METRICS
 from gapbook.record.row import Counted, Headed, Judged, Measured
 from gapbook.record.schema import Facts
@@ -105,6 +107,62 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     journal = _journal(tmp_path / "file")
     with pytest.raises(RecordError, match=r"file/incomplete-key cannot be written \(Not a directory\)"):
         journal.locked(resume=False).__enter__()
+
+
+# --- kinds of machines ------------------------------------------------------------------------
+_ELSEWHERE = replace(_FACTS, machine=replace(_FACTS.machine, processor="another"))
+_HERE_KIND, _THERE_KIND = (kind_of(facts.machine) for facts in (_FACTS, _ELSEWHERE))
+
+
+def _begin(journal: Journal, facts: Facts, row: dict[str, Any] = _ROW) -> None:
+    with journal.locked(resume=False):
+        journal.write_plan({"facts": msgspec.to_builtins(facts)})
+        journal.add(row)
+
+
+def test_each_kind_of_machine_has_a_journal_of_its_own_of_a_plan(tmp_path: Path) -> None:
+    folder = tmp_path / runs.CHAPTER
+
+    def of(kind: str) -> Journal:
+        return journal_of(folder, "key", _PLANNED, kind)
+
+    # A journal from before kinds were told apart, as one of the kind that begins, has no kind in its name.
+    _begin(_journal(folder), _FACTS)
+    assert of(_HERE_KIND).directory.name == "incomplete-key"
+    assert not of(_THERE_KIND).begun
+    with pytest.raises(RecordError, match="on this kind of machine"), of(_THERE_KIND).locked(resume=True):
+        pass
+    _begin(of(_THERE_KIND), _ELSEWHERE, runs.valid(_PLANNED[0], 1.0))
+    assert of(_HERE_KIND).trials() != of(_THERE_KIND).trials()
+    assert trials_under_way_in(folder) == {"incomplete-key": 1, f"incomplete-key-{_THERE_KIND}": 1}
+    # Neither is moved, whoever is finished first.
+    of(_HERE_KIND).remove()
+    assert of(_THERE_KIND).facts() == _ELSEWHERE
+    assert of(_THERE_KIND).directory.name == f"incomplete-key-{_THERE_KIND}"
+    _begin(of(_HERE_KIND), _FACTS)
+    assert of(_HERE_KIND).facts() == _FACTS
+
+
+def trials_under_way_in(folder: Path) -> dict[str, int]:
+    return {path.name: len(list(path.glob("trial-*.json"))) for path in folder.glob("incomplete-*")}
+
+
+def test_the_machines_of_runs_under_way_are_told_where_they_can_be_read(runs_folder: Path) -> None:
+    folder = runs_folder / runs.CHAPTER
+    _begin(_journal(folder), _FACTS)
+    _begin(journal_of(folder, "key", _PLANNED, _THERE_KIND), _ELSEWHERE)
+    (folder / "incomplete-other").mkdir()
+    assert begun_on(runs.CHAPTER) == [_FACTS.machine, _ELSEWHERE.machine]
+
+
+def test_a_journal_that_does_not_tell_its_kind_is_in_everybodys_way_and_says_what_to_do(
+    tmp_path: Path,
+) -> None:
+    _begin(_journal(tmp_path), _FACTS)
+    (tmp_path / "incomplete-key" / "plan.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(RecordError, match="remove that folder and use source=live") as caught:
+        journal_of(tmp_path, "key", _PLANNED, _THERE_KIND)
+    assert "\n" not in str(caught.value)
 
 
 # --- what does not belong ---------------------------------------------------------------------

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from gapbook.deploy.fsync_test import fsync_test
 from gapbook.errors import RecordError
 from gapbook.pages.proof.on_what import machine_table
+from gapbook.record.kind import kind_of, kind_words, other_kind
 from gapbook.record.machine import Machine, Usable
 from gapbook.trial.facts import code_version, deployed, machine, processor_of, require_same_kind
 from tests.unit import stored_runs as runs
@@ -51,10 +52,37 @@ def test_a_run_goes_on_only_where_it_may_use_the_same(changed: dict[str, Any], n
     usable = Usable((0, 1), None, None)
     before = replace(machine(), usable=usable)
     require_same_kind(before, before)
+    assert kind_of(before) == kind_of(replace(before, kernel="another"))
     assert msgspec.json.decode(msgspec.json.encode(machine()), type=Machine) == machine()
+    there = replace(before, usable=replace(usable, **changed))
     with pytest.raises(RecordError, match=rf"another kind of machine \({named} here\)"):
-        require_same_kind(before, replace(before, usable=replace(usable, **changed)))
-    require_same_kind(replace(before, usable=None), replace(before, usable=replace(usable, **changed)))
+        require_same_kind(before, there)
+    assert kind_of(before) != kind_of(there)
+    # What was not recorded is told from what is known.
+    assert kind_of(replace(before, usable=None)) != kind_of(before)
+
+
+def test_memory_that_a_kernel_keeps_for_itself_makes_no_other_kind() -> None:
+    gibibyte = 2**30
+    here = replace(machine(), memory_bytes=round(7.6 * gibibyte))
+    for same in (7.1, 7.8, 8.0):
+        assert kind_of(replace(here, memory_bytes=round(same * gibibyte))) == kind_of(here)
+    for other in (6.9, 8.2, 15.5):
+        assert kind_of(replace(here, memory_bytes=round(other * gibibyte))) != kind_of(here)
+    assert other_kind(here, replace(here, memory_bytes=16 * gibibyte)) == "memory 16 GiB, not 8 GiB"
+
+
+def test_a_kind_is_said_in_words() -> None:
+    usable = Usable((1,), None, None)
+    here = replace(
+        machine(),
+        processor="AMD EPYC (family 25, model 1)",
+        processors=2,
+        memory_bytes=2**33,
+        file_system="ext4",
+    )
+    assert kind_words(replace(here, usable=None)) == "2 cores of AMD EPYC (family 25, model 1), 8 GiB, ext4"
+    assert kind_words(replace(here, usable=usable)).startswith("1 of 2 cores of AMD EPYC ")
 
 
 def test_a_boot_is_told_apart_by_a_hash_that_names_nothing() -> None:

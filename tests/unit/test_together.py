@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from gapbook.book import campaign, together
@@ -18,6 +19,7 @@ from gapbook.method import over_runs
 from gapbook.method.cell_key import cell_key
 from gapbook.method.findings import Findings
 from gapbook.method.same import cells_of
+from gapbook.record.machine import Machine
 from gapbook.record.run import Run, finished_folders, live_folder
 from gapbook.record.view import write_view
 from gapbook.trial.asked import Asked, Together
@@ -215,6 +217,7 @@ def test_a_campaign_measures_them_as_one_and_stores_a_run_for_each(
     monkeypatch.setattr(together, "stated", lambda chapter, parameters: stated[chapter])
     monkeypatch.setattr(campaign, "install_on_demand", lambda chapter: None)
     monkeypatch.setattr(campaign, "measured", measure)
+    monkeypatch.setattr(campaign, "machine", lambda: msgspec.convert(runs.MACHINE, Machine))
     monkeypatch.setattr(campaign, "execute_chapter", execute)
     said = list[str]()
     plans = [PublishedPlan(chapter, _GIVEN, _GIVEN) for chapter in stated]
@@ -225,6 +228,5 @@ def test_a_campaign_measures_them_as_one_and_stores_a_run_for_each(
     assert any(line.startswith("campaign: first + second, session 1 of 1 in ") for line in said)
     for chapter in stated:
         (folder,) = finished_folders(chapter)
-        finished = whole.finished(PublishedPlan(chapter, _GIVEN, _GIVEN))
-        assert finished
+        (finished,) = whole.finished(PublishedPlan(chapter, _GIVEN, _GIVEN)).values()
         assert finished.folder == folder
