@@ -104,6 +104,7 @@ class Campaign:
             # Another command may have been at work on it until now.
             self._notes, self._finished = CampaignNotes(self.folder), {}
             self._notes.begin(self.units)
+            self._cut_what_is_whole()
             progress = f", {self.progress()}" if self._at_work else ""
             self.say(f"campaign: {_chapters(len(self.plans))}{progress}")
             yield
@@ -127,18 +128,22 @@ class Campaign:
     def finished(self, plan: PublishedPlan) -> Mapping[str, Run]:
         """By kind of machine, the newest run of a plan that was finished in this campaign."""
         if plan.chapter not in self._finished:
-            runs = [run for run in self._readable(plan) if self._is_of(plan, run)]
+            runs = [
+                run
+                for run in self._readable(plan.chapter)
+                if self._is_of(plan, run, run.manifest.parameters or {})
+            ]
             by_age = sorted(runs, key=lambda run: run.manifest.started_unix_s)
             self._finished[plan.chapter] = {kind_of(run.manifest.machine): run for run in by_age}
         return self._finished[plan.chapter]
 
-    def _readable(self, plan: PublishedPlan) -> Iterator[Run]:
+    def _readable(self, chapter: str) -> Iterator[Run]:
         """The finished runs of a chapter that can be trusted; what is none is said, and in nobody's way."""
-        for folder in finished_folders(plan.chapter):
+        for folder in finished_folders(chapter):
             try:
                 yield load_run(folder)
             except RecordError as error:
-                self.say(f"campaign: {plan.chapter}: {error}")
+                self.say(f"campaign: {chapter}: {error}")
 
     def progress(self) -> str:
         """``12 of 41 sessions done, about 3 h 20 min left``, of all kinds of machines that are at work"""
@@ -288,6 +293,18 @@ class Campaign:
         for view in together.views(run):
             write_view(run, view, chapters)
 
+    def _cut_what_is_whole(self) -> None:
+        """Cut the runs of chapters that were measured together from the run of all, where a command was ended before it had."""
+        for unit in self.units:
+            for run in () if unit.together is None else self._readable(unit.measured_as):
+                kind, given = kind_of(run.manifest.machine), run.manifest.parameters or {}
+                is_ours = all(self._is_of(plan, run, given.get(plan.chapter, {})) for plan in unit.plans)
+                if is_ours and kind not in self._finished_on(unit):
+                    try:
+                        self._finish(unit, run)
+                    except RecordError as error:
+                        self._say_failed(unit, kind, str(error))
+
     def _left_here(self, unit: Unit) -> bool:
         return self._left(unit, self._kind_here)
 
@@ -305,9 +322,10 @@ class Campaign:
         """The kinds of machines that have a run of each chapter of a unit."""
         return set.intersection(*(set(self.finished(plan)) for plan in unit.plans))
 
-    def _is_of(self, plan: PublishedPlan, run: Run) -> bool:
-        """Whether a run has the parameters of the plan and was finished in this campaign."""
-        given, table = run.manifest.parameters or {}, chapter_parameters()
+    def _is_of(self, plan: PublishedPlan, run: Run, given: Mapping[str, object]) -> bool:
+        """Whether a run, which was given these parameters for the plan's chapter, has those of the plan and was finished in
+        this campaign."""
+        table = chapter_parameters()
         same = all(
             given.get(name, table[name].absent) == value for name, value in measuring_parameters(plan).items()
         )

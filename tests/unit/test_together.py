@@ -27,6 +27,11 @@ from gapbook.trial.contestant import Contestant
 from tests.bank import alphas
 from tests.unit import stored_runs as runs
 
+
+class _EndedError(Exception):
+    """Stands for whatever ends a command."""
+
+
 _BLOCKS = 2
 _GIVEN = {"blocks": _BLOCKS, "sessions": 1, "warmup_s": 0.5, "window_s": 2.0}
 
@@ -183,6 +188,38 @@ def test_a_view_that_cannot_be_written_says_where_what_was_measured_is() -> None
     live_folder("first").write_text("in the way", encoding="utf-8")
     with pytest.raises(RecordError, match=f"what was measured is kept in .*{run.run_id}; make room"):
         write_view(run, both.views(run)[0], ["first", "second"])
+
+
+def test_what_was_measured_and_not_yet_cut_is_not_measured_again(
+    runs_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs_folder.mkdir()
+    stated, wholes = {"first": _FIRST, "second": _SECOND}, list[str]()
+
+    def measure(whole: Asked, _source: str, _say: Any) -> Run:
+        wholes.append(whole.chapter)
+        rows = [runs.valid(planned, 1e3) for planned in whole.plan()]
+        runs.store(
+            live_folder(whole.chapter),
+            rows,
+            scenario=whole.scenario,
+            planned=whole.plan(),
+            absent={},
+            parameters=whole.parameters,
+            finished_unix_s=time.time(),
+        )
+        raise _EndedError
+
+    monkeypatch.setattr(together, "stated", lambda chapter, parameters: stated[chapter])
+    monkeypatch.setattr(campaign, "install_on_demand", lambda chapter: None)
+    monkeypatch.setattr(campaign, "measured", measure)
+    monkeypatch.setattr(campaign, "machine", lambda: msgspec.convert(runs.MACHINE, Machine))
+    plans = [PublishedPlan(chapter, _GIVEN, _GIVEN) for chapter in stated]
+    with pytest.raises(_EndedError):
+        Campaign(plans, list[str]().append).run()
+    assert Campaign(plans, list[str]().append).run() == []
+    assert wholes == ["first+second"]
+    assert [len(finished_folders(chapter)) for chapter in stated] == [1, 1]
 
 
 def test_a_campaign_measures_them_as_one_and_stores_a_run_for_each(
