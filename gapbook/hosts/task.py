@@ -23,7 +23,8 @@ def measure_session(request: bytes) -> bytes:
     """The answer to a request (:mod:`gapbook.hosts.request`), both encoded. Runs in a thread of a worker."""
     worker = get_worker()
     key = str(worker.get_current_task())
-    with tempfile.TemporaryDirectory(prefix="gapbook-answer-") as folder:
+    # By its name no abandoned deployment, which others on this machine would sweep away while it is empty.
+    with tempfile.TemporaryDirectory(prefix="answer-of-gapbook-") as folder:
         answer = Path(folder) / "answer"
         process = subprocess.Popen(
             [sys.executable, "-m", "gapbook.hosts.session", str(answer)],
