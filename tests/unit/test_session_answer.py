@@ -30,6 +30,6 @@ def test_a_command_that_sweeps_abandoned_deployments_away_takes_no_answer_with_t
 
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(task, "get_worker", lambda: worker)
-    monkeypatch.setattr(task.subprocess, "Popen", sweeping)
+    monkeypatch.setattr(subprocess, "Popen", sweeping)
     assert task.measure_session(b"request") == b"came"
     assert list(tmp_path.iterdir()) == []
