@@ -36,7 +36,6 @@ _ARGUMENTS = [
     "--disable-sync",
 ]
 
-_BUSY_PROGRAMS_A_PROCESSOR = 3
 
 _OF_EACH_KIND = (
     "drizzle-rpc",
@@ -91,9 +90,9 @@ def own_site(published_site: Site, tmp_path_factory: pytest.TempPathFactory) -> 
 def refused_site(tmp_path_factory: pytest.TempPathFactory) -> Site:
     """A run whose every trial is refused: the tests themselves keep the machine busy meanwhile."""
     with _busy_machine():
-        # With few connections: each has a process of Postgres, which all share the machine with the busy ones.
+        # With one connection: each has a process of Postgres, which all share the machine with the busy ones.
         run = measure(
-            "alpha=0.5", "blocks=1", "connections=8", "contestants=postgres-rust-deep,spacetimedb-rust-deep"
+            "alpha=0.5", "blocks=1", "connections=1", "contestants=postgres-rust-deep,spacetimedb-rust-deep"
         )
     assert not run.trials["valid"].any(), "the quiet-machine gate accepted a busy machine"
     return build(run, tmp_path_factory.mktemp("refused") / "site")
@@ -101,8 +100,8 @@ def refused_site(tmp_path_factory: pytest.TempPathFactory) -> Site:
 
 @contextmanager
 def _busy_machine() -> Iterator[None]:
-    """Programs that are busy on every processor from the first line on until the last of it, several each, so
-    that a server and a client that share a processor with them do not leave them a tenth of it.
+    """A program for each processor that is busy from the first line on until the last of it: of a processor that it
+    shares with a server and a client, it takes more than the tenth that others may.
 
     Linux shares a processor out by session (sched(7), autogroup), and each process of Postgres has one of its own.
     """
@@ -122,7 +121,7 @@ def _busy_machine() -> Iterator[None]:
             stdout=subprocess.PIPE,
             start_new_session=True,
         )
-        for _ in range(_BUSY_PROGRAMS_A_PROCESSOR * len(os.sched_getaffinity(0)))
+        for _ in os.sched_getaffinity(0)
     ]
     try:
         for process in busy:
