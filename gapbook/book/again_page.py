@@ -9,12 +9,13 @@ from pathlib import PurePosixPath
 
 from gapbook.book.again import HEADS, Again, Gone, again_cells, size_words
 from gapbook.book.arrivals import Arrival, Kind, arrival_of
-from gapbook.book.contents import pages_of, table_of_contents
+from gapbook.book.contents import pages_of
 from gapbook.book.expected import duration_words
 from gapbook.book.systems import systems
 from gapbook.markup import Html, link, values_table
 from gapbook.pages.page import Download, download_buttons, fold
 from gapbook.pages.page_files import AGAIN, leave
+from gapbook.pages.titles import table_of_contents
 from gapbook.prerequisites import BUILD_NEEDS_BYTES, ENVIRONMENT_NEEDS_BYTES
 
 __all__ = ["again_facts", "arrivals_tables", "chapters_tables", "gone_table"]

@@ -17,7 +17,7 @@ import yaml
 
 from gapbook.book import figures
 from gapbook.book.chapters import chapters, overviews
-from gapbook.book.contents import pages_of, table_of_contents, without_pages
+from gapbook.book.contents import pages_of, without_pages
 from gapbook.book.first_page import write_first_page
 from gapbook.book.kept_pages import (
     INJECTED,
@@ -45,6 +45,7 @@ from gapbook.method.named import named_run
 from gapbook.method.stated import known_numbers
 from gapbook.notebook_text import notebook_path
 from gapbook.pages.page_files import left_behind, left_beside_run, links_to_files
+from gapbook.pages.titles import table_of_contents
 from gapbook.paths import CHECKOUT, build_directory, tool_path
 from gapbook.record.run import Run, find_run, published_folder
 from gapbook.writing import require_writable

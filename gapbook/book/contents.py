@@ -5,21 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any, TypeAlias
 
-import yaml
-
-from gapbook.paths import CHECKOUT
-
-__all__ = ["Contents", "pages_of", "table_of_contents", "with_last_page", "without_pages"]
+__all__ = ["Contents", "pages_of", "with_last_page", "without_pages"]
 
 Contents: TypeAlias = dict[str, Any]
 """A mapping of ``_toc.yml``: the whole, a part, or a page with those below it."""
 _BELOW = ("parts", "chapters", "sections")
-
-
-def table_of_contents() -> Contents:
-    """What ``_toc.yml`` holds."""
-    contents: Contents = yaml.safe_load((CHECKOUT / "_toc.yml").read_text(encoding="utf-8"))
-    return contents
 
 
 def pages_of(contents: Contents) -> list[Contents]:

@@ -1,4 +1,4 @@
-"""What the contents of the book call its chapters."""
+"""The contents of the book as they are stored, and what they call its chapters."""
 
 from __future__ import annotations
 
@@ -11,11 +11,17 @@ import yaml
 
 from gapbook.paths import CHECKOUT
 
-__all__ = ["chapter_titles"]
+__all__ = ["chapter_titles", "table_of_contents"]
+
+
+def table_of_contents() -> dict[str, Any]:
+    """What ``_toc.yml`` holds."""
+    contents: dict[str, Any] = yaml.safe_load((CHECKOUT / "_toc.yml").read_text(encoding="utf-8"))
+    return contents
 
 
 @cache
 def chapter_titles() -> Mapping[str, str]:
     """The title of each page by its address."""
-    contents: dict[str, Any] = yaml.safe_load((CHECKOUT / "_toc.yml").read_text(encoding="utf-8"))
-    return {Path(one["file"]).name: one["title"] for part in contents["parts"] for one in part["chapters"]}
+    parts = table_of_contents()["parts"]
+    return {Path(one["file"]).name: one["title"] for part in parts for one in part["chapters"]}
