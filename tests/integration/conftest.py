@@ -1,4 +1,5 @@
-"""The container engine, for the tests that need one; where none answers they are skipped, and say why. And waits of the
+"""The container engine and plain Debian, for the tests that need them; where none is to be had they are skipped, and
+say why. And waits of the
 harness that tests need not sit out, and which files begin first."""
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from gapbook.deploy.engine import Engine, connected, engine_here
+from gapbook.deploy.images import plain_debian
 from gapbook.errors import SetupError
 
 _FOLDER = Path(__file__).parent
@@ -56,3 +58,13 @@ def engine() -> Iterator[Engine]:
         pytest.skip(f"no containers here: {error}")
     with engine_here() as found:
         yield found
+
+
+@pytest.fixture(scope="module")
+def engine_with_debian(engine: Engine) -> Engine:
+    """What an image is built from can be pulled here, or put together from its packages; else a skip that says why."""
+    try:
+        plain_debian(engine)
+    except SetupError as error:
+        pytest.skip(f"no images here: {error}")
+    return engine

@@ -1,7 +1,7 @@
 """Servers in real containers: the same trial and gates as natively, and nothing of ours left behind.
 
 The images are built here, from the programs that run natively, for no image need be reachable. Where no engine
-answers, all of this is skipped, and says why.
+answers, or Debian's packages cannot be had, all of this is skipped, and says why.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ _ACCOUNTS, _BALANCE = 200, 1_000
 
 
 @pytest.fixture(name="engine", scope="module")
-def _engine_with_images(engine: Engine) -> Engine:
+def _engine_with_images(engine_with_debian: Engine) -> Engine:
     for system in _SYSTEMS:
         stack_class(system).located(ServerChoice(placement=Placement.parse(_HOST)))
-    return engine
+    return engine_with_debian
 
 
 def _ours(engine: Engine) -> dict[str, int]:

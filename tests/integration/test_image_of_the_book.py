@@ -67,8 +67,9 @@ def _of_this_machine() -> dict[str, str]:
 
 
 @pytest.fixture(name="image", scope="module")
-def _image(engine: Engine) -> str:
+def _image(engine_with_debian: Engine) -> str:
     """Layers are kept by the engine: what is not changed is not built again."""
+    engine = engine_with_debian
     older = here(engine, _IMAGE)
     engine.images.build(
         path=str(CHECKOUT),
