@@ -1,6 +1,5 @@
 """The container engine and plain Debian, for the tests that need them; where none is to be had they are skipped, and
-say why. And waits of the
-harness that tests need not sit out, and which files begin first."""
+say why. And waits of the harness that tests need not sit out, and which files begin first."""
 
 from __future__ import annotations
 
