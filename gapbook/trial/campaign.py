@@ -18,6 +18,7 @@ from gapbook.deploy.limits import allowed_processors
 from gapbook.deploy.server import ServerChoice
 from gapbook.deploy.stack import Stack
 from gapbook.errors import ParameterError, RecordError, SessionsLeftError
+from gapbook.interrupts import interrupts_stay
 from gapbook.model.plan import make_plan
 from gapbook.record.journal import Journal, journal_of
 from gapbook.record.kind import kind_of, other_kind
@@ -171,7 +172,7 @@ class Measurement:
         if resume and (finished := self.journal.finished()) is not None:
             self.say(f"{self.scenario.chapter}: run {finished.run_id} is finished, nothing to resume")
             return finished
-        with self.journal.locked(resume=resume):
+        with interrupts_stay(), self.journal.locked(resume=resume):
             if resume:
                 facts = self.journal.facts()
                 for line in self.journal.left_out():
