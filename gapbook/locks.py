@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import fcntl
 import itertools
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 __all__ = ["alone_in", "own_folder", "taking_turns"]
+
+_LOOKS_EVERY_S = 0.2
 
 
 @contextmanager
@@ -31,12 +34,17 @@ def alone_in(folder: Path) -> Iterator[bool]:
 
 
 @contextmanager
-def taking_turns(folder: Path, say: Callable[[str], None] = print) -> Iterator[None]:
-    """Alone in a folder; waits for the command that is, and says so."""
+def taking_turns(
+    folder: Path, say: Callable[[str], None] = print, *, require_wanted: Callable[[], None] = lambda: None
+) -> Iterator[None]:
+    """Alone in a folder; waits for the command that is, and says so. ``require_wanted`` is asked while it waits, and
+    raises where nobody waits any more."""
     with _lock_file(folder) as lock:
         if not _locked(lock):
             say(f"waiting for another command that writes to {folder}")
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            while not _locked(lock):
+                require_wanted()
+                time.sleep(_LOOKS_EVERY_S)
         yield
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import shutil
-import threading
-from collections import defaultdict
 from pathlib import Path
 
 from gapbook.deploy.server import built_file
+from gapbook.deploy.to_be_made import to_be_made
 from gapbook.deploy.toolchain import cargo_for_this_machine, require_tool, run_step
 from gapbook.errors import SetupError
 from gapbook.paths import cache_directory, tool_path
@@ -17,8 +16,6 @@ from gapbook.writing import can_be_written
 __all__ = ["cargo_install", "go_install", "installed_binary"]
 
 _GO_HINT = "https://go.dev/dl, or the golang package of your system"
-_locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
-"""Stacks are installed side by side, and two of them can need one program."""
 
 
 def installed_binary(name: str, version: str) -> Path:
@@ -29,22 +26,24 @@ def installed_binary(name: str, version: str) -> Path:
 def cargo_install(crate: str, version: str, *, expected_s: float, binary: Path | None = None) -> None:
     """Compile a crate as its own lock file has it, unless it is there; ``binary``: where, if not where it would be."""
     binary = binary or installed_binary(crate, version)
-    with _locks[crate]:
-        if binary.is_file():
-            _note(binary, crate, version)
-            return
-        cargo = require_tool("cargo", CARGO_HINT)
-        root = binary.parent.parent
-        # Kept until the build is through, so that an interrupted one goes on where it stopped.
-        target = root.with_name(f"{root.name}-target")
-        options, _ = cargo_for_this_machine(cargo, target)
-        run_step(
-            f"{crate} {version}",
-            [cargo, "install", f"{crate}@{version}", "--locked", "--root", root, *options],
-            expected_s=expected_s,
-        )
-        shutil.rmtree(target, ignore_errors=True)
+    with to_be_made(f"{crate}-{version}", binary.is_file) as absent:
+        if absent:
+            _compile(crate, version, binary, expected_s)
         _note(binary, crate, version)
+
+
+def _compile(crate: str, version: str, binary: Path, expected_s: float) -> None:
+    cargo = require_tool("cargo", CARGO_HINT)
+    root = binary.parent.parent
+    # Kept until the build is through, so that an interrupted one goes on where it stopped.
+    target = root.with_name(f"{root.name}-target")
+    options, _ = cargo_for_this_machine(cargo, target)
+    run_step(
+        f"{crate} {version}",
+        [cargo, "install", f"{crate}@{version}", "--locked", "--root", root, *options],
+        expected_s=expected_s,
+    )
+    shutil.rmtree(target, ignore_errors=True)
 
 
 def _note(binary: Path, crate: str, version: str) -> None:
@@ -57,8 +56,8 @@ def _note(binary: Path, crate: str, version: str) -> None:
 def go_install(name: str, module: str, version: str, *, expected_s: float) -> None:
     """Compile a program of a Go module with the versions that the module asks for, unless it is there."""
     binary = installed_binary(name, version)
-    with _locks[name]:
-        if binary.is_file():
+    with to_be_made(f"{name}-{version}", binary.is_file) as absent:
+        if not absent:
             return
         go, own = _go(), cache_directory() / "go"
         # In one step, so that a copy that was cut off is never taken for the program.

@@ -16,8 +16,8 @@ from typing import Self
 from gapbook.declared.stack import Prebuilt
 from gapbook.deploy.download import Published, fetched
 from gapbook.deploy.server import built_file
+from gapbook.deploy.to_be_made import to_be_made
 from gapbook.errors import SetupError
-from gapbook.locks import taking_turns
 from gapbook.paths import cache_directory
 from gapbook.streams import say
 
@@ -80,13 +80,11 @@ class PrebuiltProgram:
         It is there whole or not at all, whatever ends this. Raises SetupError where it cannot be had, where the
         archive holds what it should not, or where the program does not run here; OSError of a disk that is full.
         """
-        if self.path.is_file():
-            return
-        downloads = cache_directory() / "downloads"
-        with taking_turns(downloads):
-            if self.path.is_file():
+        # Archives of all versions have one name.
+        with to_be_made("downloads", self.path.is_file) as absent:
+            if not absent:
                 return
-            archive = fetched(self.archive, downloads)
+            archive = fetched(self.archive, cache_directory() / "downloads")
             partial = self.folder.with_name(f"{self.folder.name}.partial")
             shutil.rmtree(partial, ignore_errors=True)
             try:

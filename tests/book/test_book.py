@@ -98,6 +98,11 @@ def test_every_page_opens_clean_from_a_file_and_its_links_have_targets(site: Sit
                 assert _ids_of(file)[fragment] == 1, f"{path} links to {written}"
 
 
+_PAST_THEIR_PANEL = """() => [...document.querySelectorAll(".gb-panel :is(input, select, button)")]
+    .filter((one) => one.getBoundingClientRect().right > one.closest(".gb-panel").getBoundingClientRect().right)
+    .map((one) => one.outerHTML)"""
+
+
 def test_every_page_opens_clean_from_a_server_and_none_scrolls_sideways(site: Site, visit: Open) -> None:
     for path in site.pages:
         found = visit(site, path, width=390)
@@ -106,6 +111,7 @@ def test_every_page_opens_clean_from_a_server_and_none_scrolls_sideways(site: Si
             found.page.set_viewport_size({"width": width, "height": 800})
             found.page.emulate_media(color_scheme=scheme)
             assert found.page.evaluate("document.documentElement.scrollWidth") <= width, path
+            assert found.page.evaluate(_PAST_THEIR_PANEL) == [], (path, width)
         found.page.wait_for_function(
             """() => [...document.querySelectorAll(".gb-table")].every((one) => one.scrollWidth <= one.clientWidth
                 || (one.tabIndex === 0 && one.role === "region" && one.ariaLabel.length > 9))"""
@@ -193,6 +199,7 @@ _AUDITED = (
     "notebooks/front.html",
     "notebooks/copies-after-a-kill.html",
     "notebooks/copies-after-a-kill-trials.html",
+    "notebooks/run-again.html",
     "book/method.html",
     "book/words.html",
     "search.html",
