@@ -18,6 +18,7 @@ from gapbook.method.interval import Interval
 from gapbook.method.student import quantile_of_t
 from gapbook.method.summary import Summary, summary_of
 from gapbook.record.published import published_runs
+from gapbook.record.run import latest_published
 
 __all__ = ["NARROW_FRAC", "compared_as_usual", "published_summaries", "usual_noise", "usual_spread"]
 
@@ -70,12 +71,13 @@ def usual_spread(*, same_processor: bool) -> Spread:
 @cache
 def usual_noise() -> float:
     """The standard deviation of a ratio from block to block on the log scale: the root of the mean square over what the
-    newest run of each chapter holds narrowly, every chapter weighing the same. Simulated servers say nothing of it."""
+    run that each chapter shows holds narrowly, every chapter weighing the same. Simulated servers say nothing of it."""
     of_chapters = []
     real = [one for one in published_summaries() if one.facts.get("planted") == _NOT_PLANTED]
-    for _, of_chapter in groupby(real, key=lambda one: one.chapter):
-        *_, newest = of_chapter
-        held = [one.ratio.interval for one in newest.ratios if one.ratio.low is not None]
+    for chapter, of_chapter in groupby(real, key=lambda one: one.chapter):
+        shown = latest_published(chapter).run_id
+        (ours,) = (one for one in of_chapter if one.run_id == shown)
+        held = [one.ratio.interval for one in ours.ratios if one.ratio.low is not None]
         squares = [
             one.n * (math.log(one.high / one.low) / 2 / quantile_of_t(one.n - 1)) ** 2
             for one in held

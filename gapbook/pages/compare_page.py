@@ -18,6 +18,7 @@ from gapbook.method.student import quantile_of_t
 from gapbook.method.summary import MOST_SUMMARY_BYTES, SUMMARY_VERSION, Summary, written
 from gapbook.pages.comparison import MOST_WORDS, READINGS, addresses_of
 from gapbook.pages.page_files import leave_beside_run
+from gapbook.record.run import latest_published
 
 __all__ = ["compare_page", "shipped"]
 
@@ -87,15 +88,15 @@ def compare_page() -> Html:
 
 
 def shipped() -> Mapping[str, Summary]:
-    """The newest published run of each chapter, by its chapter, and as ``""`` an older one of another machine, to begin
-    with: of all such, that which shares most ratios with the newest of its chapter."""
-    newest, others = {}, []
+    """The published run that each chapter shows, by its chapter, and as ``""`` one of another machine, to begin with:
+    of all such, that which shares most ratios with what its chapter shows."""
+    shown, others = {}, []
     for chapter, of_chapter in groupby(published_summaries(), key=lambda one: one.chapter):
-        *older, last = of_chapter
-        newest[chapter] = last
-        others += [(one, last) for one in older if one.processor != last.processor]
+        by_id = {one.run_id: one for one in of_chapter}
+        shown[chapter] = ours = by_id[latest_published(chapter).run_id]
+        others += [(one, ours) for one in by_id.values() if one.processor != ours.processor]
     example = max(others, key=lambda pair: len(compared(*pair).ratios), default=None)
-    return newest if example is None else {**newest, "": example[0]}
+    return shown if example is None else {**shown, "": example[0]}
 
 
 def _told(runs: Mapping[str, Summary]) -> dict[str, object]:

@@ -31,10 +31,10 @@ from gapbook.pages.versions import versioned_label
 from gapbook.pages.words import JAMS, rate_cell
 from gapbook.parameters import chapter_parameters
 from gapbook.record.published import measurement_of, published_runs
-from gapbook.record.run import Run
+from gapbook.record.run import Run, latest_published
 from gapbook.record.scenario import RecordedContestant
 
-__all__ = ["Explorer", "HeldCell"]
+__all__ = ["Explorer", "HeldCell", "held_cells"]
 
 _PAGE = "notebooks/explorer.html"
 _AFTER_THE_TRIALS = ("kills", "cuts")
@@ -63,14 +63,15 @@ class HeldCell:
 
 
 class Explorer:
-    """The cells of the newest published run of each chapter that loads transfers, save those of simulated servers."""
+    """The cells of the published run that each chapter shows which loads transfers, save those of simulated servers;
+    or those of given runs, the last of each chapter."""
 
     def __init__(self, runs: Sequence[Run] | None = None) -> None:
-        newest = {run.manifest.chapter: run for run in (published_runs() if runs is None else runs)}
+        newest = {run.manifest.chapter: run for run in (_shown_runs() if runs is None else runs)}
         banks = [run for run in newest.values() if run.scenario.workload.accounts]
         banks.sort(key=lambda run: run.manifest.started_unix_s, reverse=True)
         every = [Findings(run, run.manifest.chapter) for run in banks]
-        self.cells = [cell for found in every for cell in _cells(found)]
+        self.cells = [cell for found in every for cell in held_cells(found)]
         self.found = list(dict.fromkeys(cell.found for cell in self.cells))
 
     @cached_property
@@ -266,7 +267,11 @@ class Explorer:
         return found
 
 
-def _cells(found: Findings) -> Iterable[HeldCell]:
+def _shown_runs() -> Iterable[Run]:
+    return map(latest_published, dict.fromkeys(run.manifest.chapter for run in published_runs()))
+
+
+def held_cells(found: Findings) -> Iterable[HeldCell]:
     for contestant in found.scenario.contestants:
         # A simulated server is no choice; of requests on a schedule the rate is given.
         if contestant.simulated or contestant.loop == "open":

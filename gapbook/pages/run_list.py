@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -13,20 +13,27 @@ from gapbook.method.findings import named_versions
 from gapbook.pages.corrections import hour
 from gapbook.record.journal import UNDER_WAY, trials_under_way
 from gapbook.record.machine import cores_words
-from gapbook.record.run import Run, finished_folders, load_run, published_folders
+from gapbook.record.run import (
+    Run,
+    finished_folders,
+    load_run,
+    published_folder,
+    published_folders,
+    shown_folder,
+)
 from gapbook.record.schema import one_line
 from gapbook.text_table import text_table
 
 __all__ = ["StoredRun", "run_list_json", "run_list_lines", "stored_runs"]
 
-State: TypeAlias = Literal["published", "superseded", "yours", "under way", "not readable"]
+State: TypeAlias = Literal["published", "superseded", "beside", "yours", "under way", "not readable"]
 _HEADS = ("chapter", "run", "began", "machine", "trials that count", "which is", "versions")
 
 
 @dataclass(frozen=True)
 class StoredRun:
-    """``state``: *published* is what a chapter shows, *superseded* one that a newer published run took the place of;
-    *under way* is one that was interrupted, or is being measured now. ``why`` says why one cannot be read."""
+    """``state``: *published* is what a chapter shows, *superseded* one that a newer published run took the place of,
+    *beside* a newer one that says less of another machine (:mod:`gapbook.record.standing`); *under way* is one that was interrupted, or is being measured now. ``why`` says why one cannot be read."""
 
     chapter: str
     run_id: str
@@ -57,12 +64,11 @@ def run_list_json(runs: Sequence[StoredRun]) -> str:
 def _of_chapter(chapter: str) -> Iterator[StoredRun]:
     published = [_read(chapter, folder, "superseded") for folder in published_folders(chapter)]
     published.sort(key=_began)
-    if readable := [run for run in published if run.state != "not readable"]:
-        newest = readable[-1].run_id
-        published = [
-            StoredRun(**{**asdict(run), "state": "published"}) if run.run_id == newest else run
-            for run in published
-        ]
+    if readable := [run.run_id for run in published if run.state != "not readable"]:
+        shown = shown_folder([published_folder(chapter) / run_id for run_id in readable]).name
+        newer = readable[readable.index(shown) + 1 :]
+        states: dict[str, State] = {shown: "published"} | dict.fromkeys(newer, "beside")
+        published = [replace(run, state=states.get(run.run_id, run.state)) for run in published]
     yield from published
     yield from sorted((_read(chapter, folder, "yours") for folder in finished_folders(chapter)), key=_began)
     for key, trials in trials_under_way(chapter).items():

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import combinations, groupby
+from itertools import combinations, groupby, takewhile
 from statistics import median
 
 from gapbook.markup import Html, values_table
@@ -25,7 +25,7 @@ from gapbook.pages.page_files import REPLACED, leave
 from gapbook.pages.versions import versioned_label
 from gapbook.record.kept_code import code_is_kept
 from gapbook.record.published import published_runs
-from gapbook.record.run import Run
+from gapbook.record.run import Run, latest_published
 
 __all__ = [
     "Move",
@@ -136,12 +136,13 @@ class Move:
 
 @cache
 def replacements() -> Sequence[Replacement]:
-    """Every published run that is not the newest of its chapter, by chapter and time."""
+    """Every published run that is older than the one its chapter shows, by chapter and time."""
     found = []
     runs = sorted(published_runs(), key=lambda run: run.manifest.chapter)
-    for _, of_chapter in groupby(runs, key=lambda run: run.manifest.chapter):
-        *older, newest = of_chapter
-        found += [Replacement(old, newest) for old in older]
+    for chapter, of_chapter in groupby(runs, key=lambda run: run.manifest.chapter):
+        shown = latest_published(chapter)
+        older = takewhile(lambda run, shown=shown: run.run_id != shown.run_id, of_chapter)
+        found += [Replacement(old, shown) for old in older]
     return tuple(found)
 
 

@@ -40,6 +40,7 @@ from gapbook.record.schema import (
     checked_manifest,
     one_line,
 )
+from gapbook.record.standing import Standing, shown
 from gapbook.record.tables import checked_histograms, checked_trials
 
 __all__ = [
@@ -60,6 +61,7 @@ __all__ = [
     "read_run",
     "run_folder",
     "run_id_of",
+    "shown_folder",
     "stored_run",
 ]
 
@@ -102,10 +104,6 @@ class Run:
     @property
     def published(self) -> bool:
         return self.folder.parent.parent == CHECKOUT / "results"
-
-
-class _Began(msgspec.Struct):
-    started_unix_s: float
 
 
 def load_run(folder: Path) -> Run:
@@ -293,17 +291,27 @@ def published_folders(chapter: str) -> Sequence[Path]:
 
 
 def latest_published(chapter: str) -> Run:
-    """The newest published run of a chapter; raises RecordError when there is none."""
+    """The published run that a chapter's page shows: the newest that took it over
+    (:func:`gapbook.record.standing.shown`); raises RecordError when there is none."""
     folders = published_folders(chapter)
     if not folders:
         raise RecordError(f"source: {chapter} has no published run yet; use source=live")
-    return load_run(max(folders, key=_began_unix_s) if len(folders) > 1 else folders[0])
+    return load_run(shown_folder(folders))
 
 
-def _began_unix_s(folder: Path) -> float:
-    """When a run began, by its manifest alone; raises RecordError."""
+def shown_folder(folders: Sequence[Path]) -> Path:
+    """That of the run which a page shows, of at least one, by their manifests alone; raises RecordError."""
+    if len(folders) == 1:
+        return folders[0]
+    standing = [_standing(folder) for folder in folders]
+    page = shown(standing)
+    return next(folder for folder, one in zip(folders, standing, strict=True) if one is page)
+
+
+def _standing(folder: Path) -> Standing:
+    """As much of a run as its manifest says by itself; raises RecordError."""
     try:
-        return msgspec.json.decode(read_bytes(folder / MANIFEST), type=_Began).started_unix_s
+        return msgspec.json.decode(read_bytes(folder / MANIFEST), type=Standing)
     except (ValueError, RecursionError) as error:
         raise RecordError(f"run {folder.name}: {MANIFEST}: {one_line(error)}{_WHAT_TO_DO}") from error
 

@@ -32,17 +32,18 @@ def _run(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     return told.out
 
 
-def test_published_runs_are_told_and_the_newest_is_what_the_book_shows(
+def test_published_runs_are_told_and_which_of_them_the_book_shows(
     runs_folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     del runs_folder
     told: list[dict[str, Any]] = json.loads(_run(capsys, "runs", _CHAPTER, "--json"))
-    newest = latest_published(_CHAPTER)
+    page = latest_published(_CHAPTER)
     assert {one["run_id"] for one in told} == {folder.name for folder in published_folders(_CHAPTER)}
-    assert [one["state"] for one in told] == ["superseded"] * (len(told) - 1) + ["published"]
-    assert told[-1]["run_id"] == newest.run_id
-    assert told[-1]["valid_trials"] == int(newest.trials["valid"].sum())
-    assert told[-1]["began_unix_s"] == newest.manifest.started_unix_s
+    shown = [one["run_id"] for one in told].index(page.run_id)
+    newer = len(told) - shown - 1
+    assert [one["state"] for one in told] == [*["superseded"] * shown, "published", *["beside"] * newer]
+    assert told[shown]["valid_trials"] == int(page.trials["valid"].sum())
+    assert told[shown]["began_unix_s"] == page.manifest.started_unix_s
     lines = _run(capsys, "runs", _CHAPTER).splitlines()
     assert len(lines) == len(told) + 1
     assert all(one["run_id"] in line for one, line in zip(told, lines[1:], strict=True))

@@ -1,0 +1,53 @@
+"""Which of a chapter's published runs its page shows.
+
+The newest takes the page over, save where it says less of another machine: measured on another processor, under the
+same load, in fewer sessions. Such a run stands beside: it counts wherever runs are counted, and replaces none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any
+
+import msgspec
+
+__all__ = ["Standing", "shown"]
+
+
+class _Machine(msgspec.Struct, frozen=True):
+    processor: str
+
+
+class _Deployed(msgspec.Struct, frozen=True):
+    session: int
+
+
+class _Load(msgspec.Struct, frozen=True):
+    workload: Any = None
+    connections: Any = None
+    treatment: Any = None
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """As much of a manifest as says whether its run takes a page over. A run that does not tell its sessions has none."""
+
+    started_unix_s: float
+    machine: _Machine
+    scenario: _Load
+    deployments: Sequence[_Deployed] = ()
+
+    @property
+    def sessions(self) -> int:
+        return len({one.session for one in self.deployments})
+
+    def stands_beside(self, older: Standing) -> bool:
+        """Whether this newer run leaves the page to an older one."""
+        elsewhere = self.machine.processor != older.machine.processor
+        return elsewhere and self.scenario == older.scenario and self.sessions < older.sessions
+
+
+def shown(runs: Sequence[Standing]) -> Standing:
+    """The run that the page shows, of at least one."""
+    by_time = sorted(runs, key=lambda run: run.started_unix_s)
+    return reduce(lambda page, newer: page if newer.stands_beside(page) else newer, by_time)

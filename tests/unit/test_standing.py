@@ -1,0 +1,51 @@
+"""Which published run a page shows: the newest, save one that says less of another machine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from gapbook.record.standing import Standing, shown
+
+
+def _run(began: float, processor: str, sessions: int, connections: int = 64) -> Standing:
+    manifest: dict[str, Any] = {
+        "started_unix_s": began,
+        "machine": {"processor": processor, "kernel": "6.1"},
+        "scenario": {"workload": {"name": "transfer"}, "connections": connections, "treatment": None},
+        "deployments": [{"session": session, "waited_s": 0.0} for session in range(sessions) for _ in "two"],
+    }
+    return msgspec.convert(manifest, Standing)
+
+
+_FIRST = _run(1, "Xeon", 5)
+
+
+@pytest.mark.parametrize(
+    ("newer", "takes_over"),
+    [
+        (_run(2, "EPYC", 3), False),
+        (_run(2, "EPYC", 5), True),
+        (_run(2, "Xeon", 3), True),
+        (_run(2, "EPYC", 3, connections=50), True),
+    ],
+    ids=["fewer sessions of another processor", "as many", "the same processor", "another load"],
+)
+def test_a_newer_run_takes_the_page_over_unless_it_says_less_of_another_machine(
+    newer: Standing, takes_over: bool
+) -> None:
+    assert shown([newer, _FIRST]) is (newer if takes_over else _FIRST)
+
+
+def test_each_newer_run_is_held_against_the_one_that_the_page_shows_by_then() -> None:
+    beside, last = _run(2, "EPYC", 3), _run(3, "EPYC", 4)
+    assert shown([_FIRST, beside, last]) is _FIRST
+    assert shown([_FIRST, beside, last, _run(4, "Xeon", 5)]).started_unix_s == 4
+
+
+def test_a_run_that_tells_no_sessions_has_none() -> None:
+    old = msgspec.convert({"started_unix_s": 0, "machine": {"processor": "EPYC"}, "scenario": {}}, Standing)
+    assert old.sessions == 0
+    assert shown([old, _FIRST]) is _FIRST
