@@ -67,7 +67,7 @@ def _of_chapter(chapter: str) -> Iterator[StoredRun]:
     if readable := [run.run_id for run in published if run.state != "not readable"]:
         shown = shown_folder([published_folder(chapter) / run_id for run_id in readable]).name
         newer = readable[readable.index(shown) + 1 :]
-        states: dict[str, State] = {shown: "published"} | dict.fromkeys(newer, "beside")
+        states: dict[str, State] = {shown: "published", **dict.fromkeys(newer, "beside")}
         published = [replace(run, state=states.get(run.run_id, run.state)) for run in published]
     yield from published
     yield from sorted((_read(chapter, folder, "yours") for folder in finished_folders(chapter)), key=_began)

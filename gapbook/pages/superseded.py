@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import combinations, groupby, takewhile
+from itertools import combinations, groupby
 from statistics import median
 
 from gapbook.markup import Html, values_table
@@ -141,8 +141,8 @@ def replacements() -> Sequence[Replacement]:
     runs = sorted(published_runs(), key=lambda run: run.manifest.chapter)
     for chapter, of_chapter in groupby(runs, key=lambda run: run.manifest.chapter):
         shown = latest_published(chapter)
-        older = takewhile(lambda run, shown=shown: run.run_id != shown.run_id, of_chapter)
-        found += [Replacement(old, shown) for old in older]
+        began_unix_s = shown.manifest.started_unix_s
+        found += [Replacement(run, shown) for run in of_chapter if run.manifest.started_unix_s < began_unix_s]
     return tuple(found)
 
 
