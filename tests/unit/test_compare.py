@@ -32,8 +32,8 @@ _HOSTILE = 200
 
 
 def _ours(chapter: str = _CHAPTER) -> Summary:
-    """The newest published run."""
-    return [one for one in published_summaries() if one.chapter == chapter][-1]
+    """The published run that the chapter shows."""
+    return summary_of(latest_published(chapter))
 
 
 def _changed(one: Summary, **changes: Any) -> Summary:
