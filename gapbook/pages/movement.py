@@ -22,7 +22,9 @@ from gapbook.record.run import Run
 __all__ = ["Movement"]
 
 _WANTED = "How many want the same account"
-_COLUMNS = ("set otherwise", "explains by itself", "with those above", "rates against all")
+_COLUMNS = ("set otherwise", "explains by itself", "with those above", "moved, against all cells")
+_FEWEST = 3
+"""Of fewer cells a mean says nothing."""
 _REST = "Anything else"
 """The choice of what few contestants have: no two of them share a word of it."""
 
@@ -84,6 +86,7 @@ class Movement:
                 "; ".join(
                     f"{group.words or 'nothing'} ×{format_factor(group.factor)} ({group.cells})"
                     for group in one.groups
+                    if group.cells >= _FEWEST
                 ),
             ]
             for one in self.explained
@@ -105,7 +108,7 @@ def _most_in_common(runs: Sequence[Run]) -> tuple[Mapping[str, HeldCell], Mappin
     pairs = [pair for pair in combinations(sides, 2) if len({*map(_processor, pair)}) == 2]
     shared = [len(then.keys() & now.keys()) for then, now in pairs]
     most = max(shared, default=0)
-    if most < 3:
+    if most < _FEWEST:
         raise RecordError("no two runs on two kinds of processor share three cells")
     return next(
         pair for pair, number in zip(reversed(pairs), reversed(shared), strict=True) if number == most

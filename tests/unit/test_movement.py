@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 
+from gapbook.errors import RecordError
 from gapbook.method.movement import Moved, explained, moved, noise_frac, ratio_moves
+from gapbook.pages.movement import Movement
+from gapbook.record.published import published_runs
 
 _SETTINGS = ("disk", "client", "alpha")
 
@@ -69,3 +72,18 @@ def test_a_cell_of_one_block_tells_no_noise_and_is_none(rates: Any) -> None:
 def test_too_few_cells_are_refused() -> None:
     with pytest.raises(ValueError, match="2 cells explain nothing"):
         explained(_cells(0.5, 1)[:2], _SETTINGS)
+
+
+def test_the_page_lays_two_processors_beside_each_other_cell_by_cell() -> None:
+    found = Movement()
+    facts = found.facts()
+    assert facts["moved_then"] != facts["moved_now"]
+    assert int(facts["moved_cells"]) == len(found.cells) > 50
+    assert {one.setting for one in found.explained} <= set(found.cells[0].settings)
+    assert "×" in found.table().html
+
+
+def test_one_processor_says_nothing_of_two() -> None:
+    ours = [run for run in published_runs() if run.manifest.machine.processor == "AMD EPYC"]
+    with pytest.raises(RecordError, match="no two runs on two kinds of processor"):
+        Movement(ours)
