@@ -17,6 +17,8 @@ export interface Config {
   readonly windowS: number;
   readonly drainS: number;
   readonly requestTimeoutS: number;
+  /** When the clock starts, by the wall clock; null is as soon as the connections are up. */
+  readonly startUnixS: number | null;
 }
 
 /** What `--draw` needs; the rest of a configuration may be there and is not looked at. */
@@ -43,6 +45,7 @@ export async function parseConfig(json: string): Promise<Config> {
     windowS: root.number("window_s"),
     drainS: root.number("drain_s"),
     requestTimeoutS: root.number("request_timeout_s"),
+    startUnixS: root.has("start_unix_s") ? root.number("start_unix_s") : null,
   };
 }
 

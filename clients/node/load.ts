@@ -54,6 +54,7 @@ export class Load {
   readonly #workload: Workload;
   readonly #inFlight: number;
   readonly #requestTimeout: number;
+  readonly #startUnixS: number | null;
   #clock = new Clock();
   #nextTick = TICK_NS;
   #nextTimeoutCheck = 0;
@@ -70,6 +71,7 @@ export class Load {
     this.#workload = config.workload;
     this.#inFlight = config.inFlight;
     this.#requestTimeout = toNanoseconds(config.requestTimeoutS);
+    this.#startUnixS = config.startUnixS;
     this.phases = new Phases(config);
     this.schedule = new Schedule(config);
     this.tally = new Tally(this.phases, config.workload);
@@ -86,11 +88,20 @@ export class Load {
     });
     await Promise.race([this.#open(), ended]);
     emit("ready");
-    this.startedUnixS = Date.now() / 1000;
-    this.#clock = new Clock();
+    if (this.#startUnixS === null) {
+      this.startedUnixS = Date.now() / 1000;
+      this.#clock = new Clock();
+    } else {
+      await Promise.race([this.#startAt(this.#startUnixS), ended]);
+    }
     this.#issueAll();
     this.#keepTime();
     await ended;
+  }
+
+  async #startAt(unixS: number): Promise<void> {
+    this.#clock = await Clock.startingAt(unixS);
+    this.startedUnixS = unixS;
   }
 
   async #open(): Promise<void> {

@@ -1,13 +1,34 @@
 import type { Config } from "./config.ts";
+import { EXIT_CONFIGURATION, Failure } from "./failure.ts";
 
 const NANOSECONDS_PER_SECOND = 1e9;
 
 export const toNanoseconds = (seconds: number): number => Math.round(seconds * NANOSECONDS_PER_SECOND);
 export const toSeconds = (nanoseconds: number): number => nanoseconds / NANOSECONDS_PER_SECOND;
 
-/** Nanoseconds since the clock was made; a double holds them exactly for 104 days. */
+/** Nanoseconds since the clock started; a double holds them exactly for 104 days. */
 export class Clock {
-  readonly #startMs = performance.now();
+  readonly #startMs: number;
+
+  constructor(startMs = performance.now()) {
+    this.#startMs = startMs;
+  }
+
+  /** The clock that starts at a moment of the wall clock, once that has come; one that is past is refused. */
+  static async startingAt(unixS: number): Promise<Clock> {
+    // The wall clock in microseconds: Date.now() has milliseconds only.
+    const clock = new Clock(unixS * 1000 - performance.timeOrigin);
+    const late = clock.now();
+    if (late > 0) {
+      const past = `start_unix_s: ${unixS} is refused, ${late / 1e9} s before the connections were up`;
+      throw new Failure(EXIT_CONFIGURATION, `${past}; allowed: a moment that is still to come then`);
+    }
+    // A timer may come a little early.
+    for (let now = late; now < 0; now = clock.now()) {
+      await new Promise((resolve) => setTimeout(resolve, -now / 1e6));
+    }
+    return clock;
+  }
 
   now(): number {
     return Math.round((performance.now() - this.#startMs) * 1e6);

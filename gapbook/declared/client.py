@@ -18,7 +18,8 @@ class ClientDeclaration(Declared, frozen=True, kw_only=True):
     ``workloads`` are those that it can draw, ``*`` alone is any. ``access`` has for a protocol the levels that it can
     express, any where a protocol is not named. ``sequential`` are the protocols in which it has one request out on
     each connection. ``reports`` says whether it lists which operations were not acknowledged, or counts them.
-    ``programs`` must be installed besides.
+    ``programs`` must be installed besides. ``starts_at_moment``: it can start at a moment that it is told
+    (``start_unix_s``), as one of several that make one load together.
     """
 
     language: str
@@ -29,6 +30,7 @@ class ClientDeclaration(Declared, frozen=True, kw_only=True):
     sequential: tuple[str, ...] = ()
     reports: Literal["indices", "counts"] = "indices"
     programs: tuple[str, ...] = ()
+    starts_at_moment: bool = False
 
 
 class NullEndpoint(Declared, frozen=True, kw_only=True):

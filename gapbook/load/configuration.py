@@ -45,3 +45,4 @@ class LoadConfiguration(TypedDict):
     first_connection: NotRequired[int]
     max_retries: NotRequired[int]
     flaws: NotRequired[list[Mapping[str, object]]]
+    start_unix_s: NotRequired[float]

@@ -70,6 +70,18 @@ test("every connection sends its own operations in order, and the report adds up
   assert.deepEqual(named, ["ready", "window_start", "window_end"]);
 });
 
+test("the clock starts at the moment that was asked for, and never at one that is past", async (context) => {
+  const { port } = await serve(context, (_, response) => response.end('{"ok":true}'));
+  const asked = Date.now() / 1000 + 2;
+  const { report } = await load(configuration(port, { start_unix_s: asked }));
+  assert.equal(report.started_unix_s, asked);
+  assert.ok(Date.now() / 1000 >= asked + 0.7);
+  assert.ok(report.acknowledged > 0);
+  const { code, events } = await run(configuration(port, { start_unix_s: Date.now() / 1000 - 0.1 }));
+  assert.equal(code, 2);
+  assert.match(events.at(-1)!.message, /^start_unix_s: /);
+});
+
 test("the status is read, not the arrival of an answer", async (context) => {
   const answers: [number, string][] = [
     [200, '{"ok":true}'],

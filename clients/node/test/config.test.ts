@@ -48,6 +48,7 @@ test("a whole configuration is taken over", async () => {
     windowS: 10,
     drainS: 30,
     requestTimeoutS: 30,
+    startUnixS: null,
   });
 });
 

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use gap_null::{Options, ProtocolKind, Reply, Server};
 use serde_json::{json, Value};
@@ -119,6 +119,23 @@ fn phases_are_announced_in_order() {
     let progress = run.events.iter().find(|event| event["event"] == "progress").unwrap();
     assert_eq!(progress["phase"], "window");
     assert!(number(&progress["acknowledged"]) > 0);
+}
+
+#[test]
+fn the_clock_starts_at_the_moment_that_was_asked_for_and_never_at_one_that_is_past() {
+    let server = serve(Options::default(), || Reply::Committed);
+    let moment = |ahead_s: f64| {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+        now.as_secs_f64() + ahead_s
+    };
+    let asked = moment(0.7);
+    let begun = Instant::now();
+    let report = run(CLIENT, &against(&server, json!({"start_unix_s": asked}))).report();
+    assert_eq!(report["started_unix_s"].as_f64(), Some(asked));
+    assert!(begun.elapsed() >= Duration::from_millis(1050), "it did not wait");
+    assert!(number(&report["acknowledged"]) > 0);
+    let message = run(CLIENT, &against(&server, json!({"start_unix_s": moment(-0.1)}))).refusal(2);
+    assert!(message.starts_with("start_unix_s: "), "{message}");
 }
 
 #[test]

@@ -47,6 +47,7 @@ pub struct RawConfig {
     max_retries: u32,
     #[serde(default)]
     flaws: Vec<Flaw>,
+    start_unix_s: Option<f64>,
 }
 
 fn one() -> NonZeroUsize {
@@ -115,6 +116,8 @@ pub struct Config<E> {
     /// How often a request that was refused in a conflict is sent again.
     pub max_retries: u32,
     pub flaws: Flaws,
+    /// When the clock starts, by the wall clock; `None` is as soon as the connections are up.
+    pub start_unix_s: Option<f64>,
 }
 
 impl RawConfig {
@@ -149,6 +152,7 @@ impl<E: DeserializeOwned> Config<E> {
             threads,
             max_retries: raw.max_retries,
             flaws: Flaws::new(&raw.flaws, rate_per_s.is_some(), raw.window_s)?,
+            start_unix_s: raw.start_unix_s,
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::thread;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 
@@ -50,9 +50,8 @@ pub fn run<W: Workload, E: Engine<W>>(
         .map_err(|why| ClientError::Endpoint(format!("{} engine: {why}", E::NAME)))?;
     let mut load = Load::new::<W, _>(config)?;
     progress::ready();
-    let started_unix_s =
-        SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64());
-    load.clock = Clock::start();
+    let (clock, started_unix_s) = Clock::start_at(config.start_unix_s)?;
+    load.clock = clock;
     let ended_at = load.run(&work, &mut engine);
     let facts = Facts {
         client,

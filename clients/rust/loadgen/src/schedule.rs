@@ -1,8 +1,12 @@
 //! When operations are intended, and where the trial's phases begin and end.
 
+use std::thread;
+use std::time::Duration;
+
 use nix::time::{clock_gettime, ClockId};
 
 use crate::config::Config;
+use crate::error::ClientError;
 
 /// Nanoseconds since the clock started, after the last handshake.
 pub type Nanoseconds = u64;
@@ -28,6 +32,21 @@ impl Clock {
         Self { start: monotonic() }
     }
 
+    /// The clock of a load whose connections are up, and the wall clock's seconds at its zero: now, or at the moment
+    /// that was asked for, which is waited for. One that is past is refused.
+    pub fn start_at(start_unix_s: Option<f64>) -> Result<(Self, f64), ClientError> {
+        let (wall_s, now) = (to_seconds(read(ClockId::CLOCK_REALTIME)), monotonic());
+        let Some(start_unix_s) = start_unix_s else { return Ok((Self { start: now }, wall_s)) };
+        let ahead_s = start_unix_s - wall_s;
+        if ahead_s < 0.0 {
+            let past = format!("{start_unix_s:.6}, {:.3} s before the connections were up,", -ahead_s);
+            return Err(ClientError::refused("start_unix_s", past, "a moment that is still to come then"));
+        }
+        let clock = Self { start: now + to_nanoseconds(ahead_s) };
+        thread::sleep(Duration::from_nanos(clock.start - now));
+        Ok((clock, start_unix_s))
+    }
+
     #[inline]
     pub fn now(&self) -> Nanoseconds {
         monotonic().saturating_sub(self.start)
@@ -36,8 +55,13 @@ impl Clock {
 
 #[inline]
 fn monotonic() -> Nanoseconds {
-    // Linux always has this clock.
-    clock_gettime(ClockId::CLOCK_MONOTONIC)
+    read(ClockId::CLOCK_MONOTONIC)
+}
+
+#[inline]
+fn read(clock: ClockId) -> Nanoseconds {
+    // Linux always has these clocks.
+    clock_gettime(clock)
         .map_or(0, |time| time.tv_sec() as Nanoseconds * 1_000_000_000 + time.tv_nsec() as Nanoseconds)
 }
 
@@ -115,6 +139,7 @@ impl Schedule {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -123,6 +148,24 @@ mod tests {
         let schedule = Schedule::Open { nanoseconds_per_operation: 1000.0, connections: 4 };
         assert_eq!([0, 1, 2, 3].map(|slot| schedule.intended(slot, 0)), [0, 1000, 2000, 3000]);
         assert_eq!(schedule.intended(2, 5), (5 * 4 + 2) * 1000);
+    }
+
+    #[test]
+    fn the_clock_starts_at_the_moment_that_was_asked_for() {
+        let asked_s = to_seconds(read(ClockId::CLOCK_REALTIME)) + 0.05;
+        let (clock, started_s) = Clock::start_at(Some(asked_s)).unwrap();
+        let off_s = to_seconds(read(ClockId::CLOCK_REALTIME)) - asked_s - to_seconds(clock.now());
+        assert_eq!(started_s, asked_s);
+        // Both clocks are read one after the other, and this thread may have to wait in between.
+        assert!(off_s.abs() < 0.02, "{off_s}");
+    }
+
+    #[test]
+    fn a_moment_that_is_past_is_refused_by_name() {
+        let past_s = to_seconds(read(ClockId::CLOCK_REALTIME)) - 1.0;
+        let refused = Clock::start_at(Some(past_s)).unwrap_err();
+        assert_eq!(refused.exit_code(), 2);
+        assert!(refused.to_string().starts_with("start_unix_s: "), "{refused}");
     }
 
     #[test]

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::thread;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use mio::net::TcpStream;
 
@@ -34,11 +33,10 @@ pub fn run<W: Workload, P: Protocol<W>>(
     let mut workers = prepare_workers::<W, P>(config, phases, schedule)?;
     let agreed = common_agreement(&workers)?;
     progress::ready();
-    let started_unix_s =
-        SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64());
+    let (clock, started_unix_s) = Clock::start_at(config.start_unix_s)?;
     let trial = Trial {
         work,
-        clock: Clock::start(),
+        clock,
         phases,
         schedule,
         in_flight: config.in_flight as u64,
