@@ -24,7 +24,7 @@ from typing import Self
 from gapbook.deploy import warden
 from gapbook.deploy.backend import Running
 from gapbook.deploy.environment import child_environment, make_home
-from gapbook.deploy.process import Process, end_with_parent, log_tail
+from gapbook.deploy.process import LOOPBACK, Process, end_with_parent, log_tail
 from gapbook.errors import SetupError, StackError, cut
 from gapbook.paths import deployments_directory
 
@@ -266,12 +266,14 @@ class Deployment:
         with contextlib.suppress(ValueError):
             self._processes.remove(process)
 
-    def wait_until_listening(self, process: Process, port: int, timeout_s: float) -> None:
+    def wait_until_listening(
+        self, process: Process, port: int, timeout_s: float, *, address: str = LOOPBACK
+    ) -> None:
         """Return when the port accepts a connection; raise StackError when it does not in time."""
         deadline = time.monotonic() + timeout_s
         while time.monotonic() < deadline:
             process.require_running()
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1.0):
+            with contextlib.suppress(OSError), socket.create_connection((address, port), timeout=1.0):
                 return
             time.sleep(0.02)
         raise StackError(

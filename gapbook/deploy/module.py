@@ -23,7 +23,7 @@ from gapbook.declared.module import Access, ModuleDeclaration, ProcedureDeclarat
 from gapbook.declared.reading import read
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.endpoint import Endpoint, SentRequest
-from gapbook.deploy.process import Announced, Process, log_tail
+from gapbook.deploy.process import LOOPBACK, Announced, Process, log_tail
 from gapbook.deploy.toolchain import node_path
 from gapbook.errors import ParameterError, SetupError, StackError
 from gapbook.paths import CHECKOUT, hash_files, tool_path
@@ -220,10 +220,11 @@ class Module:
         endpoint: Endpoint,
         pool_size: int,
         max_retries: int = 0,
+        listen: str = LOOPBACK,
     ) -> RunningTier | None:
         """Start the server of a tier; None when the tier is no process (a client calls the stack itself).
 
-        A tier that runs another system's server says so in ``address_of``, and in ``address`` what of the endpoint
+        ``listen`` is the address of this machine at which clients call it. A tier that runs another system's server says so in ``address_of``, and in ``address`` what of the endpoint
         that server is told.
         """
         program, declared = self.tier_program(tier), self.tiers[tier]
@@ -244,7 +245,7 @@ class Module:
         configuration = {
             "workload": self.workload,
             "access": access,
-            "listen": {"host": "127.0.0.1", "port": 0},
+            "listen": {"host": listen, "port": 0},
             declared.address_of or self.system: stack_address,
             "pool_size": pool_size,
             **({"max_retries": max_retries} if max_retries else {}),
@@ -268,7 +269,7 @@ class Module:
         settings = {key: str(value) for key, value in ready.settings.items()}
         called: Endpoint = {
             "protocol": "http",
-            "host": "127.0.0.1",
+            "host": listen,
             "port": ready.port,
             "requests": self.requests(access, tier, endpoint),
         }

@@ -19,8 +19,18 @@ from gapbook.deploy import usage
 from gapbook.deploy.warden import kill_tree
 from gapbook.errors import StackError
 
-__all__ = ["Announced", "Process", "Ready", "end_with_parent", "free_port", "log_tail", "require_port_free"]
+__all__ = [
+    "LOOPBACK",
+    "Announced",
+    "Process",
+    "Ready",
+    "end_with_parent",
+    "free_port",
+    "log_tail",
+    "require_port_free",
+]
 
+LOOPBACK = "127.0.0.1"
 _Said = TypeVar("_Said")
 _SAID_WITHIN_S = 30.0
 _PR_SET_PDEATHSIG = 1  # see prctl(2)
@@ -56,7 +66,7 @@ def end_with_parent(number: signal.Signals) -> None:
 def free_port() -> int:
     """A loopback TCP port that nobody listens on at this moment."""
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
+        probe.bind((LOOPBACK, 0))
         return int(probe.getsockname()[1])
 
 
@@ -65,10 +75,10 @@ def require_port_free(port: int, what: str) -> None:
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind(("127.0.0.1", port))
+            probe.bind((LOOPBACK, port))
         except OSError as error:
             raise StackError(
-                f"{what}: port {port} of 127.0.0.1 cannot be used ({error.strerror}); "
+                f"{what}: port {port} of {LOOPBACK} cannot be used ({error.strerror}); "
                 "name another port, or none to take a free one"
             ) from error
 

@@ -25,6 +25,7 @@ from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.endpoint import Endpoint
 from gapbook.deploy.module import load_module
 from gapbook.deploy.placed import Placed
+from gapbook.deploy.process import LOOPBACK
 from gapbook.deploy.server import Server, ServerChoice
 from gapbook.errors import ParameterError, SetupError, StackError, nearest
 from gapbook.model.event import Event
@@ -86,6 +87,8 @@ class StackContext:
     """Settings with another value than stack.toml has, one of its ``others``."""
     storage: Path | None = None
     """Folder in which the server's data lies, as on a disk whose power is cut; None is the deployment's own."""
+    listen: str = LOOPBACK
+    """The address of this machine at which clients call the server; of another than loopback by hosts elsewhere."""
 
 
 class Stack(Placed, ABC):
@@ -96,6 +99,8 @@ class Stack(Placed, ABC):
 
     counts_commits: ClassVar[bool] = True
     """Whether the engine keeps a count of committed operations, be it not of every trial."""
+    listens_elsewhere: ClassVar[bool] = False
+    """Whether a server of ours listens where its context says; one that does not is called on loopback alone."""
 
     def __init__(self, context: StackContext) -> None:
         super().__init__(

@@ -11,6 +11,7 @@ from pathlib import Path
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.file_system import data_keeping
 from gapbook.deploy.limits import allowed_processors
+from gapbook.deploy.process import LOOPBACK
 from gapbook.deploy.server import ServerChoice
 from gapbook.deploy.stack import Stack, StackContext
 from gapbook.errors import ParameterError, SetupError, cut, nearest
@@ -73,8 +74,10 @@ def stack_of(
     choices: Mapping[str, ServerChoice],
     deployment: Deployment,
     storage: Path | None = None,
+    listen: str = LOOPBACK,
 ) -> Stack:
-    """The server of a contestant, not started yet; ``storage`` is where its data lies, if not in the deployment."""
+    """The server of a contestant, not started yet; ``storage`` is where its data lies, if not in the deployment, and
+    ``listen`` at which address of this machine clients call it."""
     variant = contestant.variant(scenario.durability)
     return contestant.stack(
         StackContext(
@@ -87,6 +90,7 @@ def stack_of(
             workload=scenario.workload.name,
             settings=dict(variant.settings),
             storage=storage,
+            listen=listen if contestant.stack.listens_elsewhere else LOOPBACK,
         )
     )
 
@@ -255,15 +259,17 @@ def started_stacks(
     choices: Mapping[str, ServerChoice],
     deployment: Deployment,
     say: Callable[[str], None],
+    listen: str = LOOPBACK,
 ) -> Iterator[dict[Variant, Stack]]:
-    """Every server that a scenario needs, each started once, until the block ends; ``say`` hears of each."""
+    """Every server that a scenario needs, each started once, until the block ends; ``say`` hears of each. ``listen`` is
+    that of :func:`stack_of`."""
     stacks: dict[Variant, Stack] = {}
     try:
         for contestant in scenario.contestants:
             variant = contestant.variant(scenario.durability)
             if variant not in stacks:
                 say(f"starting {variant.label(scenario.durability)}")
-                stacks[variant] = stack_of(contestant, scenario, choices, deployment)
+                stacks[variant] = stack_of(contestant, scenario, choices, deployment, listen=listen)
                 with deployment.declaring(contestant.environment):
                     stacks[variant].start()
         yield stacks

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.endpoint import Endpoint
-from gapbook.deploy.process import Process
+from gapbook.deploy.process import LOOPBACK, Process
 from gapbook.record.describe import TIER_SETTING
 from gapbook.trial.contestant import Contestant
 
@@ -26,9 +26,17 @@ class Target:
 
 @contextmanager
 def target_of(
-    contestant: Contestant, stack_endpoint: Endpoint, deployment: Deployment, *, pool_size: int
+    contestant: Contestant,
+    stack_endpoint: Endpoint,
+    deployment: Deployment,
+    *,
+    pool_size: int,
+    listen: str = LOOPBACK,
 ) -> Iterator[Target]:
-    """Start the tier of a contestant, if it has one, in front of the stack's endpoint; end it afterwards."""
+    """Start the tier of a contestant, if it has one, in front of the stack's endpoint; end it afterwards.
+
+    ``listen`` is the address of this machine at which clients call it.
+    """
     module = contestant.module
     tier = module.start_tier(
         deployment,
@@ -37,6 +45,7 @@ def target_of(
         endpoint=stack_endpoint,
         pool_size=pool_size,
         max_retries=contestant.max_retries,
+        listen=listen,
     )
     if tier is None:
         yield Target(module.client_endpoint(contestant.access, contestant.tier, stack_endpoint))

@@ -21,8 +21,12 @@ def make_cluster(
     owner: str | int,
     user: str | None,
     settings: Mapping[str, str],
+    callers: str | None = None,
 ) -> None:
-    """Run initdb of the server's version, as ``user`` where it is not to be ours, and write down its settings."""
+    """Run initdb of the server's version, as ``user`` where it is not to be ours, and write down its settings.
+
+    ``callers`` is the role that may log in from other hosts too, with its password, to the database of its name.
+    """
     data.mkdir(mode=0o700)
     password_file.write_text(password, encoding="utf-8")
     for path in (password_file.parent, data, password_file):
@@ -47,3 +51,6 @@ def make_cluster(
     with (data / "postgresql.conf").open("a", encoding="utf-8") as configuration:
         for key, value in settings.items():
             configuration.write(f"{key} = '{value}'\n")
+    if callers is not None:
+        with (data / "pg_hba.conf").open("a", encoding="utf-8") as admitted:
+            admitted.write(f"host {callers} {callers} all scram-sha-256\n")

@@ -16,9 +16,11 @@ from gapbook.deploy.endpoint import Endpoint
 
 from .sessions import without_password
 
-__all__ = ["Login", "create_on_named", "create_on_own", "promise_removal"]
+__all__ = ["CLIENT_ROLE", "Login", "create_on_named", "create_on_own", "promise_removal"]
 
-_ROLE = _DATABASE = "bank"
+CLIENT_ROLE = "bank"
+"""As whom clients log in to a server of ours; its database has the same name."""
+_DATABASE = CLIENT_ROLE
 
 
 class Login(msgspec.Struct, frozen=True):
@@ -69,10 +71,10 @@ def create_on_named(admin: psycopg.Connection[Any], database: str, isolation: st
 
 def create_on_own(admin: psycopg.Connection[Any], isolation: str) -> Login:
     """A database and its owner, who is no superuser, as an application has it; how clients log in to it."""
-    password, role = secrets.token_urlsafe(18), sql.Identifier(_ROLE)
+    password, role = secrets.token_urlsafe(18), sql.Identifier(CLIENT_ROLE)
     admin.execute(sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(role, sql.Literal(password)))
     admin.execute(
         sql.SQL("ALTER ROLE {} SET default_transaction_isolation = {}").format(role, sql.Literal(isolation))
     )
     admin.execute(sql.SQL("CREATE DATABASE {} OWNER {}").format(sql.Identifier(_DATABASE), role))
-    return Login(admin.info.host, admin.info.port, _ROLE, password, _DATABASE)
+    return Login(admin.info.host, admin.info.port, CLIENT_ROLE, password, _DATABASE)

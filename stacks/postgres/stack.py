@@ -23,7 +23,7 @@ from gapbook.deploy.backend import Running
 from gapbook.deploy.deployment import Undo
 from gapbook.deploy.endpoint import Endpoint
 from gapbook.deploy.placed import program_hash
-from gapbook.deploy.process import Process
+from gapbook.deploy.process import LOOPBACK, Process
 from gapbook.deploy.server import Server, ServerChoice, sha256_of
 from gapbook.errors import SetupError, StackError
 from gapbook.model.declaration import StateTable
@@ -32,7 +32,7 @@ from gapbook.record.durability import Durability
 
 from .cluster import make_cluster
 from .contained import start_in_container
-from .databases import create_on_named, create_on_own, promise_removal
+from .databases import CLIENT_ROLE, create_on_named, create_on_own, promise_removal
 from .durability import durability_settings, proven_durability
 from .programs import account, program_files, require_passable, runnable_binary, version_of, wheel_prefix
 from .sessions import (
@@ -55,6 +55,8 @@ _RECOVERY_TIMEOUT_S = 60.0
 
 class Stack(stack.Stack):
     """See :class:`gapbook.deploy.stack.Stack`; commits are counted by the tables' own statistics."""
+
+    listens_elsewhere = True
 
     def __init__(self, context: stack.StackContext) -> None:
         super().__init__(context)
@@ -147,6 +149,7 @@ class Stack(stack.Stack):
             owner=user or os.geteuid(),
             user=user,
             settings={"unix_socket_directories": "", **self._declared_settings(port)},
+            callers=None if self.context.listen == LOOPBACK else CLIENT_ROLE,
         )
         self._launch(self._binary, port)
 
@@ -166,7 +169,7 @@ class Stack(stack.Stack):
         bridged = self.placement.in_container and not self.placement.host_network
         return {
             "port": str(port),
-            "listen_addresses": "*" if bridged else "127.0.0.1",
+            "listen_addresses": "*" if bridged else ",".join(dict.fromkeys((LOOPBACK, self.context.listen))),
             **{name: setting.value for name, setting in self.facts.settings.items()},
             **durability_settings(self.context.durability),
         }
@@ -185,7 +188,7 @@ class Stack(stack.Stack):
             )
             admin.close()
         self._admin = log_in(self._admin_address)
-        self._address = address.endpoint()
+        self._address = {**address.endpoint(), "host": self.context.listen}
 
     def _load_module(self) -> None:
         """Load schema and procedures into the database, as the role that clients have."""

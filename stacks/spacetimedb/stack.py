@@ -56,6 +56,8 @@ class Stack(stack.Stack):
     A server that the reader named cannot be restarted; its database is cleared instead.
     """
 
+    listens_elsewhere = True
+
     def __init__(self, context: stack.StackContext) -> None:
         super().__init__(context)
         self._directory = self.deployment.directory / f"spacetimedb-{secrets.token_hex(4)}"
@@ -132,7 +134,7 @@ class Stack(stack.Stack):
             host, port = host_and_port(self.context.choice.endpoint)
             database = f"gapbook-{secrets.token_hex(8)}"
         else:
-            host, port, database = "127.0.0.1", self._start_server(located), "bank"
+            host, port, database = self.context.listen, self._start_server(located), "bank"
         self._log = CommitLog()
         self._session = Database(host, port, database, self._last_words)
         self._session.log_in()
@@ -166,7 +168,9 @@ class Stack(stack.Stack):
         write_key_pair(private, public)
         self._write_log_directives()
         in_memory = self.context.durability.kind == "none"
-        arguments = server_arguments(f"127.0.0.1:{port}", self._data, public, private, in_memory=in_memory)
+        arguments = server_arguments(
+            f"{self.context.listen}:{port}", self._data, public, private, in_memory=in_memory
+        )
         self._command = [binary, *arguments]
         self._launch(port)
 
@@ -188,7 +192,9 @@ class Stack(stack.Stack):
             environment={"TMPDIR": str(self._temporary)},
             processors=self.context.processors,
         )
-        self.deployment.wait_until_listening(self._process, port, _READY_TIMEOUT_S)
+        self.deployment.wait_until_listening(
+            self._process, port, _READY_TIMEOUT_S, address=self.context.listen
+        )
 
     def _publish(self) -> None:
         """Load the module into an empty database, whatever it held before."""
