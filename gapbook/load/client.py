@@ -36,6 +36,7 @@ from gapbook.model.event import Event
 from gapbook.model.report import Report
 from gapbook.model.workload import Workload
 from gapbook.paths import CHECKOUT, tool_path
+from gapbook.record.row import FromHost
 from gapbook.record.schema import one_line
 
 __all__ = [
@@ -175,6 +176,9 @@ class ClientRun:
     client: Client
     configuration: Mapping[str, Any]
     on_event: Callable[[Event], None]
+    parts: Sequence[FromHost] = ()
+    """What each host made of the load: none where the client runs beside the server."""
+    _pid: int | None = None
 
     def run(self, deployment: Deployment) -> Report:
         """Run to the end and return the report.
@@ -184,28 +188,47 @@ class ClientRun:
         Raises ClientError when the configuration is not as the contract has it, or the client crashes, hangs
         past its own bounds or reports nonsense.
         """
-        name = Path(self.client.command[-1]).stem
+        output = self.output(deployment)
         try:
-            return checked_report(self._output(deployment, name), self.configuration)
+            return checked_report(output, self.configuration)
         except ClientError as error:
-            raise ClientError(f"client {name}: {error}") from error
+            raise ClientError(f"client {self._name}: {error}") from error
 
-    def _output(self, deployment: Deployment, name: str) -> bytes:
+    def output(self, deployment: Deployment) -> bytes:
+        """As :meth:`run`, but the report as the client wrote it, unread."""
+        try:
+            return self._output(deployment)
+        except ClientError as error:
+            raise ClientError(f"client {self._name}: {error}") from error
+
+    def end(self) -> None:
+        """End the client at once, from another thread than that in which it runs; that then raises ClientError."""
+        pid = self._pid
+        if pid is not None:
+            _kill_session(pid)
+
+    @property
+    def _name(self) -> str:
+        return Path(self.client.command[-1]).stem
+
+    def _output(self, deployment: Deployment) -> bytes:
         """What the client wrote until it ended of itself; raises ClientError without the client's name."""
         told = json.dumps(self.configuration)
         if problem := schema_problem("configuration", json.loads(told)):
             raise ClientError(f"its configuration is not as the contract has it: {problem}")
         process = deployment.start(
             self.client.resolved_command(),
-            name=f"client-{name}",
+            name=f"client-{self._name}",
             stdin=True,
             stdout=True,
             stderr=True,
         )
+        self._pid = process.pid
         chunks: list[bytes] = []
         reader = threading.Thread(target=lambda: chunks.append(process.stdout.read()), daemon=True)
         reader.start()
         bound_s = sum(float(self.configuration[key]) for key in ("warmup_s", "window_s", "drain_s"))
+        bound_s += max(0.0, float(self.configuration.get("start_unix_s", 0.0)) - time.time())
         watchdog = threading.Timer(bound_s + _GRACE_S, _kill_session, (process.pid,))
         # Before the watchdog starts: what it ends has then lasted as long as it waits, and is said to have hung.
         started = time.monotonic()
@@ -226,6 +249,8 @@ class ClientRun:
             reader.join()
         finally:
             watchdog.cancel()
+            # Its number may be another's from now on.
+            self._pid = None
             deployment.stop(process)
         elapsed_s = time.monotonic() - started
         if code != 0:

@@ -5,10 +5,12 @@ Dask brings both together, and is asked nothing while a load is under way: what 
 
 from __future__ import annotations
 
+import select
 import socket
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Self
 
 __all__ = ["Line", "LineError", "Listener", "address_towards"]
@@ -19,6 +21,7 @@ _MOST_BYTES = 2**31
 _LOST_AFTER_S = 8
 _PROBES = 4
 _READ_BYTES = 2**20
+_LOOKS_EVERY_S = 0.1
 
 
 class LineError(Exception):
@@ -92,22 +95,26 @@ class Line:
             count -= len(part)
         return b"".join(parts)
 
-    def wait_until_cut(self) -> None:
-        """Return when the other end closes the line or cannot be reached; nothing is read."""
-        self._connection.settimeout(None)
-        try:
-            self._connection.recv(1, socket.MSG_PEEK)
-        except OSError:
-            return
+    def wait_until_cut(self, over: threading.Event) -> bool:
+        """True when the other end closes the line or cannot be reached, False when it is ``over`` before; nothing is
+        read. For another thread than the one that sends."""
+        hearing = select.poll()
+        hearing.register(self._connection, select.POLLRDHUP)
+        while not over.is_set():
+            if hearing.poll(_LOOKS_EVERY_S * 1000):
+                return True
+        return False
+
+    def cut(self) -> None:
+        """End it for both ends, from any thread; it stays ours to close."""
+        # One that the other end cut before cannot be cut again.
+        with suppress(OSError):
+            self._connection.shutdown(socket.SHUT_RDWR)
 
     def shut(self) -> None:
-        """End it for both, also for a thread of ours that waits on it."""
-        try:
-            self._connection.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            return
-        finally:
-            self._connection.close()
+        """Cut and close it."""
+        self.cut()
+        self._connection.close()
 
 
 class Listener:

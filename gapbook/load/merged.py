@@ -7,7 +7,7 @@ any client (:func:`gapbook.load.report.checked_report`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from typing import Any, TypeVar
 
@@ -33,7 +33,7 @@ def merged(reports: Sequence[Report]) -> Report:
     """
     first = reports[0]
     window_s = _same("window_s", (report.window_s for report in reports))
-    total = _added(reports, lambda report: report)
+    total = _added(reports)
     kinds = _same("kinds", (sorted(report.kinds) for report in reports))
     tenths = _series(report.per_100ms for report in reports)
     starts = range(0, len(tenths), BINS_PER_SECOND)
@@ -54,7 +54,7 @@ def merged(reports: Sequence[Report]) -> Report:
         first_error=next((report.first_error for report in reports if report.first_error is not None), None),
         lost_connections=sum(report.lost_connections for report in reports),
         window=_window([report.window for report in reports], window_s),
-        kinds={name: _added(reports, lambda report, name=name: report.kinds[name]) for name in kinds},
+        kinds={name: _added([report.kinds[name] for report in reports]) for name in kinds},
         connections=_connections(reports),
         per_second=[sum(tenths[start : start + BINS_PER_SECOND]) for start in starts],
         per_100ms=tenths,
@@ -85,8 +85,7 @@ def _row(row: Connection) -> dict[str, Any]:
     return {name: value for name, value in told.items() if name not in left_out}
 
 
-def _added(reports: Sequence[Report], part: Callable[[Report], Kind]) -> Kind:
-    kinds = [part(report) for report in reports]
+def _added(kinds: Sequence[Kind]) -> Kind:
     failed: Counter[str] = Counter()
     for kind in kinds:
         failed.update(kind.failed)

@@ -85,12 +85,13 @@ def measure_ceiling(
     connections: int,
     in_flight: int,
     warmup_s: float,
+    window_s: float | None = None,
 ) -> float | None:
     """Requests a second of a client against the null server of its protocol, on the same cores as a trial
     and after the same warm-up.
 
-    ``endpoint`` is what the client is told besides the address. None when no null server speaks the
-    protocol.
+    ``endpoint`` is what the client is told besides the address. ``window_s`` None is :data:`CEILING_WINDOW_S`. None when
+    no null server speaks the protocol.
     """
     if not has_null_server(protocol):
         return None
@@ -103,7 +104,7 @@ def measure_ceiling(
             connections=connections,
             in_flight=in_flight,
             warmup_s=warmup_s,
-            window_s=CEILING_WINDOW_S,
+            window_s=CEILING_WINDOW_S if window_s is None else window_s,
             drain_s=5.0,
             request_timeout_s=5.0,
         )

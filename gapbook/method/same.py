@@ -45,6 +45,9 @@ def setup_of(run: Run, contestant: RecordedContestant) -> Setup:
         "probed": settings.probed,
         "planted": contestant.planted,
     }
+    if hosts := run.manifest.load_hosts:
+        # Said where there are some, so that a cell without keeps the key that it had.
+        resolved["load hosts"] = len(hosts)
     return _words(levels | resolved)
 
 

@@ -8,6 +8,7 @@ from gapbook import charts
 from gapbook.method.findings import Findings, named_versions, versions_of
 from gapbook.pages import words
 from gapbook.record.kept_code import code_is_kept
+from gapbook.record.load_hosts import load_hosts_words
 from gapbook.record.machine import cores_number, cores_words
 from gapbook.record.reach import reach
 from gapbook.record.schema import UNKNOWN_REVISION, Manifest
@@ -38,10 +39,12 @@ def method_of_marks(found: Findings) -> str:
 def _method(found: Findings, design: str) -> str:
     workload, manifest = found.scenario.workload, found.run.manifest
     machine = manifest.machine
+    hosts = load_hosts_words(manifest.load_hosts, machine)
+    used = f"for the server; {hosts}" if hosts else "shared by server and client"
     return (
         f"{workload.label}, {_load(found)}, "
         f"{found.scenario.window_s:g} s windows. {design}. "
-        f"{machine.processor}, {cores_words(machine)} shared by server and client."
+        f"{machine.processor}, {cores_words(machine)} {used}."
     )
 
 
@@ -133,6 +136,7 @@ def provenance_parts(found: Findings) -> list[str]:
         facts["load"],
         f"{facts['processor']}, {facts['cores']}, {facts['memory']}"
         + (", virtual machine" if machine.virtual else ""),
+        *filter(None, [load_hosts_words(found.run.manifest.load_hosts, machine)]),
         *(
             [f"data on {machine.file_system}, which keeps what is fsynced as whoever measured says"]
             if machine.data_kept_said

@@ -73,12 +73,17 @@ def rerun_panel(found: Findings) -> Html:
         if name != "servers" or value
     ]
     command = ["gapbook", "run", found.scenario.chapter]
-    note = (
-        f"This run did not record {' and '.join(unknown)}: the chapter's own values of today are used."
-        if unknown
-        else ""
-    )
-    return page.rerun_panel(command, inputs, needs=_needs(found), note=note)
+    notes = []
+    if unknown:
+        notes.append(
+            f"This run did not record {' and '.join(unknown)}: the chapter's own values of today are used."
+        )
+    if hosts := len(found.run.manifest.load_hosts):
+        command += ["--load-from", "ADDRESS"]
+        notes.append(
+            f"Its load came from {hosts} host{'' if hosts == 1 else 's'}: ADDRESS is that of your scheduler."
+        )
+    return page.rerun_panel(command, inputs, needs=_needs(found), note=" ".join(notes))
 
 
 def _needs(found: Findings) -> str:

@@ -21,7 +21,7 @@ from gapbook.pages import page
 from gapbook.pages.answer import answer_of_pair
 from gapbook.pages.gloss import wanted_words
 from gapbook.pages.words import operations_of
-from gapbook.record.machine import machine_with_both_sides
+from gapbook.record.machine import machine_with_both_sides, processor_and_cores
 from gapbook.record.metric import GOODPUT
 
 __all__ = [
@@ -196,13 +196,21 @@ def conditions(found: Findings, text: str, *, at: float | None = None, **parts: 
     Raises ParameterError as :func:`sentence` does.
     """
     _refuse(text, "line of conditions", ())
-    known: dict[str, str] = {"machine": machine_with_both_sides(found.run.manifest.machine), **parts}
+    known: dict[str, str] = {"machine": _machine_words(found), **parts}
     if found.scenario.workload.accounts:
         known["wanted"] = wanted_words(found.scenario, _at(found, at))
         known["wanted_first"] = wanted_words(found.scenario, found.treatments[0])
     # The machine of a reader may have a longer name, for which no author can leave room.
     _refuse_long(text.format(**known | {"machine": _A_MACHINE}), MOST_CONDITION_WORDS, "line of conditions")
     return text.format(**known)
+
+
+def _machine_words(found: Findings) -> str:
+    """The machine of both sides, or that of the server and from how many hosts its load came."""
+    machine, hosts = found.run.manifest.machine, len(found.run.manifest.load_hosts)
+    if not hosts:
+        return machine_with_both_sides(machine)
+    return f"{processor_and_cores(machine)}, load from {hosts} host{'' if hosts == 1 else 's'}"
 
 
 def _at(found: Findings, at: float | None, *named: Named) -> float:

@@ -34,7 +34,7 @@ def label_shares(row: Mapping[str, Any], warmup_s: float, window_s: float) -> di
 
     *Client-bound*: the client's rate against 80 % of its ceiling, the CPU of its thread against 90 % of a core,
     or, where it sends one request at a time, the time with none out against 10 % of the window, whichever is
-    nearest. *Not sustained*: of the log or of the server's CPU, the part of what the load took (warm-up
+    nearest; where the load came from several hosts, that of the host which is nearest to its own. *Not sustained*: of the log or of the server's CPU, the part of what the load took (warm-up
     included) that came after the last acknowledgement; waiting for an idle server is no work. Log that the
     proven durability class lets lag is not counted.
     """
@@ -45,16 +45,29 @@ def label_shares(row: Mapping[str, Any], warmup_s: float, window_s: float) -> di
 
 
 def _client_share(row: Mapping[str, Any], window_s: float) -> float:
-    ceiling_per_s = row.get("ceiling_per_s")
-    at_ceiling = row["goodput_per_s"] / (CEILING_FRAC * ceiling_per_s) if ceiling_per_s else 0.0
-    busy = row["client_cpu_s"] / (CORE_FRAC * _CLIENT_THREADS * window_s)
-    return float(max(at_ceiling, busy, _own_work_frac(row) / LIMITS.depth_frac))
+    clients = [
+        (part["acknowledged_in_window"] / window_s, part["ceiling_per_s"], part["cpu_s"])
+        for part in _listed(row.get("from_hosts"))
+    ] or [(row["goodput_per_s"], row.get("ceiling_per_s"), row["client_cpu_s"])]
+    shares = [
+        max(
+            rate_per_s / (CEILING_FRAC * ceiling_per_s) if ceiling_per_s else 0.0,
+            cpu_s / (CORE_FRAC * _CLIENT_THREADS * window_s),
+        )
+        for rate_per_s, ceiling_per_s, cpu_s in clients
+    ]
+    return float(max(*shares, _own_work_frac(row) / LIMITS.depth_frac))
+
+
+def _listed(stored: Any) -> list[dict[str, Any]]:
+    """What a row holds as a list, or as the text of one; nothing where it holds none."""
+    listed: list[dict[str, Any]] = json.loads(stored) if isinstance(stored, str) else stored or []
+    return listed
 
 
 def _own_work_frac(row: Mapping[str, Any]) -> float:
     """The share of the window in which a client that sends one request at a time had none out; 0 for others."""
-    judged = json.loads(row["gates"]) if isinstance(row["gates"], str) else row["gates"]
-    return next((float(gate["value"]) for gate in judged if gate["name"] == OWN_WORK), 0.0)
+    return next((float(gate["value"]) for gate in _listed(row["gates"]) if gate["name"] == OWN_WORK), 0.0)
 
 
 def _backlog_share(row: Mapping[str, Any], loaded_s: float, window_s: float) -> float:

@@ -9,7 +9,7 @@ import msgspec
 from gapbook.record.gates import Gate
 from gapbook.record.own_metric import OwnMetric
 
-__all__ = ["Counted", "Headed", "Judged", "Latency", "Measured", "TrialRow", "Watched"]
+__all__ = ["Counted", "FromHost", "Headed", "Judged", "Latency", "Measured", "TrialRow", "Watched"]
 
 
 class Headed(msgspec.Struct, kw_only=True):
@@ -70,6 +70,22 @@ class Watched(msgspec.Struct):
     memory_bytes: int | None
 
 
+class FromHost(msgspec.Struct, kw_only=True):
+    """What one host made of a trial whose load came from several, in the order of the run's ``load_hosts``.
+
+    ``cpu_s`` is the processor time of its client inside the window. Its clock was known within ``clock_bound_s`` when
+    the load began. ``ceiling_per_s`` is what its client reaches there with as many connections against a server that
+    does nothing; None where nobody could measure it. ``here``: it is the server's own machine, by its boot.
+    """
+
+    connections: int
+    acknowledged_in_window: int
+    cpu_s: float
+    clock_bound_s: float
+    ceiling_per_s: float | None = None
+    here: bool = False
+
+
 class Measured(msgspec.Struct, kw_only=True):
     """What was seen of server, client and machine; None where nobody could read it."""
 
@@ -94,6 +110,7 @@ class Measured(msgspec.Struct, kw_only=True):
     catch_up_s: float
     catch_up_cpu_s: float
     catch_up_log_bytes: int
+    from_hosts: list[FromHost]
     settings: dict[str, str]
     durability: str
     remarks: list[str]

@@ -43,6 +43,7 @@ __all__ = [
     "Environment",
     "Facts",
     "Flawed",
+    "LoadHost",
     "Manifest",
     "MeasuredWith",
     "Percentiles",
@@ -101,10 +102,21 @@ class MeasuredWith(msgspec.Struct):
     chapters: list[Name]
 
 
-class CeilingOfBlock(msgspec.Struct):
+class CeilingOfBlock(msgspec.Struct, omit_defaults=True):
     block: Count
     key: str
     rate_per_s: Amount | None
+    by_host: list[Amount | None] = msgspec.field(default_factory=list)
+    """That of the client of each load host, with its share of the connections; ``rate_per_s`` is then the rate of all at
+    which the first of them is at its own."""
+
+
+class LoadHost(msgspec.Struct, omit_defaults=True):
+    """A host from which a part of each load came; a trial says what, by its place in the list."""
+
+    machine: Machine
+    clock_bound_s: Amount | None = None
+    """Within how many seconds its clock was known, at the trial for which that was worst; None before any."""
 
 
 class Files(msgspec.Struct, forbid_unknown_fields=True):
@@ -157,6 +169,8 @@ class Manifest(msgspec.Struct):
     """Contestants that could not be measured, each with the reason."""
     measured_with: MeasuredWith | None = None
     """None for a run that was measured for its chapter alone."""
+    load_hosts: list[LoadHost] = msgspec.field(default_factory=list)
+    """The hosts from which the load came; none where clients ran beside the server."""
 
     def __post_init__(self) -> None:
         numbers = Counter(trial[0] for trial in self.trials)
@@ -180,6 +194,7 @@ class Facts(msgspec.Struct, kw_only=True, omit_defaults=True):
     ceilings: list[CeilingOfBlock] = msgspec.field(default_factory=list)
     kill_checks: list[KillCheck] = msgspec.field(default_factory=list)
     cut_checks: list[CutCheck] = msgspec.field(default_factory=list)
+    load_hosts: list[LoadHost] = msgspec.field(default_factory=list)
 
     def finished(self, ceilings_per_s: Mapping[str, float | None], finished_unix_s: float) -> dict[str, Any]:
         """What a manifest says of them once the run is over: also that there was no kill, and no ceiling."""

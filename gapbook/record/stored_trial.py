@@ -42,6 +42,7 @@ class _Trial(TypedDict):
     server_memory_bytes: int | None
     log_bytes: int | None
     watched: str | None
+    from_hosts: str | None
     remarks: str | None
     catch_up_log_bytes: int | None
     settings: str | None

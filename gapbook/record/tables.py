@@ -44,6 +44,15 @@ class _Latency(msgspec.Struct):
     operations_above: Count
 
 
+class _FromHost(msgspec.Struct):
+    connections: Count
+    acknowledged_in_window: Count
+    cpu_s: Amount
+    clock_bound_s: Amount
+    ceiling_per_s: Amount | None = None
+    here: bool = False
+
+
 class _Watched(msgspec.Struct):
     elapsed_s: Amount
     cpu_s: Amount | None = None
@@ -108,6 +117,7 @@ TRIAL_COLUMNS: Mapping[str, _Column] = {
     "server_memory_bytes": _Column(_INTEGER),
     "log_bytes": _Column(_INTEGER),
     "watched": _Column(_TEXT, holds=list[_Watched], absent="[]"),
+    "from_hosts": _Column(_TEXT, holds=list[_FromHost], absent="[]"),
     "remarks": _Column(_TEXT, holds=list[str], absent="[]"),
     "catch_up_s": _Column(_FLOAT, "when valid"),
     "catch_up_cpu_s": _Column(_FLOAT, "when valid"),

@@ -16,17 +16,20 @@ from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.endpoint import Endpoint
 from gapbook.deploy.stack import Stack
 from gapbook.errors import ClientError, StackError
-from gapbook.load.null_server import CEILING_WINDOW_S, has_null_server, measure_ceiling
+from gapbook.load.maker import BESIDE_THE_SERVER, LoadMaker
+from gapbook.load.null_server import CEILING_WINDOW_S, has_null_server
+from gapbook.load.split import share_sizes
 from gapbook.model.plan import PlannedTrial
 from gapbook.record.schema import CeilingOfBlock
 from gapbook.trial.contestant import Contestant
 from gapbook.trial.scenario import Scenario
 
-__all__ = ["Ceilings", "ceiling_key", "expected_ceilings_s", "median_ceilings"]
+__all__ = ["Ceilings", "ceiling_key", "ceiling_of_all", "expected_ceilings_s", "median_ceilings"]
 
 
 class Ceilings:
-    """The ceilings of a run: ``kept`` holds those measured so far, and ``keep`` writes them down.
+    """The ceilings of a run: ``kept`` holds those measured so far, and ``keep`` writes them down. ``maker`` makes the
+    loads of the run, and knows what the client of each of its hosts reaches.
 
     The ``key`` of one tells client, protocol, what the client is told, and depth; its ``rate_per_s`` are requests
     a second, or None where no such server can stand in: for an engine inside
@@ -41,14 +44,16 @@ class Ceilings:
         *,
         keep: Callable[[], None],
         say: Callable[[str], None],
+        maker: LoadMaker = BESIDE_THE_SERVER,
     ) -> None:
         self.scenario = scenario
         self.deployment = deployment
         self.kept = kept
         self.keep = keep
         self.say = say
+        self.maker = maker
 
-    def of(self, contestant: Contestant, stack: Stack, block: int, value: float) -> float | None:
+    def of(self, contestant: Contestant, stack: Stack, block: int, value: float) -> CeilingOfBlock:
         """The ceiling of a contestant's client in one block at a value of the treatment, measured now unless
         it is kept already.
 
@@ -58,15 +63,21 @@ class Ceilings:
         key = ceiling_key(contestant, options, self.scenario, value)
         for row in self.kept:
             if (row.block, row.key) == (block, key):
-                return row.rate_per_s
-        rate_per_s = self._measured(contestant, options, key, value)
-        self.kept.append(CeilingOfBlock(block, key, rate_per_s))
+                return row
+        by_host = self._measured(contestant, options, key, value)
+        connections = self.scenario.connections_at(value)
+        own = by_host if self.maker.hosts else []
+        row = CeilingOfBlock(block, key, ceiling_of_all(by_host, connections), list(own))
+        self.kept.append(row)
         self.keep()
-        return rate_per_s
+        return row
 
-    def _measured(self, contestant: Contestant, options: Endpoint, key: str, value: float) -> float | None:
+    def _measured(
+        self, contestant: Contestant, options: Endpoint, key: str, value: float
+    ) -> Sequence[float | None]:
+        """That of each host's client; one where it runs beside the server."""
         try:
-            return measure_ceiling(
+            return self.maker.ceilings(
                 self.deployment,
                 contestant.load_client,
                 contestant.protocol,
@@ -78,7 +89,17 @@ class Ceilings:
             )
         except (ClientError, StackError) as error:
             self.say(f"no ceiling of {key}: {error}")
-            return None
+            return [None] * max(1, len(self.maker.hosts))
+
+
+def ceiling_of_all(by_host: Sequence[float | None], connections: int) -> float | None:
+    """The rate of the whole load at which the first host is at its ceiling, every connection being as quick as each
+    other; None where a host's ceiling is not known."""
+    shares = share_sizes(connections, len(by_host))
+    known = [
+        rate * (connections / size) for rate, size in zip(by_host, shares, strict=True) if rate is not None
+    ]
+    return min(known) if len(known) == len(by_host) else None
 
 
 def median_ceilings(kept: Sequence[CeilingOfBlock]) -> dict[str, float | None]:

@@ -9,7 +9,7 @@ from gapbook.model.report import Report
 from gapbook.record.durability import Durability
 from gapbook.record.histograms import decode_histogram
 from gapbook.record.own_metric import OwnMetric
-from gapbook.record.row import Counted, Latency, Measured, Watched
+from gapbook.record.row import Counted, FromHost, Latency, Measured, Watched
 from gapbook.trial.audit import Audit
 from gapbook.trial.backlog import Backlog
 from gapbook.trial.window_cpu import WindowCpu
@@ -27,6 +27,7 @@ class Loaded:
     proven: Durability
     report: Report
     cpu: WindowCpu
+    from_hosts: list[FromHost]
     backlog: Backlog
     server_memory_bytes: int | None
     log_bytes: int
@@ -39,6 +40,13 @@ class Loaded:
     @property
     def client_cpu_s(self) -> float:
         return self.report.window.cpu_user_s + self.report.window.cpu_system_s
+
+    @property
+    def client_cpu_here_s(self) -> float:
+        """The part of it that the server's machine spent: all, or that of those load hosts that are this machine."""
+        if not self.from_hosts:
+            return self.client_cpu_s
+        return sum(part.cpu_s for part in self.from_hosts if part.here)
 
 
 def as_measured(loaded: Loaded) -> Measured:
@@ -57,12 +65,13 @@ def as_measured(loaded: Loaded) -> Measured:
         server_cpu_s=_readable(cpu.server_s),
         tier_cpu_s=_readable(cpu.tier_s),
         steal_s=_readable(cpu.steal_s),
-        other_cpu_s=_readable(cpu.other_s(loaded.client_cpu_s)),
+        other_cpu_s=_readable(cpu.other_s(loaded.client_cpu_here_s)),
         kernel_cpu_s=_readable(cpu.kernel_s),
         throttled_s=_readable(cpu.throttled_s),
         server_memory_bytes=loaded.server_memory_bytes,
         log_bytes=loaded.log_bytes,
         watched=loaded.watched,
+        from_hosts=loaded.from_hosts,
         catch_up_s=loaded.backlog.catch_up_s,
         catch_up_cpu_s=loaded.backlog.catch_up_cpu_s,
         catch_up_log_bytes=loaded.backlog.catch_up_log_bytes,

@@ -16,8 +16,9 @@ from gapbook.deploy.probe import Probe, probe_of_machine
 from gapbook.deploy.process import Process
 from gapbook.deploy.stack import Ahead, Stack
 from gapbook.errors import ClientError, StackError
-from gapbook.load.client import ClientRun, configure_load
+from gapbook.load.client import configure_load
 from gapbook.load.configuration import LoadConfiguration
+from gapbook.load.maker import BESIDE_THE_SERVER, LoadMaker
 from gapbook.model.event import Event
 from gapbook.model.plan import PlannedTrial
 from gapbook.model.report import Report
@@ -48,8 +49,12 @@ def run_trial(
     tables: Path,
     ceiling_per_s: float | None,
     own_steal_frac: float = 0.0,
+    maker: LoadMaker = BESIDE_THE_SERVER,
+    host_ceilings: Sequence[float | None] = (),
 ) -> TrialRow:
     """Run one trial and return its record row; a trial that broke is a refused row, not an exception.
+
+    ``maker`` makes its load; ``host_ceilings`` are those of the client of each host from which it comes.
 
     ``own_steal_frac`` is the share of the machine that the hypervisor takes on account of the contestant itself,
     as far as it is known (:mod:`gapbook.trial.own_steal`).
@@ -68,7 +73,9 @@ def run_trial(
     started = time.monotonic()
     reported: list[Report] = []
     try:
-        loaded = _load(planned, scenario, contestant, stack, deployment, tables, reported.append)
+        loaded = _load(planned, scenario, contestant, stack, deployment, tables, maker, reported.append)
+        for part, host_ceiling_per_s in zip(loaded.from_hosts, host_ceilings, strict=False):
+            part.ceiling_per_s = host_ceiling_per_s
         row = TrialRow(
             headed=headed,
             judged=_judge(loaded, scenario, planned, stack, ceiling_per_s, own_steal_frac),
@@ -92,6 +99,7 @@ def _load(
     stack: Stack,
     deployment: Deployment,
     tables: Path,
+    maker: LoadMaker,
     on_report: Callable[[Report], None],
 ) -> Loaded:
     """Reset, read settings back, load, wait until idle, audit.
@@ -108,7 +116,9 @@ def _load(
     metric_before = stack.metric_transactions()
     with (
         _delayed(contestant, stack, deployment) as (stack_endpoint, proxies),
-        target_of(contestant, stack_endpoint, deployment, pool_size=connections) as target,
+        target_of(
+            contestant, stack_endpoint, deployment, pool_size=connections, listen=maker.address
+        ) as target,
         _probed(contestant, deployment) as probes,
     ):
         between, server = [*proxies, *target.processes, *stack.beside()], stack.processes()
@@ -118,8 +128,15 @@ def _load(
             watches=contestant.watched,
         )
         configuration = _configuration(planned, scenario, contestant, target.endpoint, workload, tables)
-        listeners = [sampler.on_event, *(probe.on_event for probe in probes), stack.on_event]
-        report = _report(contestant, stack, configuration, listeners, deployment)
+        listeners: list[Callable[[Event], None]] = [
+            sampler.on_event,
+            *(probe.on_event for probe in probes),
+            stack.on_event,
+        ]
+        load = maker.load(contestant.load_client, configuration, _all_hear(listeners))
+        with _killed(contestant, stack, configuration["window_s"]) as on_event:
+            listeners.append(on_event)
+            report = load.run(deployment)
         on_report(report)
         observed = stack.observe()
         metrics = dict(observed.metrics)
@@ -148,6 +165,7 @@ def _load(
         proven,
         report,
         sampler.window_cpu(),
+        list(load.parts),
         backlog,
         memory_bytes,
         grown,
@@ -215,33 +233,26 @@ def _probed(contestant: Contestant, deployment: Deployment) -> Iterator[list[Pro
         yield [probe]
 
 
-def _report(
-    contestant: Contestant,
-    stack: Stack,
-    configuration: LoadConfiguration,
-    listeners: Sequence[Callable[[Event], None]],
-    deployment: Deployment,
-) -> Report:
-    """The client's report; where the contestant asks for it, the server is ended in the middle of the window.
-
-    ``listeners`` hear each event of the client in this order.
-    """
+def _all_hear(listeners: Sequence[Callable[[Event], None]]) -> Callable[[Event], None]:
+    """Each event of a client goes to all, in this order."""
 
     def on_event(event: Event) -> None:
         for listener in listeners:
             listener(event)
 
+    return on_event
+
+
+@contextmanager
+def _killed(contestant: Contestant, stack: Stack, window_s: float) -> Iterator[Callable[[Event], None]]:
+    """Where the contestant asks for it, the server is ended in the middle of the window that the events tell; raises
+    StackError where the load was over before."""
     if not contestant.server_killed:
-        return ClientRun(contestant.load_client, configuration, on_event).run(deployment)
-    with KillTimer(stack.kill, configuration["window_s"] / 2) as timer:
-
-        def on_event_until_killed(event: Event) -> None:
-            on_event(event)
-            timer.on_event(event)
-
-        report = ClientRun(contestant.load_client, configuration, on_event_until_killed).run(deployment)
+        yield lambda event: None
+        return
+    with KillTimer(stack.kill, window_s / 2) as timer:
+        yield timer.on_event
         timer.require_killed(stack.name)
-    return report
 
 
 def _judge(
@@ -272,7 +283,7 @@ def _judge(
         ),
         gates.within_failures(report),
         gates.steady(report.per_100ms, report.warmup_s, report.window_s),
-        gates.quiet(loaded.cpu.other_s(loaded.client_cpu_s), report.window_s, processors),
+        gates.quiet(loaded.cpu.other_s(loaded.client_cpu_here_s), report.window_s, processors),
         gates.steal(loaded.cpu.steal_s, report.window_s, processors, own_steal_frac),
     ]
     if loaded.cpu.throttled_s:

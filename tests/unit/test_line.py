@@ -29,7 +29,12 @@ def _both_ends() -> Iterator[tuple[Line, Line]]:
 def test_messages_arrive_whole_and_in_order() -> None:
     long = b"x" * 5_000_000
     with _both_ends() as (ours, theirs):
-        sender = threading.Thread(target=lambda: [theirs.send(one, 5) for one in (b"", b"first", long)])
+
+        def send() -> None:
+            for message in (b"", b"first", long):
+                theirs.send(message, 5)
+
+        sender = threading.Thread(target=send)
         sender.start()
         assert [ours.receive(5) for _ in range(3)] == [b"", b"first", long]
         sender.join()
@@ -57,13 +62,25 @@ def test_nobody_who_takes_what_is_sent_ends_a_wait() -> None:
 
 def test_an_end_that_closes_is_told_at_once() -> None:
     with _both_ends() as (ours, theirs):
-        waited = threading.Thread(target=ours.wait_until_cut)
+        cut = list[bool]()
+        waited = threading.Thread(target=lambda: cut.append(ours.wait_until_cut(threading.Event())))
         waited.start()
+        # What arrives is no end.
+        theirs.send(b"word", 5)
+        assert ours.receive(5) == b"word"
+        assert waited.is_alive()
         theirs.shut()
         waited.join(5)
-        assert not waited.is_alive()
+        assert cut == [True]
         with pytest.raises(LineError, match=r"^is lost"):
             ours.receive(5)
+
+
+def test_who_watches_a_line_is_let_go() -> None:
+    with _both_ends() as (ours, _):
+        over = threading.Event()
+        over.set()
+        assert not ours.wait_until_cut(over)
 
 
 def test_a_length_that_no_message_has_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 
 from gapbook.markup import Html, values_table
+from gapbook.record.load_hosts import load_hosts_words
 from gapbook.record.machine import Machine, cores_words
 from gapbook.record.schema import Deployed, Manifest
 
@@ -30,6 +31,7 @@ def machine_table(manifest: Manifest) -> Html:
         ["disk", _listed(machine.disk)],
         ["a synced write before the sessions", _synced(sessions)],
         ["boots of the machine", _boots(machine, sessions)],
+        *([["load", load]] if (load := load_hosts_words(manifest.load_hosts, machine)) else []),
     ]
     return values_table(("what", "as recorded"), rows)
 
