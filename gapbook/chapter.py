@@ -25,6 +25,7 @@ from gapbook.record.run import Run, stored_run
 from gapbook.record.scenario import RecordedContestant
 from gapbook.trial.asked import Asked
 from gapbook.trial.contestant import Contestant
+from gapbook.trial.load_hosts.named import named_load_maker
 from gapbook.trial.measured import measured
 from gapbook.trial.scenario import Scenario, WorkloadSettings
 from gapbook.trial.servers import parse_choices
@@ -186,7 +187,7 @@ class Chapter:
         asked = self._asked(scenario, choices, trials_per_block or {}, only_at or {})
         if _only_stated.get():
             raise StatedError(asked)
-        run = self._stored or measured(asked, self.parameters["source"])
+        run = self._stored or self._measured(asked)
         given = {} if gone else _given(run, scenario, self.parameters, planned)
         return Findings(
             run,
@@ -195,6 +196,10 @@ class Chapter:
             given=given,
             can_run=None if gone else statable(here),
         )
+
+    def _measured(self, asked: Asked) -> Run:
+        with named_load_maker() as maker:
+            return measured(asked, self.parameters["source"], maker=maker)
 
     def _scenario(self, contestants: Sequence[Contestant], varies: Sequence[str]) -> Scenario:
         given, declared = self.parameters, declaration_of(self.workload).parameters

@@ -39,6 +39,7 @@ from gapbook.errors import GapbookError, ParameterError, SessionsLeftError, cut,
 from gapbook.parameters import MEASURING, parse_assignment
 from gapbook.paths import build_directory, runs_directory
 from gapbook.streams import speak_in_what_streams_know
+from gapbook.trial.load_hosts.named import LOAD_FROM
 from gapbook.writing import refused_writing, require_writable
 
 if TYPE_CHECKING:
@@ -204,6 +205,11 @@ def _parser() -> argparse.ArgumentParser:
         help="a parameter of the chapter, as often as there are",
     )
     completed_by(names_of_parameters, assignment)
+    run.add_argument(
+        "--load-from",
+        metavar="ADDRESS",
+        help="of a Dask scheduler: each load comes from all machines that run `gapbook load-host ADDRESS`",
+    )
     run.add_argument("--no-page", action="store_true", help="measure only, do not render the book")
     run.set_defaults(command=_run, kept="trials finished so far are kept (-p source=resume)")
 
@@ -239,6 +245,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     worker.add_argument("address", metavar="ADDRESS", help="of the Dask scheduler, as tcp://10.0.0.1:8786")
     worker.set_defaults(command=_worker)
+
+    load_host = commands.add_parser(
+        "load-host",
+        help="make load on this machine for the runs that a scheduler is named in (run --load-from)",
+    )
+    load_host.add_argument("address", metavar="ADDRESS", help="of the Dask scheduler, as tcp://10.0.0.1:8786")
+    load_host.set_defaults(command=_load_host)
 
     book = commands.add_parser("book", help="build the published book from stored runs (no server)")
     book.add_argument("--timings", action="store_true", help="say what each part of it took")
@@ -359,6 +372,10 @@ def _run(chosen: argparse.Namespace) -> int:
     parameters = {"source": "live", **dict(parse_assignment(text) for text in chosen.assignments)}
     require_executable(chosen.chapter, parameters)
     require_writable(build_directory(), "GAPBOOK_BUILD")
+    if chosen.load_from is not None:
+        if parameters["source"] not in MEASURING:
+            raise ParameterError("load-from: a stored run is read and loads nothing; leave it out")
+        os.environ[LOAD_FROM] = chosen.load_from
     if parameters["source"] in MEASURING:
         require_writable(runs_directory(), "GAPBOOK_RUNS")
         # Before minutes of installation, as before the kernel.
@@ -445,6 +462,12 @@ def _worker(chosen: argparse.Namespace) -> None:
     from gapbook.hosts.worker import serve
 
     serve(chosen.address)
+
+
+def _load_host(chosen: argparse.Namespace) -> None:
+    from gapbook.hosts.load_host import serve_load
+
+    serve_load(chosen.address)
 
 
 def _build_book(*, tell: bool) -> None:

@@ -15,11 +15,12 @@ from distributed import Client
 from distributed.scheduler import KilledWorker
 
 from gapbook.book.elsewhere import Ended, Wanted
-from gapbook.hosts.build import code_sha256
+from gapbook.deploy.own_code import code_sha256
 from gapbook.hosts.request import Answer, Request
 from gapbook.hosts.resources import kind_offered, whole_machine
 from gapbook.hosts.task import measure_session
 from gapbook.hosts.worker import HostsError
+from gapbook.trial.load_hosts.offer import is_load_host
 
 __all__ = ["Cluster", "cluster"]
 
@@ -142,4 +143,6 @@ class Cluster:
             known = self._client.scheduler_info(n_workers=-1)["workers"]
         except (OSError, RuntimeError) as error:
             raise HostsError(f"campaign: the scheduler at {self._address} is gone; start it again") from error
-        return {name: told["resources"] for name, told in known.items()}
+        offers = {name: told["resources"] for name, told in known.items()}
+        # Who makes load for others measures nothing.
+        return {name: offer for name, offer in offers.items() if not is_load_host(offer)}

@@ -19,9 +19,11 @@ from gapbook.deploy.server import ServerChoice
 from gapbook.deploy.stack import Stack
 from gapbook.errors import ParameterError, RecordError, SessionsLeftError
 from gapbook.interrupts import interrupts_stay
+from gapbook.load.maker import BESIDE_THE_SERVER, LoadMaker
 from gapbook.model.plan import make_plan
 from gapbook.record.journal import Journal, journal_of
 from gapbook.record.kind import kind_of, other_kind
+from gapbook.record.load_hosts import with_clock_bounds
 from gapbook.record.machine import Machine
 from gapbook.record.row import TrialRow
 from gapbook.record.run import Run, live_folder
@@ -32,6 +34,7 @@ from gapbook.trial.cuts import cut_disks
 from gapbook.trial.disk_errors import disk_errors
 from gapbook.trial.facts import code_version, deployed, described_server, machine, require_same_kind
 from gapbook.trial.kill_check import kill_servers, kills_left
+from gapbook.trial.load_hosts.splittable import require_splittable
 from gapbook.trial.own_steal import own_steal_frac
 from gapbook.trial.patience import Patience
 from gapbook.trial.scenario import Scenario
@@ -66,6 +69,7 @@ def measurement_of(
     parameters: Mapping[str, Any] | None = None,
     absent: Mapping[str, str] | None = None,
     say: Callable[[str], None] = print,
+    maker: LoadMaker = BESIDE_THE_SERVER,
 ) -> Measurement:
     """What is to be measured, once it is known that it can be.
 
@@ -76,10 +80,10 @@ def measurement_of(
     are gone, and the power of its disk is cut ``cuts`` times (:mod:`gapbook.trial.cut_check`).
     ``trials_per_block`` and ``only_at`` are those of :func:`gapbook.model.plan.make_plan`. ``parameters`` are
     those of the chapter as they were given, kept in the manifest so that a page can print the command that
-    repeats its run. ``absent`` are the contestants that were left out, each with the reason.
+    repeats its run. ``absent`` are the contestants that were left out, each with the reason. ``maker`` makes the loads.
 
-    Raises ParameterError for more sessions than blocks and more connections than a server takes, SetupError for
-    servers that cannot run here.
+    Raises ParameterError for more sessions than blocks, more connections than a server takes and what cannot be loaded
+    from where the load is to come from, SetupError for servers that cannot run here.
     """
     if sessions > blocks:
         raise ParameterError(f"sessions: {sessions} of {blocks} blocks; allowed: at most one for each block")
@@ -91,6 +95,8 @@ def measurement_of(
         trials_per_block=trials_per_block,
         only_at=only_at,
     )
+    if maker.hosts:
+        require_splittable(scenario, choices, len(maker.hosts))
     require_processors(scenario.contestants)
     require_kept(choices, scenario.contestants, scenario.durability)
     require_used(choices, scenario.contestants, scenario.durability)
@@ -102,7 +108,15 @@ def measurement_of(
     for contestant in scenario.contestants:
         contestant.load_client.resolved_command()
     return Measurement(
-        scenario, Schedule(plan, sessions, attempts), choices, kills, cuts, say, parameters, absent or {}
+        scenario,
+        Schedule(plan, sessions, attempts),
+        choices,
+        kills,
+        cuts,
+        say,
+        parameters,
+        absent or {},
+        maker,
     )
 
 
@@ -122,6 +136,7 @@ class Measurement:
         say: Callable[[str], None],
         parameters: Mapping[str, Any] | None,
         absent: Mapping[str, str],
+        maker: LoadMaker = BESIDE_THE_SERVER,
     ) -> None:
         self.scenario = scenario
         self.schedule = schedule
@@ -130,6 +145,7 @@ class Measurement:
         self.cuts = cuts
         self.absent = dict(absent)
         self.say = say
+        self.maker = maker
         self.parameters = None if parameters is None else dict(parameters)
         self.described = {
             "scenario": scenario.as_dict(),
@@ -140,6 +156,7 @@ class Measurement:
             "sessions": schedule.sessions,
             "trials": [list(vars(planned).values()) for planned in schedule.plan],
             "servers": {name: choice.without_password() for name, choice in choices.items()},
+            **({"load_from": [kind_of(host.machine) for host in maker.hosts]} if maker.hosts else {}),
         }
         self.plan_key = hashlib.sha256(json.dumps(self.described, sort_keys=True).encode()).hexdigest()[:12]
         """Names the plan: equal where the same would be measured."""
@@ -191,6 +208,7 @@ class Measurement:
             return self._finish(facts)
 
     def _finish(self, facts: Facts) -> Run:
+        facts.load_hosts = with_clock_bounds(facts.load_hosts, self.journal.trials().values())
         return self.journal.finish(
             {
                 **self.described,
@@ -204,7 +222,11 @@ class Measurement:
 
     def _new_facts(self) -> Facts:
         return Facts(
-            started_unix_s=time.time(), machine=machine(), code=code_version(), parameters=self.parameters
+            started_unix_s=time.time(),
+            machine=machine(),
+            code=code_version(),
+            parameters=self.parameters,
+            load_hosts=list(self.maker.hosts),
         )
 
     def _say_beside(self, here: Machine) -> None:
@@ -312,7 +334,7 @@ class Measurement:
         with (
             disk_errors(),
             Deployment() as deployment,
-            started_stacks(self.scenario, self.choices, deployment, self.say) as stacks,
+            started_stacks(self.scenario, self.choices, deployment, self.say, self.maker.address) as stacks,
         ):
             facts.deployments.append(begun)
             systems = {
@@ -330,6 +352,7 @@ class Measurement:
                 facts.ceilings,
                 keep=lambda: self._write_down(facts),
                 say=self.say,
+                maker=self.maker,
             )
             begun.waited_s = self._run_trials(session, deployment, stacks, ceilings)
             self._write_down(facts)
@@ -385,14 +408,17 @@ class Measurement:
             contestant = self.scenario.contestant(planned.contestant)
             stack = stacks[contestant.variant(self.scenario.durability)]
             with deployment.declaring(contestant.environment):
+                ceiling = ceilings.of(contestant, stack, planned.block, planned.treatment)
                 row = run_trial(
                     planned,
                     self.scenario,
                     stack,
                     deployment=deployment,
                     tables=deployment.directory,
-                    ceiling_per_s=ceilings.of(contestant, stack, planned.block, planned.treatment),
+                    ceiling_per_s=ceiling.rate_per_s,
                     own_steal_frac=own_steal_frac(done.values(), planned, len(allowed_processors())),
+                    maker=self.maker,
+                    host_ceilings=ceiling.by_host,
                 )
             row.session = session
             columns = row.columns()

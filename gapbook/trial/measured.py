@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from gapbook.load.maker import BESIDE_THE_SERVER, LoadMaker
 from gapbook.record.run import Run
 from gapbook.trial.asked import Asked
 from gapbook.trial.campaign import Measurement, measurement_of
@@ -12,16 +13,23 @@ from gapbook.trial.servers import absent_here
 __all__ = ["measured", "to_measure"]
 
 
-def measured(asked: Asked, source: str, say: Callable[[str], None] = print) -> Run:
+def measured(
+    asked: Asked,
+    source: str,
+    say: Callable[[str], None] = print,
+    maker: LoadMaker = BESIDE_THE_SERVER,
+) -> Run:
     """A run of all contestants that can be measured on this machine; who cannot is said, and stands in the run.
 
-    ``source`` is ``live``, ``resume`` or ``session``; raises what :func:`to_measure` and
+    ``maker`` makes its loads. ``source`` is ``live``, ``resume`` or ``session``; raises what :func:`to_measure` and
     :meth:`gapbook.trial.campaign.Measurement.run` do.
     """
-    return to_measure(asked, say).run(source)
+    return to_measure(asked, say, maker).run(source)
 
 
-def to_measure(asked: Asked, say: Callable[[str], None] = print) -> Measurement:
+def to_measure(
+    asked: Asked, say: Callable[[str], None] = print, maker: LoadMaker = BESIDE_THE_SERVER
+) -> Measurement:
     """What was asked for, of all contestants that can be measured on this machine; raises what
     :func:`gapbook.trial.campaign.measurement_of` does, and SetupError when nobody can be measured."""
     absent = absent_here(asked.choices, asked.scenario.contestants)
@@ -41,4 +49,5 @@ def to_measure(asked: Asked, say: Callable[[str], None] = print) -> Measurement:
         only_at=asked.only_at,
         parameters=asked.parameters,
         say=say,
+        maker=maker,
     )

@@ -18,6 +18,7 @@ _LONGEST = (
     "test_fault_points",
     "test_faults",
     "test_hosts",
+    "test_load_hosts",
     "test_fault_plants",
     "test_other_languages",
     "test_cut_check",

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-__all__ = ["Host", "hosts_apart", "why_none"]
+__all__ = ["Host", "cut_off", "hosts_apart", "why_none"]
 
 _NETWORK = "10.77.0"
 
@@ -88,6 +88,17 @@ def hosts_apart(count: int) -> Iterator[list[Host]]:
                 _ip("netns", "delete", host.name)
             for started in host.started:
                 started.wait(30)
+
+
+@contextmanager
+def cut_off(first: Host, number: int) -> Iterator[None]:
+    """While this lasts, the host of that number is cut off the wire: what is sent to it and by it is gone."""
+    port = f"port{number}"
+    _ip("-n", first.name, "link", "set", port, "down")
+    try:
+        yield
+    finally:
+        _ip("-n", first.name, "link", "set", port, "up")
 
 
 def _ip(*words: str) -> None:

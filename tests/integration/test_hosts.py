@@ -208,7 +208,7 @@ def test_where_nobody_answers_is_said_in_a_line(
     monkeypatch.setattr(cluster, "_ANSWERS_WITHIN_S", 1)
     monkeypatch.setattr(worker, "_CONNECTS_WITHIN_S", 1)
     nobody = "tcp://127.0.0.1:9"
-    for words in (["campaign", "commit-timer", "--on", nobody], ["worker", nobody]):
+    for words in (["campaign", "commit-timer", "--on", nobody], ["worker", nobody], ["load-host", nobody]):
         assert cli.main(words) == 2
         assert capsys.readouterr().err == (
             f"gapbook: {words[0]}: no scheduler answers at {nobody}; start one there: dask scheduler\n"
@@ -218,8 +218,8 @@ def test_where_nobody_answers_is_said_in_a_line(
 def test_a_kind_is_given_what_it_has_left_until_nothing_is(monkeypatch: pytest.MonkeyPatch) -> None:
     from distributed import Client  # noqa: PLC0415
 
+    from gapbook.deploy.own_code import code_sha256  # noqa: PLC0415
     from gapbook.hosts import cluster  # noqa: PLC0415
-    from gapbook.hosts.build import code_sha256  # noqa: PLC0415
 
     def measure(request: bytes) -> bytes:
         session = msgspec.msgpack.decode(request, type=Request).session

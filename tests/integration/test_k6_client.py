@@ -369,6 +369,10 @@ def _with(path: str, value: Any) -> dict[str, Any]:
         (_with("in_flight", 2), "in_flight: 2 is refused; allowed: 1"),
         (_with("threads", 2), "threads: 2 is refused; allowed: 1"),
         (_with("flaws", [{"name": "status-unread"}]), "flaws: "),
+        (
+            _with("start_unix_s", 1.0),
+            "configuration: Object contains unknown field `start_unix_s`",
+        ),
         (_with("conections", 2), "configuration: "),
         (_with("window_s", "1"), "configuration: "),
         (_with("loop", {"kind": "open"}), "loop.rate_per_s: "),

@@ -143,6 +143,7 @@ def test_golden_vectors_are_drawn(path: Path) -> None:
         ({"connections": "5"}, "connections: Expected `int`, got `str`"),
         ({"conections": 5}, "configuration: Object contains unknown field `conections`"),
         ({"threads": 2}, "threads: 2 is refused; allowed: 1"),
+        ({"start_unix_s": 1.0}, "configuration: Object contains unknown field `start_unix_s`"),
         ({"flaws": [{"name": "status-unread"}]}, 'flaws: [{"name": "status-unread"}] is refused'),
         ({"loop": {"kind": "half"}}, "loop.kind: Invalid enum value 'half'"),
         ({"loop": {"kind": "open"}}, "loop.rate_per_s: Expected `float`, got `null`"),

@@ -276,7 +276,7 @@ def test_a_null_server_that_does_not_start_costs_its_ceilings_and_no_trial(
     def fail(*_arguments: Any, **_named: Any) -> float:
         raise StackError("null server postgres: not ready: (empty log)")
 
-    monkeypatch.setattr("gapbook.trial.ceilings.measure_ceiling", fail)
+    monkeypatch.setattr("gapbook.load.maker.measure_ceiling", fail)
     said = list[str]()
     run = _run("live", said)
     reasons = [line for line in said if line.startswith("no ceiling of rust/postgres")]
