@@ -20,7 +20,7 @@ __all__ = ["Mark", "Marker"]
 _MARKED = (
     ("gapbook.deploy.deployment", "Deployment.__enter__", "setup"),
     ("gapbook.deploy.deployment", "Deployment.__exit__", "leave"),
-    ("gapbook.trial.ceilings", "measure_ceiling", "ceiling"),
+    ("gapbook.load.maker", "measure_ceiling", "ceiling"),
     ("gapbook.trial.campaign", "run_trial", "seed"),
     ("gapbook.trial.trial", "wait_until_idle", "audit"),
     ("gapbook.trial.campaign", "kill_servers", "kills"),

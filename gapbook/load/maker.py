@@ -9,14 +9,12 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from gapbook.deploy.deployment import Deployment
-from gapbook.deploy.endpoint import Endpoint
 from gapbook.deploy.process import LOOPBACK
 from gapbook.load.client import Client, ClientRun
 from gapbook.load.configuration import LoadConfiguration
-from gapbook.load.null_server import measure_ceiling
+from gapbook.load.null_server import CeilingLoad, measure_ceiling
 from gapbook.model.event import Event
 from gapbook.model.report import Report
-from gapbook.model.workload import Workload
 from gapbook.record.row import FromHost
 from gapbook.record.schema import LoadHost
 
@@ -49,18 +47,7 @@ class LoadMaker(Protocol):
     ) -> Load:
         """One load, not begun; ``on_event`` hears its progress, in the thread that runs it."""
 
-    def ceilings(
-        self,
-        deployment: Deployment,
-        client: Client,
-        protocol: str,
-        *,
-        endpoint: Endpoint,
-        workload: Workload,
-        connections: int,
-        in_flight: int,
-        warmup_s: float,
-    ) -> Sequence[float | None]:
+    def ceilings(self, deployment: Deployment, load: CeilingLoad) -> Sequence[float | None]:
         """As :func:`gapbook.load.null_server.measure_ceiling`, of each host with its share of the connections; one where
         there are none."""
 
@@ -76,30 +63,8 @@ class _BesideTheServer:
     ) -> Load:
         return ClientRun(client, configuration, on_event)
 
-    def ceilings(
-        self,
-        deployment: Deployment,
-        client: Client,
-        protocol: str,
-        *,
-        endpoint: Endpoint,
-        workload: Workload,
-        connections: int,
-        in_flight: int,
-        warmup_s: float,
-    ) -> Sequence[float | None]:
-        return [
-            measure_ceiling(
-                deployment,
-                client,
-                protocol,
-                endpoint=endpoint,
-                workload=workload,
-                connections=connections,
-                in_flight=in_flight,
-                warmup_s=warmup_s,
-            )
-        ]
+    def ceilings(self, deployment: Deployment, load: CeilingLoad) -> Sequence[float | None]:
+        return [measure_ceiling(deployment, load)]
 
 
 BESIDE_THE_SERVER: LoadMaker = _BesideTheServer()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import msgspec
 
@@ -20,7 +21,7 @@ from gapbook.model.event import Event
 from gapbook.model.workload import Workload
 from gapbook.paths import CHECKOUT
 
-__all__ = ["CEILING_WINDOW_S", "has_null_server", "measure_ceiling", "null_server"]
+__all__ = ["CEILING_WINDOW_S", "CeilingLoad", "has_null_server", "measure_ceiling", "null_server"]
 
 CEILING_WINDOW_S = 2.0
 """For how long a ceiling is measured, after the warm-up of a trial."""
@@ -75,40 +76,43 @@ def _told(request: SentRequest) -> SentRequest:
     return {"method": request["method"], "path": request["path"], "success": request["success"]}
 
 
+@dataclass(frozen=True, kw_only=True)
+class CeilingLoad:
+    """What the ceiling of a client is measured with; ``endpoint`` is what the client is told besides the address."""
+
+    client: Client
+    protocol: str
+    endpoint: Endpoint
+    workload: Workload
+    connections: int
+    in_flight: int
+    warmup_s: float
+
+
 def measure_ceiling(
-    deployment: Deployment,
-    client: Client,
-    protocol: str,
-    *,
-    endpoint: Endpoint,
-    workload: Workload,
-    connections: int,
-    in_flight: int,
-    warmup_s: float,
-    window_s: float | None = None,
+    deployment: Deployment, load: CeilingLoad, *, window_s: float | None = None
 ) -> float | None:
     """Requests a second of a client against the null server of its protocol, on the same cores as a trial
     and after the same warm-up.
 
-    ``endpoint`` is what the client is told besides the address. ``window_s`` None is :data:`CEILING_WINDOW_S`. None when
-    no null server speaks the protocol.
+    ``window_s`` None is :data:`CEILING_WINDOW_S`. None when no null server speaks the protocol.
     """
-    if not has_null_server(protocol):
+    if not has_null_server(load.protocol):
         return None
-    with null_server(deployment, protocol, endpoint) as address:
+    with null_server(deployment, load.protocol, load.endpoint) as address:
         configuration = configure_load(
-            {**endpoint, **address},
-            workload,
+            {**load.endpoint, **address},
+            load.workload,
             deployment.directory,
             seed=1,
-            connections=connections,
-            in_flight=in_flight,
-            warmup_s=warmup_s,
+            connections=load.connections,
+            in_flight=load.in_flight,
+            warmup_s=load.warmup_s,
             window_s=CEILING_WINDOW_S if window_s is None else window_s,
             drain_s=5.0,
             request_timeout_s=5.0,
         )
-        report = ClientRun(client, configuration, _ignore).run(deployment)
+        report = ClientRun(load.client, configuration, _ignore).run(deployment)
     return report.window.goodput_per_s
 
 

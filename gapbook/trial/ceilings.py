@@ -17,7 +17,7 @@ from gapbook.deploy.endpoint import Endpoint
 from gapbook.deploy.stack import Stack
 from gapbook.errors import ClientError, StackError
 from gapbook.load.maker import BESIDE_THE_SERVER, LoadMaker
-from gapbook.load.null_server import CEILING_WINDOW_S, has_null_server
+from gapbook.load.null_server import CEILING_WINDOW_S, CeilingLoad, has_null_server
 from gapbook.load.split import share_sizes
 from gapbook.model.plan import PlannedTrial
 from gapbook.record.schema import CeilingOfBlock
@@ -76,17 +76,17 @@ class Ceilings:
         self, contestant: Contestant, options: Endpoint, key: str, value: float
     ) -> Sequence[float | None]:
         """That of each host's client; one where it runs beside the server."""
+        load = CeilingLoad(
+            client=contestant.load_client,
+            protocol=contestant.protocol,
+            endpoint=options,
+            workload=self.scenario.workload_of(contestant, self.scenario.treatment.values[0]),
+            connections=self.scenario.connections_at(value),
+            in_flight=contestant.in_flight,
+            warmup_s=self.scenario.warmup_s,
+        )
         try:
-            return self.maker.ceilings(
-                self.deployment,
-                contestant.load_client,
-                contestant.protocol,
-                endpoint=options,
-                workload=self.scenario.workload_of(contestant, self.scenario.treatment.values[0]),
-                connections=self.scenario.connections_at(value),
-                in_flight=contestant.in_flight,
-                warmup_s=self.scenario.warmup_s,
-            )
+            return self.maker.ceilings(self.deployment, load)
         except (ClientError, StackError) as error:
             self.say(f"no ceiling of {key}: {error}")
             return [None] * max(1, len(self.maker.hosts))

@@ -19,7 +19,7 @@ from gapbook.deploy.endpoint import Endpoint
 from gapbook.errors import GapbookError, SetupError
 from gapbook.load.client import Client, ClientRun, discover_clients
 from gapbook.load.line import Line, LineError
-from gapbook.load.null_server import measure_ceiling
+from gapbook.load.null_server import CeilingLoad, measure_ceiling
 from gapbook.model.event import Event, Progress
 from gapbook.paths import CHECKOUT
 from gapbook.record.schema import one_line
@@ -119,17 +119,16 @@ def _report(wanted: MakeLoad, line: Line, deployment: Deployment) -> bytes:
 
 
 def _ceiling(wanted: MeasureCeiling, deployment: Deployment) -> float | None:
-    return measure_ceiling(
-        deployment,
-        _client(wanted.client),
-        wanted.protocol,
+    load = CeilingLoad(
+        client=_client(wanted.client),
+        protocol=wanted.protocol,
         endpoint=cast(Endpoint, dict(wanted.endpoint)),
         workload=find_workload(wanted.workload, wanted.parameters),
         connections=wanted.connections,
         in_flight=wanted.in_flight,
         warmup_s=wanted.warmup_s,
-        window_s=wanted.window_s,
     )
+    return measure_ceiling(deployment, load, window_s=wanted.window_s)
 
 
 def _client(name: str) -> Client:

@@ -18,7 +18,6 @@ from urllib.parse import urlsplit
 import msgspec
 
 from gapbook.deploy.deployment import Deployment
-from gapbook.deploy.endpoint import Endpoint
 from gapbook.deploy.own_code import code_sha256
 from gapbook.errors import ClientError, SetupError
 from gapbook.load import null_server
@@ -26,9 +25,9 @@ from gapbook.load.client import Client
 from gapbook.load.configuration import LoadConfiguration
 from gapbook.load.line import Line, LineError, Listener, address_towards
 from gapbook.load.maker import Load
+from gapbook.load.null_server import CeilingLoad
 from gapbook.load.split import share_sizes
 from gapbook.model.event import Event
-from gapbook.model.workload import Workload
 from gapbook.record.kind import kind_of, kind_words
 from gapbook.record.machine import Machine
 from gapbook.record.schema import LoadHost
@@ -106,39 +105,28 @@ class Fleet:
     ) -> Load:
         return LoadOfHosts(self.fleet, self.engaged, client, configuration, on_event)
 
-    def ceilings(
-        self,
-        deployment: Deployment,
-        client: Client,
-        protocol: str,
-        *,
-        endpoint: Endpoint,
-        workload: Workload,
-        connections: int,
-        in_flight: int,
-        warmup_s: float,
-    ) -> Sequence[float | None]:
+    def ceilings(self, deployment: Deployment, load: CeilingLoad) -> Sequence[float | None]:
         """Of all at the same time, as they load."""
-        if not null_server.has_null_server(protocol):
+        if not null_server.has_null_server(load.protocol):
             return [None for _ in self.fleet]
         window_s = null_server.CEILING_WINDOW_S
         with self.engaged() as hosts:
-            for host, size in zip(hosts, share_sizes(connections, len(hosts)), strict=True):
+            for host, size in zip(hosts, share_sizes(load.connections, len(hosts)), strict=True):
                 host.ask(
                     MeasureCeiling(
-                        client_name(client),
-                        protocol,
-                        endpoint,
-                        workload.name,
-                        workload.parameters,
+                        client_name(load.client),
+                        load.protocol,
+                        load.endpoint,
+                        load.workload.name,
+                        load.workload.parameters,
                         size,
-                        in_flight,
-                        warmup_s,
+                        load.in_flight,
+                        load.warmup_s,
                         window_s,
                         deployment.declared,
                     )
                 )
-            within_s = warmup_s + window_s + _CEILING_GRACE_S
+            within_s = load.warmup_s + window_s + _CEILING_GRACE_S
             return [_ceiling_of(host, within_s) for host in hosts]
 
     @contextmanager
