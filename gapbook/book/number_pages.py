@@ -47,7 +47,16 @@ def write_withdrawn_pages(withdrawn: Mapping[str, Withdrawn], site: Path) -> Non
 def _citable(one: Addressed) -> Citable:
     """What its citation needs of a number."""
     number = one.number
-    return Citable(one.identifier, one.page, one.sentence, number.value, number.n, number.run, number.date)
+    return Citable(
+        one.identifier,
+        one.page,
+        one.sentence,
+        number.value,
+        number.n,
+        number.run,
+        number.date,
+        number.between_runs,
+    )
 
 
 def _page(one: Addressed, site: Path) -> str:

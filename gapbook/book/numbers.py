@@ -43,7 +43,16 @@ def known_number(identifier: str) -> KnownNumber:
 
 def citable(identifier: str, number: KnownNumber) -> Citable:
     """What its citation needs of a number."""
-    return Citable(identifier, number.page, number.sentence, number.value, number.n, number.run, number.date)
+    return Citable(
+        identifier,
+        number.page,
+        number.sentence,
+        number.value,
+        number.n,
+        number.run,
+        number.date,
+        number.between,
+    )
 
 
 def updated(told: Sequence[Addressed], known: KnownNumbers) -> KnownNumbers:
@@ -78,6 +87,7 @@ def _kept_of(one: Addressed) -> KnownNumber:
         number.run,
         number.date,
         number.source,
+        number.between_runs,
     )
 
 

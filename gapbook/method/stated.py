@@ -33,7 +33,8 @@ WRITE_NUMBERS = "python -m gapbook.book.numbers"
 class KnownNumber(msgspec.Struct, frozen=True, omit_defaults=True):
     """What is kept of a number: enough to cite it and to make it again from its run, without the book.
 
-    ``page`` prints it, ``chapter`` is that of its run, ``source`` where it comes from, where that can be told.
+    ``page`` prints it, ``chapter`` is that of its run, ``source`` where it comes from, where that can be told, and
+    ``between`` what other runs made of it.
     """
 
     page: str
@@ -45,6 +46,7 @@ class KnownNumber(msgspec.Struct, frozen=True, omit_defaults=True):
     run: str
     date: str
     source: Source | None = None
+    between: str = ""
 
 
 class Withdrawn(msgspec.Struct, frozen=True, omit_defaults=True):

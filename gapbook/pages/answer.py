@@ -106,7 +106,7 @@ def answer_of_pair(
             untold.append((found.at(treatment), why))
             continue
         between = _between_runs(found, over, under, treatment, metric)
-        told = f" ({between} between runs)" if between else ""
+        told = f" ({between})" if between else ""
         parts.append((Html("{}{}").format(page.estimate(ratio.as_times()), told), found.at(treatment)))
         if ratio.vague:
             vague.append(ratio.n)
@@ -144,12 +144,12 @@ def answer_of_pair(
 def _between_runs(
     found: Findings, over: RecordedContestant, under: RecordedContestant, treatment: float, metric: str
 ) -> str:
-    """From the least to the greatest that published runs made of the same ratio; empty where there is but one, and
-    on a reader's own run."""
+    """From the least to the greatest that published runs made of the same ratio, and on how many machines; empty where
+    there is but one run, and on a reader's own."""
     if not found.run.published:
         return ""
     over_runs = ratio_over_runs(found, over.name, under.name, treatment, metric)
-    return over_runs.as_range() if over_runs and over_runs.runs > 1 else ""
+    return f"{over_runs.as_range()} {over_runs.where()}" if over_runs and over_runs.runs > 1 else ""
 
 
 def _why_untold(found: Findings, ratio: Interval, treatment: float, *pair: RecordedContestant) -> str:

@@ -75,7 +75,16 @@ def cite_panels(found: Findings, sentence: Sentence) -> Html:
     panels = []
     for place, (name, printed, cited) in enumerate(sentence.numbers):
         identifier = number_id(chapter, name)
-        told = Citable(identifier, chapter, sentence.plain, cited.value, cited.n, found.run.run_id, date)
+        told = Citable(
+            identifier,
+            chapter,
+            sentence.plain,
+            cited.value,
+            cited.n,
+            found.run.run_id,
+            date,
+            cited.between_runs,
+        )
         published = found.run.published
         panels.append(
             page.cite_panel(

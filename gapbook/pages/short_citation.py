@@ -32,7 +32,7 @@ _MOST_WORDS_OF_MACHINE = 10
 
 class Citable(NamedTuple):
     """What a citation needs of a number: where it is found, the sentence that it stands in, its value with its interval,
-    the blocks behind it, and its run."""
+    the blocks behind it, its run, and what other runs made of it, where there are any."""
 
     identifier: str
     page: str
@@ -41,6 +41,7 @@ class Citable(NamedTuple):
     n: int
     run: str
     date: str
+    between: str = ""
 
 
 def number_id(page: str, name: str) -> str:
@@ -63,12 +64,15 @@ def address_of(identifier: str) -> str:
 def number_citation(one: Citable) -> Mapping[str, str]:
     """The citation in each of :data:`FORMS`.
 
-    Where a sentence is long, what its page tells too is left out: the blocks, then date and run, then the interval.
+    Where a sentence is long, what its page tells too is left out: the blocks, then date and run, then the interval. What
+    other runs and machines made of the number goes before its blocks and its interval.
     """
     address, key = address_of(one.identifier), f"gapbook-{one.identifier}"
     authors, _ = book_as_cited()
     value, held, run = _value(one), _held(one), f"Run {one.run}."
+    over_runs = [f" {one.value}; {one.between}.", f" {one.between}."] if one.between else []
     told = _first_that_fits(
+        *(f"{one.sentence}{between} {_BOOK}, run {one.run}, {one.date}." for between in over_runs),
         f"{one.sentence}{held} {_BOOK}, run {one.run}, {one.date}.",
         f"{one.sentence}{value} {_BOOK}, run {one.run}, {one.date}.",
         f"{one.sentence}{value} {_BOOK}.",
@@ -76,6 +80,7 @@ def number_citation(one: Citable) -> Mapping[str, str]:
     )
     sentence = one.sentence
     note = _first_that_fits(
+        *(f"{sentence}{between} {run}" for between in over_runs),
         f"{sentence}{held} {run}",
         f"{sentence}{value} {run}",
         f"{sentence} {run}",
@@ -104,7 +109,11 @@ def number_citation(one: Citable) -> Mapping[str, str]:
             authors,
             sentence,
             _first_that_fits(
-                f"{held} {run}".strip(), f"{value} {run}".strip(), run, most=MOST_WORDS - _words(sentence)
+                *(f"{between} {run}".strip() for between in over_runs),
+                f"{held} {run}".strip(),
+                f"{value} {run}".strip(),
+                run,
+                most=MOST_WORDS - _words(sentence),
             ),
             address,
         ),

@@ -157,6 +157,18 @@ def test_a_long_sentence_leaves_out_what_its_page_tells() -> None:
     assert len(long.split()) <= MOST_WORDS + 1
 
 
+def test_what_other_machines_made_of_a_number_goes_before_its_blocks_and_its_interval() -> None:
+    between = "×1.00 to ×9.00 over 3 runs on 2 machines"
+    one = citable("price-of-speed-safe", KNOWN["price-of-speed-safe"])._replace(between=between)
+    short, longer = (
+        number_citation(one._replace(sentence=" ".join(["Word"] * words)))["Text"] for words in (8, 22)
+    )
+    assert f" {one.value}; {between}. " in short
+    assert "blocks" not in short
+    assert between in longer
+    assert one.value not in longer
+
+
 @pytest.mark.parametrize("words", [6, 20, 40, 90])
 @pytest.mark.parametrize("machine", ["AMD EPYC, 2 cores", " ".join(["Xeon"] * 40)])
 def test_a_number_of_a_readers_own_run_is_cited_as_such_and_leads_nowhere(words: int, machine: str) -> None:
