@@ -161,7 +161,7 @@ def test_what_other_machines_made_of_a_number_goes_before_its_blocks_and_its_int
     between = "×1.00 to ×9.00 over 3 runs on 2 machines"
     one = citable("price-of-speed-safe", KNOWN["price-of-speed-safe"])._replace(between=between)
     short, longer = (
-        number_citation(one._replace(sentence=" ".join(["Word"] * words)))["Text"] for words in (8, 22)
+        number_citation(one._replace(sentence=" ".join(["Word"] * words)))["Text"] for words in (8, 25)
     )
     assert f" {one.value}; {between}. " in short
     assert "blocks" not in short
