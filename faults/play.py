@@ -9,7 +9,7 @@ import tempfile
 import time
 import traceback
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -24,7 +24,7 @@ from faults.marks import Mark
 from faults.points import Point
 from faults.scenarios import COMMAND, tiny_runs
 from faults.strike import Striker
-from faults.surroundings import NamedServer, small_disk
+from faults.surroundings import NamedServer, small_disk, small_lasting_disk
 from gapbook.deploy import warden
 from gapbook.deploy.deployment import Deployment
 from gapbook.paths import CHECKOUT
@@ -105,13 +105,19 @@ class Player:
         with ExitStack() as around:
             around.callback(shutil.rmtree, folders.root, ignore_errors=True)
             if fault.kind == "full":
-                disk = folders.data if fault.victim == "data disk" else folders.runs
-                around.enter_context(small_disk(disk, _MEGABYTES[fault.victim]))
+                around.enter_context(_full_disk(fault.victim, folders))
             if played.tiny.named:
                 played.striker.between = around.enter_context(_before(self.named))
             around.callback(played.end)
             around.callback(played.striker.heal)
             played.run()
+
+
+def _full_disk(victim: str, folders: Folders) -> AbstractContextManager[None]:
+    """Of servers' data, or of runs. The first lasts: a promise to wait for the disk is refused on one that forgets."""
+    if victim == "data disk":
+        return small_lasting_disk(folders.data, _MEGABYTES[victim])
+    return small_disk(folders.runs, _MEGABYTES[victim])
 
 
 @contextmanager

@@ -21,28 +21,45 @@ from gapbook.errors import SetupError
 from gapbook.record.durability import Durability
 from gapbook.record.schema import one_line
 
-__all__ = ["NamedServer", "fill", "named_server", "no_small_disk", "small_disk"]
+__all__ = ["NamedServer", "fill", "named_server", "no_small_disk", "small_disk", "small_lasting_disk"]
 
 _LOGIN = "reader:reader"
 
 
 @contextmanager
 def small_disk(folder: Path, megabytes: int) -> Iterator[None]:
-    """A disk of its own over an empty folder. Raises SetupError where none can be mounted."""
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m,mode=755", "tmpfs", folder],
-        capture_output=True,
-        text=True,
-        check=False,
-        encoding="utf-8",
-        errors="replace",
-    )
-    if mounted.returncode:
-        raise SetupError(f"no small disk can be mounted: {mounted.stderr.strip()}")
+    """A disk of its own over an empty folder; it keeps nothing. Raises SetupError where none can be mounted."""
+    _run("mount", "-t", "tmpfs", "-o", f"size={megabytes}m,mode=755", "tmpfs", folder)
+    with _mounted(folder):
+        yield
+
+
+@contextmanager
+def small_lasting_disk(folder: Path, megabytes: int) -> Iterator[None]:
+    """A disk that keeps what is synced to it: an image of ext4, gone with its mount. Raises as :func:`small_disk`."""
+    with tempfile.NamedTemporaryFile(dir=folder.parent) as image:
+        image.truncate(megabytes * 2**20)
+        _run("mkfs.ext4", "-q", "-m", "0", image.name)
+        _run("mount", "-o", "loop", image.name, folder)
+    with _mounted(folder):
+        (folder / "lost+found").rmdir()
+        yield
+
+
+@contextmanager
+def _mounted(folder: Path) -> Iterator[None]:
     try:
         yield
     finally:
         subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+def _run(*command: str | Path) -> None:
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, encoding="utf-8", errors="replace"
+    )
+    if done.returncode:
+        raise SetupError(f"no small disk can be mounted: {done.stderr.strip()}")
 
 
 def fill(disk: Path) -> Path:
@@ -64,6 +81,8 @@ def no_small_disk() -> str | None:
     with tempfile.TemporaryDirectory() as folder:
         try:
             with small_disk(Path(folder), 1):
+                pass
+            with small_lasting_disk(Path(folder), 4):
                 return None
         except (SetupError, OSError) as error:
             return one_line(error)

@@ -84,6 +84,7 @@ class Running:
             "contestants": "postgres-rust,spacetimedb-rust",
             "alpha": "0.5",
             "blocks": "4",
+            "others_every": "1",
             "sessions": "1",
             "attempts": "1",
             "kills": "0",
