@@ -18,11 +18,11 @@ import requests
 from gapbook.deploy import usage, warden
 from gapbook.deploy.cgroup import ControlGroup, control_group
 from gapbook.deploy.engine import engine_errors
+from gapbook.deploy.process import LOOPBACK
 from gapbook.errors import StackError
 
-__all__ = ["LOOPBACK", "Container"]
+__all__ = ["Container"]
 
-LOOPBACK = "127.0.0.1"
 _LOG_LINES = 3
 _QUIET_S = 0.05
 _ENDS_WITHIN_S = 30

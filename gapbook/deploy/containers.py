@@ -14,10 +14,11 @@ import docker.types
 
 from gapbook.declared.stack import Limits
 from gapbook.deploy import remove_containers
-from gapbook.deploy.container import LOOPBACK, Container
+from gapbook.deploy.container import Container
 from gapbook.deploy.deployment import Deployment, Undo
 from gapbook.deploy.engine import Engine, connected, described_engine, engine_address, engine_errors
 from gapbook.deploy.images import Image
+from gapbook.deploy.process import LOOPBACK
 from gapbook.errors import StackError
 from gapbook.record.placement import Placement
 

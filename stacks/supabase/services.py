@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from gapbook.declared.stack import Limits
+from gapbook.deploy.process import LOOPBACK
 
 if TYPE_CHECKING:
     from gapbook.deploy.container import Container
@@ -17,7 +18,6 @@ __all__ = ["start_database", "start_gateway", "start_rest"]
 _DATA = "/var/lib/postgresql/data"
 """The image's own configuration file names this folder."""
 _CONFIGURATION = "/home/kong/kong.yml"
-_LOOPBACK = "127.0.0.1"
 _TOKEN_LIFE_S = "3600"
 
 
@@ -37,7 +37,7 @@ def start_database(
     """
     options = {"config_file": "/etc/postgresql/postgresql.conf", "log_min_messages": "fatal", **settings}
     if containers.on_host_network:
-        options["listen_addresses"] = _LOOPBACK
+        options["listen_addresses"] = LOOPBACK
     words = [word for name, value in options.items() for word in ("-c", f"{name}={value}")]
     return containers.start(
         image,
@@ -80,7 +80,7 @@ def start_rest(
             "PGRST_APP_SETTINGS_JWT_SECRET": secret,
             "PGRST_APP_SETTINGS_JWT_EXP": _TOKEN_LIFE_S,
             "PGRST_SERVER_PORT": str(port),
-            **({"PGRST_SERVER_HOST": _LOOPBACK} if containers.on_host_network else {}),
+            **({"PGRST_SERVER_HOST": LOOPBACK} if containers.on_host_network else {}),
         },
         data=None,
     )
@@ -100,7 +100,7 @@ def start_gateway(containers: Containers, image: Image, *, port: int, configurat
             "KONG_PLUGINS": "request-transformer,cors,key-auth,acl,basic-auth,request-termination,ip-restriction",
             "KONG_NGINX_PROXY_PROXY_BUFFER_SIZE": "160k",
             "KONG_NGINX_PROXY_PROXY_BUFFERS": "64 160k",
-            "KONG_PROXY_LISTEN": f"{_LOOPBACK if containers.on_host_network else '0.0.0.0'}:{port}",
+            "KONG_PROXY_LISTEN": f"{LOOPBACK if containers.on_host_network else '0.0.0.0'}:{port}",
             "KONG_ADMIN_LISTEN": "off",
         },
         files={_CONFIGURATION: configuration},
