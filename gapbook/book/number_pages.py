@@ -15,6 +15,7 @@ import jinja2
 import msgspec
 
 from gapbook import charts
+from gapbook.book.numbers import citable, kept_of
 from gapbook.book.told_numbers import Addressed
 from gapbook.method.interval import format_count, format_factor
 from gapbook.method.stated import Withdrawn
@@ -46,17 +47,7 @@ def write_withdrawn_pages(withdrawn: Mapping[str, Withdrawn], site: Path) -> Non
 
 def _citable(one: Addressed) -> Citable:
     """What its citation needs of a number."""
-    number = one.number
-    return Citable(
-        one.identifier,
-        one.page,
-        one.sentence,
-        number.value,
-        number.n,
-        number.run,
-        number.date,
-        number.between_runs,
-    )
+    return citable(one.identifier, kept_of(one))
 
 
 def _page(one: Addressed, site: Path) -> str:

@@ -21,7 +21,7 @@ from gapbook.method.stated import NUMBERS, WRITE_NUMBERS, KnownNumber, KnownNumb
 from gapbook.pages.short_citation import Citable
 from gapbook.paths import CHECKOUT
 
-__all__ = ["citable", "known_number", "require_lasting", "updated"]
+__all__ = ["citable", "kept_of", "known_number", "require_lasting", "updated"]
 
 _OFFERED = 3
 _ADDRESSES = Addresses(NUMBERS.name, WRITE_NUMBERS, "number")
@@ -60,7 +60,7 @@ def updated(told: Sequence[Addressed], known: KnownNumbers) -> KnownNumbers:
 
     Raises GapbookError where one is gone and not withdrawn, or an address leads to another number than before.
     """
-    now = {one.identifier: _kept_of(one) for one in told}
+    now = {one.identifier: kept_of(one) for one in told}
     _ADDRESSES.require_lasting(now, known.numbers, known.withdrawn, another=_another)
     return KnownNumbers(dict(sorted(now.items())), known.withdrawn)
 
@@ -75,7 +75,8 @@ def _another(before: KnownNumber, now: KnownNumber) -> str:
     return before.quantity if before.source and now.source != before.source else ""
 
 
-def _kept_of(one: Addressed) -> KnownNumber:
+def kept_of(one: Addressed) -> KnownNumber:
+    """What is kept of a number that a page prints."""
     number = one.number
     return KnownNumber(
         one.page,
