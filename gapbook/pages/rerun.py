@@ -9,6 +9,7 @@ from gapbook.markup import Html
 from gapbook.method.findings import Findings
 from gapbook.pages import page
 from gapbook.parameters import Parameter, chapter_parameters
+from gapbook.record.load_hosts import hosts_counted
 
 __all__ = ["assigned", "parameters_of", "rerun_panel"]
 
@@ -80,9 +81,7 @@ def rerun_panel(found: Findings) -> Html:
         )
     if hosts := len(found.run.manifest.load_hosts):
         command += ["--load-from", "ADDRESS"]
-        notes.append(
-            f"Its load came from {hosts} host{'' if hosts == 1 else 's'}: ADDRESS is that of your scheduler."
-        )
+        notes.append(f"Its load came from {hosts_counted(hosts)}: ADDRESS is that of your scheduler.")
     return page.rerun_panel(command, inputs, needs=_needs(found), note=" ".join(notes))
 
 

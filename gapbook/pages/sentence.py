@@ -21,6 +21,7 @@ from gapbook.pages import page
 from gapbook.pages.answer import answer_of_pair
 from gapbook.pages.gloss import wanted_words
 from gapbook.pages.words import operations_of
+from gapbook.record.load_hosts import hosts_counted
 from gapbook.record.machine import machine_with_both_sides, processor_and_cores
 from gapbook.record.metric import GOODPUT
 
@@ -210,7 +211,7 @@ def _machine_words(found: Findings) -> str:
     machine, hosts = found.run.manifest.machine, len(found.run.manifest.load_hosts)
     if not hosts:
         return machine_with_both_sides(machine)
-    return f"{processor_and_cores(machine)}, load from {hosts} host{'' if hosts == 1 else 's'}"
+    return f"{processor_and_cores(machine)}, load from {hosts_counted(hosts)}"
 
 
 def _at(found: Findings, at: float | None, *named: Named) -> float:

@@ -5,12 +5,12 @@ How near a trial is to each is a share; of a contestant a label is said by :mod:
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
 
 from gapbook.record.gates import LIMITS, OWN_WORK
+from gapbook.record.stored_list import listed
 
 __all__ = [
     "CEILING_FRAC",
@@ -47,7 +47,7 @@ def label_shares(row: Mapping[str, Any], warmup_s: float, window_s: float) -> di
 def _client_share(row: Mapping[str, Any], window_s: float) -> float:
     clients = [
         (part["acknowledged_in_window"] / window_s, part["ceiling_per_s"], part["cpu_s"])
-        for part in _listed(row.get("from_hosts"))
+        for part in listed(row.get("from_hosts"))
     ] or [(row["goodput_per_s"], row.get("ceiling_per_s"), row["client_cpu_s"])]
     shares = [
         max(
@@ -59,15 +59,9 @@ def _client_share(row: Mapping[str, Any], window_s: float) -> float:
     return float(max(*shares, _own_work_frac(row) / LIMITS.depth_frac))
 
 
-def _listed(stored: Any) -> list[dict[str, Any]]:
-    """What a row holds as a list, or as the text of one; nothing where it holds none."""
-    listed: list[dict[str, Any]] = json.loads(stored) if isinstance(stored, str) else stored or []
-    return listed
-
-
 def _own_work_frac(row: Mapping[str, Any]) -> float:
     """The share of the window in which a client that sends one request at a time had none out; 0 for others."""
-    return next((float(gate["value"]) for gate in _listed(row["gates"]) if gate["name"] == OWN_WORK), 0.0)
+    return next((float(gate["value"]) for gate in listed(row["gates"]) if gate["name"] == OWN_WORK), 0.0)
 
 
 def _backlog_share(row: Mapping[str, Any], loaded_s: float, window_s: float) -> float:

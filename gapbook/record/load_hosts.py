@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from gapbook.record.machine import Machine, processor_and_cores
+from gapbook.record.machine import Machine, processor_and_cores, same_machine
 from gapbook.record.schema import LoadHost
+from gapbook.record.stored_list import listed
 
-__all__ = ["load_hosts_words", "with_clock_bounds"]
+__all__ = ["hosts_counted", "load_hosts_words", "with_clock_bounds"]
 
 
 def with_clock_bounds(hosts: Sequence[LoadHost], rows: Iterable[Mapping[str, Any]]) -> list[LoadHost]:
     """The hosts with the worst bound of their clocks that a trial had, by the rows of a run."""
     bounds_s: list[list[float]] = [[] for _ in hosts]
     for row in rows:
-        stored = row.get("from_hosts") or []
-        parts = json.loads(stored) if isinstance(stored, str) else stored
-        for found, part in zip(bounds_s, parts, strict=False):
+        for found, part in zip(bounds_s, listed(row.get("from_hosts")), strict=False):
             found.append(part["clock_bound_s"])
     return [
         msgspec.structs.replace(host, clock_bound_s=max(found, default=None))
         for host, found in zip(hosts, bounds_s, strict=True)
     ]
+
+
+def hosts_counted(hosts: int) -> str:
+    """``1 host``, ``2 hosts``"""
+    return f"{hosts} host{'' if hosts == 1 else 's'}"
 
 
 def load_hosts_words(hosts: Sequence[LoadHost], server: Machine) -> str:
@@ -35,14 +38,12 @@ def load_hosts_words(hosts: Sequence[LoadHost], server: Machine) -> str:
     """
     if not hosts:
         return ""
-    own = [
-        server.boot_sha256 is not None and host.machine.boot_sha256 == server.boot_sha256 for host in hosts
-    ]
     kinds = dict.fromkeys(
-        "on the server's own machine" if is_own else processor_and_cores(host.machine)
-        for host, is_own in zip(hosts, own, strict=True)
+        "on the server's own machine"
+        if same_machine(host.machine, server)
+        else processor_and_cores(host.machine)
+        for host in hosts
     )
-    count = f"{len(hosts)} host{'' if len(hosts) == 1 else 's'}"
     known = [host.clock_bound_s for host in hosts if host.clock_bound_s is not None]
     clocks = f", clocks known within {max(known) * 1e3:.2g} ms" if known else ""
-    return f"load from {count} ({'; '.join(kinds)}){clocks}"
+    return f"load from {hosts_counted(len(hosts))} ({'; '.join(kinds)}){clocks}"

@@ -20,6 +20,7 @@ __all__ = [
     "processor_and_cores",
     "processor_name",
     "processor_words",
+    "same_machine",
     "usable_cores",
 ]
 
@@ -100,6 +101,11 @@ def processor_name(machine: Machine) -> str:
     """``AMD EPYC``: by name alone, without marks of trade, family and model."""
     name = machine.processor.partition(" (family ")[0].replace("(R)", "").replace("(TM)", "")
     return " ".join(name.split()).removesuffix(" Processor")
+
+
+def same_machine(one: Machine, other: Machine) -> bool:
+    """Whether both are one machine since it started; not where one of them does not say its boot."""
+    return one.boot_sha256 is not None and one.boot_sha256 == other.boot_sha256
 
 
 def processor_and_cores(machine: Machine) -> str:

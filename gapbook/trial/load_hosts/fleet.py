@@ -29,7 +29,8 @@ from gapbook.load.null_server import CeilingLoad
 from gapbook.load.split import share_sizes
 from gapbook.model.event import Event
 from gapbook.record.kind import kind_of, kind_words
-from gapbook.record.machine import Machine
+from gapbook.record.load_hosts import hosts_counted
+from gapbook.record.machine import Machine, same_machine
 from gapbook.record.schema import LoadHost
 from gapbook.trial.facts import machine
 from gapbook.trial.load_hosts.duty import client_name, described_host, make_load
@@ -82,7 +83,7 @@ def load_hosts_at(scheduler: str, say: Callable[[str], None] = print) -> Iterato
     with dask:
         hosts = _found(dask, scheduler, say)
         kinds = dict.fromkeys(kind_words(host.machine) for host in hosts)
-        say(f"load from {len(hosts)} host{'' if len(hosts) == 1 else 's'} at {scheduler}: {'; '.join(kinds)}")
+        say(f"load from {hosts_counted(len(hosts))} at {scheduler}: {'; '.join(kinds)}")
         yield Fleet(dask, scheduler, hosts, _own_address(hosts))
 
 
@@ -244,7 +245,7 @@ def _found(dask: Any, scheduler: str, say: Callable[[str], None]) -> list[FleetH
             f"gapbook load-host {scheduler}"
         )
     asked = {name: _submitted(dask, name, described_host) for name in ours}
-    own_boot = machine().boot_sha256
+    own = machine()
     hosts = []
     for name, future in asked.items():
         try:
@@ -253,9 +254,7 @@ def _found(dask: Any, scheduler: str, say: Callable[[str], None]) -> list[FleetH
             raise SetupError(
                 f"load-from: load host {_place(name)} does not answer; it makes load for another run, or hangs: wait, or start it again"
             ) from error
-        hosts.append(
-            FleetHost(name, there, here=there.boot_sha256 is not None and there.boot_sha256 == own_boot)
-        )
+        hosts.append(FleetHost(name, there, here=same_machine(there, own)))
     return sorted(hosts, key=lambda host: (kind_of(host.machine), host.name))
 
 
