@@ -30,7 +30,7 @@ from gapbook.book.kept_pages import (
     key_of,
 )
 from gapbook.book.kernel import temporary_folder
-from gapbook.book.number_pages import write_number_pages, write_withdrawn_pages
+from gapbook.book.number_pages import cards_of, write_number_pages, write_withdrawn_pages
 from gapbook.book.numbers import require_lasting
 from gapbook.book.offered import offered
 from gapbook.book.proof_pages import trials_of, trials_page, with_trials_pages, without_proof
@@ -220,14 +220,15 @@ def _build(
     so, for others lead to them. ``numbers`` and ``named`` charts get their pages and files. Returns the site's folder."""
     with timings.of("pages laid out"):
         staged = _stage(folder, executed, absent, also)
-    with timings.of("pages rendered"):
-        site = _render(staged)
-    for notebook in executed.values():
-        _offer(notebook, site)
-    with timings.of("pages of numbers written"):
-        figures.write_figures(named, site)
-        write_number_pages(numbers, site)
-        write_withdrawn_pages(known_numbers().withdrawn, site)
+    with cards_of(numbers) as cards:
+        with timings.of("pages rendered"):
+            site = _render(staged)
+        for notebook in executed.values():
+            _offer(notebook, site)
+        with timings.of("pages of numbers written"):
+            figures.write_figures(named, site)
+            write_number_pages(numbers, cards, site)
+            write_withdrawn_pages(known_numbers().withdrawn, site)
     return site
 
 

@@ -6,7 +6,9 @@ import csv
 import io
 import json
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,23 +19,34 @@ import msgspec
 from gapbook import charts
 from gapbook.book.numbers import citable, kept_of
 from gapbook.book.told_numbers import Addressed
+from gapbook.deploy.limits import allowed_processors
 from gapbook.method.interval import format_count, format_factor
 from gapbook.method.stated import Withdrawn
 from gapbook.pages.short_citation import Citable, address_of, number_citation
 
-__all__ = ["write_number_pages", "write_withdrawn_pages"]
+__all__ = ["cards_of", "write_number_pages", "write_withdrawn_pages"]
 
 
-def write_number_pages(numbers: Sequence[Addressed], site: Path) -> None:
+@contextmanager
+def cards_of(numbers: Sequence[Addressed]) -> Iterator[Iterator[bytes]]:
+    """The card of each number, in their order. They are drawn from now on, beside what else is done meanwhile."""
+    beside = ThreadPoolExecutor(len(allowed_processors()))
+    try:
+        yield beside.map(_card, numbers)
+    finally:
+        beside.shutdown(cancel_futures=True)
+
+
+def write_number_pages(numbers: Sequence[Addressed], cards: Iterable[bytes], site: Path) -> None:
     """Write page, CSV, JSON and card of each number into ``n`` of the book's site."""
     folder = site / "n"
     folder.mkdir(exist_ok=True)
-    for one in numbers:
+    for one, card in zip(numbers, cards, strict=True):
         path = folder / f"{one.identifier}.html"
         path.write_text(_page(one, site), encoding="utf-8")
         path.with_suffix(".csv").write_text(_csv(one), encoding="utf-8")
         path.with_suffix(".json").write_text(_json(one), encoding="utf-8")
-        path.with_suffix(".png").write_bytes(_card(one))
+        path.with_suffix(".png").write_bytes(card)
 
 
 def write_withdrawn_pages(withdrawn: Mapping[str, Withdrawn], site: Path) -> None:
