@@ -66,6 +66,8 @@ class Deployment:
         self.directory = Path()
         self.declared: Mapping[str, str] = {}
         """Variables that what is started now gets besides (:meth:`declaring`)."""
+        self.confined: Sequence[int] | None = None
+        """The processors of what is started now, where that says none of its own (:meth:`confining`)."""
         self._processes: list[Process] = []
         self._warden: subprocess.Popen[bytes] | None = None
         self._log_numbers = itertools.count()
@@ -177,6 +179,15 @@ class Deployment:
         finally:
             self.declared = before
 
+    @contextlib.contextmanager
+    def confining(self, processors: Sequence[int] | None) -> Iterator[None]:
+        """Let every process that is started meanwhile run on these processors alone; None is no limit."""
+        before, self.confined = self.confined, processors
+        try:
+            yield
+        finally:
+            self.confined = before
+
     def start(
         self,
         command: Sequence[str | Path],
@@ -195,13 +206,15 @@ class Deployment:
         """Start a child process in a session of its own, its log under the deployment's directory.
 
         Of the environment of the reader's shell it gets what :func:`gapbook.deploy.environment.child_environment`
-        allows, besides what ``environment`` and :meth:`declaring` say.
+        allows, besides what ``environment`` and :meth:`declaring` say. ``processors`` are those on which it may run,
+        else those of :meth:`confining`.
         Standard output and standard error go to the log unless a pipe is asked for. The process ends with
         the thread that starts it, also where no warden is left to see to that.
         Raises StackError when the command cannot be started.
         """
         log_path = self.directory / f"{name}-{next(self._log_numbers)}.log"
-        pinned = ["taskset", "--cpu-list", ",".join(map(str, processors))] if processors else []
+        allowed = processors or self.confined
+        pinned = ["taskset", "--cpu-list", ",".join(map(str, allowed))] if allowed else []
         try:
             with log_path.open("wb") as log:
                 popen = subprocess.Popen(

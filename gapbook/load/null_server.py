@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 import msgspec
@@ -78,7 +78,8 @@ def _told(request: SentRequest) -> SentRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class CeilingLoad:
-    """What the ceiling of a client is measured with; ``endpoint`` is what the client is told besides the address."""
+    """What the ceiling of a client is measured with; ``endpoint`` is what the client is told besides the address.
+    Where the client has processors of its own, ``processors`` are those, and ``beside`` those of the null server."""
 
     client: Client
     protocol: str
@@ -87,6 +88,8 @@ class CeilingLoad:
     connections: int
     in_flight: int
     warmup_s: float
+    processors: Sequence[int] | None = None
+    beside: Sequence[int] | None = None
 
 
 def measure_ceiling(
@@ -99,7 +102,9 @@ def measure_ceiling(
     """
     if not has_null_server(load.protocol):
         return None
-    with null_server(deployment, load.protocol, load.endpoint) as address:
+    with ExitStack() as running:
+        with deployment.confining(load.beside):
+            address = running.enter_context(null_server(deployment, load.protocol, load.endpoint))
         configuration = configure_load(
             {**load.endpoint, **address},
             load.workload,
@@ -112,7 +117,8 @@ def measure_ceiling(
             drain_s=5.0,
             request_timeout_s=5.0,
         )
-        report = ClientRun(load.client, configuration, _ignore).run(deployment)
+        with deployment.confining(load.processors):
+            report = ClientRun(load.client, configuration, _ignore).run(deployment)
     return report.window.goodput_per_s
 
 

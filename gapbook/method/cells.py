@@ -209,12 +209,34 @@ class Cells:
         self, over: str, under: str, treatment: float, base: float, metric: str = GOODPUT.name
     ) -> Interval | None:
         """How many times the ratio at ``treatment`` is that at ``base``, two values of the treatment."""
+        pair = (over, under)
+        return self._quotient(pair, pair, treatment, base, metric)
+
+    def moved_ratio(
+        self,
+        pair: tuple[str, str],
+        base: tuple[str, str],
+        treatment: float,
+        metric: str = GOODPUT.name,
+    ) -> Interval | None:
+        """How many times the ratio of one pair of contestants, the first by the second, is that of another pair."""
+        return self._quotient(pair, base, treatment, treatment, metric)
+
+    def _quotient(
+        self,
+        pair: tuple[str, str],
+        base: tuple[str, str],
+        treatment: float,
+        base_treatment: float,
+        metric: str,
+    ) -> Interval | None:
+        """The ratio of a pair by that of another, from the blocks that hold all four cells; None where none does."""
         self.require_ratios(metric)
-        cells = [self.values(name, value, metric) for value in (treatment, base) for name in (over, under)]
-        blocks = sorted(set.intersection(*map(set, cells)))
+        top, top_under = (self.values(name, treatment, metric) for name in pair)
+        low, low_under = (self.values(name, base_treatment, metric) for name in base)
+        blocks = sorted({*top} & {*top_under} & {*low} & {*low_under})
         if not blocks:
             return None
-        top, top_under, low, low_under = cells
         return geometric_interval([top[b] / top_under[b] / (low[b] / low_under[b]) for b in blocks])
 
     def trials_of(self, contestant: str, treatment: float) -> pl.DataFrame:

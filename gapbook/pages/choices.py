@@ -152,6 +152,8 @@ def _others(one: RecordedContestant, tries: int) -> Iterator[tuple[str, str]]:
         yield given.isolation, given.isolation
     if given.server_cores is not None:
         yield f"server on {given.server_cores} of all cores", f"{given.server_cores}-core server"
+    if given.client_apart:
+        yield "client on the others", "client apart"
     if given.round_trip_ms is not None:
         yield f"round trip + {given.round_trip_ms:g} ms", f"+{given.round_trip_ms:g} ms"
     if given.window_s is not None:

@@ -34,7 +34,7 @@ SETTINGS_OF: Mapping[str, tuple[str, ...]] = {
     "in flight": ("in_flight",),
     "durability": ("durability",),
     "isolation": ("isolation",),
-    "server cores": ("server_cores",),
+    "server cores": ("server_cores", "client_apart"),
     "round trip": ("round_trip_ms",),
 }
 """The settings of a contestant that make its level in a dimension which a chapter may vary."""
@@ -145,7 +145,7 @@ def levels_of(
         "in flight": str(given.in_flight),
         "durability": given.durability or USUAL_DURABILITY,
         "isolation": given.isolation or "the server's own",
-        "server cores": "all" if given.server_cores is None else str(given.server_cores),
+        "server cores": _cores(given) or "all",
         "round trip": "none added" if given.round_trip_ms is None else f"{given.round_trip_ms:g} ms",
         "workload": ", ".join(f"{name} {value}" for name, value in given.parameters.items())
         or "the scenario's",
@@ -166,6 +166,7 @@ def detail_of(given: ContestantSettings, said: Said) -> str:
         f"durability {given.durability}" if given.durability else "",
         given.isolation or "",
         "" if given.server_cores is None else f"server on {given.server_cores} of all cores",
+        "client on the others" if given.client_apart else "",
         "" if given.rate_per_s is None else f"open loop, {given.rate_per_s:,.0f}/s",
         "" if given.round_trip_ms is None else f"round trip + {given.round_trip_ms:g} ms",
         said.parameters,
@@ -205,6 +206,13 @@ def server_of(
     parts = ", ".join(part for part in differs if part)
     name = versioned(system, version)
     return f"{name} ({parts})" if parts else name
+
+
+def _cores(given: ContestantSettings) -> str:
+    """On how many processors the server runs, and where its client; empty where both run on all."""
+    if given.server_cores is None:
+        return ""
+    return f"{given.server_cores}{', the client on the others' if given.client_apart else ''}"
 
 
 def _variables(environment: Mapping[str, str]) -> str:

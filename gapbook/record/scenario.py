@@ -40,7 +40,8 @@ class ContestantSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     """What a contestant was asked to be, as its chapter stated it.
 
     None is what the scenario has (``durability``, ``window_s``) or the server by itself (``isolation``,
-    ``server_cores``: all, ``version``). ``rate_per_s`` None is a closed loop. ``parameters`` are those of the
+    ``server_cores``: all, ``version``). ``client_apart``: the load client ran on the processors that those of the
+    server leave, and what stands between them on those of the server. ``rate_per_s`` None is a closed loop. ``parameters`` are those of the
     workload that are not as the scenario has them. ``watched``: its server was read each second of the load.
     ``probed``: the machine was probed while the load ran.
     ``backend`` None is a process of the machine. ``environment`` are the variables that its server, tier and client
@@ -56,6 +57,7 @@ class ContestantSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     durability: str | None = None
     isolation: str | None = None
     server_cores: Positive | None = None
+    client_apart: bool = False
     round_trip_ms: Amount | None = None
     max_retries: Count = 0
     flaws: list[dict[str, _Plain]] = msgspec.field(default_factory=list)

@@ -84,6 +84,8 @@ class Ceilings:
             connections=self.scenario.connections_at(value),
             in_flight=contestant.in_flight,
             warmup_s=self.scenario.warmup_s,
+            processors=contestant.client_processors,
+            beside=contestant.processors_between,
         )
         try:
             return self.maker.ceilings(self.deployment, load)
@@ -136,6 +138,7 @@ def _declared_key(contestant: Contestant, scenario: Scenario) -> tuple[Any, ...]
         contestant.protocol,
         *told,
         contestant.in_flight,
+        contestant.client_processors,
         _short(contestant.environment),
     )
 
@@ -146,7 +149,9 @@ def ceiling_key(contestant: Contestant, options: Endpoint, scenario: Scenario, v
     words = "".join(f"/{key}={_short(told)}" for key, told in sorted(options.items()))
     varied = f"/{value:g} connections" if scenario.treatment.is_connections else ""
     declared = f"/environment={_short(contestant.environment)}" if contestant.environment else ""
-    return f"{contestant.client}/{contestant.protocol}{words}/{contestant.in_flight}{varied}{declared}"
+    own = contestant.client_processors
+    apart = "" if own is None else f"/on {len(own)} core{'' if len(own) == 1 else 's'} of its own"
+    return f"{contestant.client}/{contestant.protocol}{words}/{contestant.in_flight}{varied}{apart}{declared}"
 
 
 def _short(value: Any) -> Any:

@@ -45,8 +45,8 @@ class Variant:
 
     @property
     def processors(self) -> list[int] | None:
-        """The first of those that this process may run on; None where the server may use all of them."""
-        return None if self.server_cores is None else allowed_processors()[: self.server_cores]
+        """Those that a server gets which is pinned; None where it may use all of them."""
+        return _first(self.server_cores)
 
     def label(self, durability: Durability) -> str:
         """``spacetimedb 2.8.3 (1 core)``: system and version, and what is not as the scenario has it."""
@@ -69,7 +69,9 @@ class Contestant:
     """One system with one module, one client and its settings: a full set of levels.
 
     ``durability`` and ``isolation`` None are those of the scenario and of the server.
-    ``server_cores`` None is every processor; the client and a tier may always use all of them.
+    ``server_cores`` None is every processor; the client and a tier may use all of them. ``client_apart``: the client
+    has the processors that the server's leave, as if it ran on a host of its own, and what stands between them, a tier
+    or a proxy, has those of the server.
     ``round_trip_ms`` is added between the system and what calls it (load client or tier), by a proxy;
     None is no proxy. ``max_retries`` is how often a transfer refused for a serialization failure or a
     deadlock is sent again. ``flaws`` are defects of a published benchmark, switched on in the client
@@ -94,6 +96,7 @@ class Contestant:
     durability: str | None = None
     isolation: str | None = None
     server_cores: int | None = None
+    client_apart: bool = False
     round_trip_ms: float | None = None
     max_retries: int = 0
     flaws: tuple[Mapping[str, Any], ...] = ()
@@ -124,12 +127,18 @@ class Contestant:
         require_declarable(self.environment)
         if self.stack.facts.in_process:
             self._require_no_server()
+        if self.client_apart and self.server_cores is None:
+            raise ParameterError(
+                f"client_apart: {self.name} leaves its server all processors, so that none is the client's alone; "
+                "say how many the server has with server_cores"
+            )
         self.stack.require_place(ServerChoice(placement=self.placement))
 
     def _require_no_server(self) -> None:
         """Raises ParameterError for a setting that needs a server between the client and the engine."""
         settings = {
             "server_cores": self.server_cores is not None,
+            "client_apart": self.client_apart,
             "round_trip_ms": self.round_trip_ms is not None,
             "server_killed": self.server_killed,
             "watched": self.watched,
@@ -149,6 +158,16 @@ class Contestant:
     def placement(self) -> Placement:
         """Where its server runs."""
         return self.stack.usual_placement() if self.backend is None else Placement.parse(self.backend)
+
+    @property
+    def processors_between(self) -> list[int] | None:
+        """Those of what stands between client and server; None is all."""
+        return _first(self.server_cores) if self.client_apart else None
+
+    @property
+    def client_processors(self) -> list[int] | None:
+        """Those of the load client; None is all."""
+        return allowed_processors()[self.server_cores :] if self.client_apart else None
 
     @property
     def module(self) -> Module:
@@ -240,6 +259,11 @@ class Contestant:
     def detail_label(self) -> str:
         """``Rust client · procedure · 64 in flight``"""
         return detail_of(self.settings, self.said)
+
+
+def _first(cores: int | None) -> list[int] | None:
+    """So many of the processors on which this process may run; None where all are meant."""
+    return None if cores is None else allowed_processors()[:cores]
 
 
 def _backend(placement: Placement) -> str | None:

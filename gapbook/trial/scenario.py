@@ -23,7 +23,13 @@ from gapbook.trial.workloads import find_workload
 __all__ = ["PROMISES", "Scenario", "WorkloadSettings"]
 
 PROMISES = ("durability", "isolation")
-_ADDED: Mapping[str, Any] = {"backend": None, "watched": False, "probed": False, "environment": {}}
+_ADDED: Mapping[str, Any] = {
+    "backend": None,
+    "watched": False,
+    "probed": False,
+    "environment": {},
+    "client_apart": False,
+}
 """Settings of a contestant that could not be asked for when runs were first stored, with what each is where nobody
 asks: that leaves the key of a run as it was."""
 

@@ -162,13 +162,20 @@ def require_kept(
 
 
 def require_processors(contestants: Sequence[Contestant]) -> None:
-    """Raise ParameterError where a server is to have more processors to itself than this process may use."""
+    """Raise ParameterError where a server is to have more processors to itself than this process may use, or leaves a
+    client none that is to have its own."""
     allowed = allowed_processors()
     for contestant in contestants:
         if (contestant.server_cores or 0) > len(allowed):
             raise ParameterError(
                 f"server cores: {contestant.name} pins its server to {contestant.server_cores}, and this process may "
                 f"use {len(allowed)} (number {', '.join(map(str, allowed))}); allow it more, or leave that contestant out"
+            )
+        if contestant.client_processors == []:
+            raise ParameterError(
+                f"client_apart: {contestant.name} gives its server {contestant.server_cores} of {len(allowed)} processors "
+                "that this process may use, and its client the others: there are none; allow it more, or leave that "
+                "contestant out"
             )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from gapbook.deploy.backend import memory_bytes_of
@@ -32,7 +32,7 @@ from gapbook.trial.contestant import Contestant
 from gapbook.trial.kill_timer import KillTimer
 from gapbook.trial.row import Loaded, as_counted, as_measured
 from gapbook.trial.scenario import Scenario
-from gapbook.trial.target import target_of
+from gapbook.trial.target import Target, target_of
 from gapbook.trial.window_cpu import WindowSampler
 
 __all__ = ["run_trial"]
@@ -115,10 +115,7 @@ def _load(
     committed_before, log_before = stack.committed_operations(), stack.log_bytes()
     metric_before = stack.metric_transactions()
     with (
-        _delayed(contestant, stack, deployment) as (stack_endpoint, proxies),
-        target_of(
-            contestant, stack_endpoint, deployment, pool_size=connections, listen=maker.address
-        ) as target,
+        _between(contestant, stack, deployment, connections, maker.address) as (target, proxies),
         _probed(contestant, deployment) as probes,
     ):
         between, server = [*proxies, *target.processes, *stack.beside()], stack.processes()
@@ -136,7 +133,8 @@ def _load(
         load = maker.load(contestant.load_client, configuration, _all_hear(listeners))
         with _killed(contestant, stack, configuration["window_s"]) as on_event:
             listeners.append(on_event)
-            report = load.run(deployment)
+            with deployment.confining(contestant.client_processors):
+                report = load.run(deployment)
         on_report(report)
         observed = stack.observe()
         metrics = dict(observed.metrics)
@@ -210,6 +208,20 @@ def _configuration(
         flaws=contestant.flaws,
         rate_per_s=contestant.rate_per_s,
     )
+
+
+@contextmanager
+def _between(
+    contestant: Contestant, stack: Stack, deployment: Deployment, connections: int, listen: str
+) -> Iterator[tuple[Target, list[Process]]]:
+    """What the client calls, and the proxies before it: all that stands between client and server."""
+    with ExitStack() as started:
+        with deployment.confining(contestant.processors_between):
+            endpoint, proxies = started.enter_context(_delayed(contestant, stack, deployment))
+            target = started.enter_context(
+                target_of(contestant, endpoint, deployment, pool_size=connections, listen=listen)
+            )
+        yield target, proxies
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.limits import throttled_s, usable
 from gapbook.record.machine import Usable
 
@@ -142,3 +143,22 @@ def test_under_taskset_the_record_and_the_pinning_are_of_the_allowed_set() -> No
     assert (allowed, pinned) == ([last], [last])
     assert processors == os.cpu_count()
     assert words == ("1 core" if processors == 1 else f"1 of {processors} cores")
+
+
+def test_what_is_started_while_confined_runs_there_unless_it_has_processors_of_its_own(
+    tmp_path: Path,
+) -> None:
+    first, last = min(os.sched_getaffinity(0)), max(os.sched_getaffinity(0))
+    with Deployment(tmp_path) as deployment:
+
+        def allowed(processors: list[int] | None = None) -> list[int]:
+            told = [sys.executable, "-c", "import os; print(*sorted(os.sched_getaffinity(0)))"]
+            started = deployment.start(told, name="told", stdout=True, processors=processors)
+            return [int(word) for word in started.stdout.read().split()]
+
+        with deployment.confining([last]):
+            assert allowed() == [last]
+            assert allowed([first]) == [first]
+            with deployment.confining(None):
+                assert allowed() == sorted(os.sched_getaffinity(0))
+        assert allowed() == sorted(os.sched_getaffinity(0))

@@ -363,6 +363,10 @@ def test_answers_of_a_whole_run_are_those_that_were_planted(stored: dict[str, Ru
     growth = found.ratio_of_ratios("spacetimedb", "drizzle", 1.5, 0.0)
     assert growth is not None
     assert growth.estimate == pytest.approx(1.0)
+    moved = found.moved_ratio(("spacetimedb-rust", "drizzle"), ("spacetimedb", "drizzle"), 0.0)
+    assert moved is not None
+    assert moved.estimate == pytest.approx(48.0 / 16.0)
+    assert found.moved_ratio(("spacetimedb-rust", "nobody"), ("spacetimedb", "drizzle"), 0.0) is None
 
 
 def test_retries_are_told_of_who_had_them(stored: dict[str, Run]) -> None:

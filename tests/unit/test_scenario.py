@@ -14,6 +14,7 @@ from gapbook.deploy.module import Module
 from gapbook.errors import ParameterError
 from gapbook.record.durability import Durability
 from gapbook.record.scenario import RecordedScenario
+from gapbook.trial.ceilings import ceiling_key
 from gapbook.trial.contestant import Contestant, Variant
 from gapbook.trial.scenario import Scenario
 from gapbook.trial.servers import require_processors
@@ -182,7 +183,13 @@ def test_a_level_that_no_client_can_do_names_those_of_the_system_alone() -> None
 
 @pytest.mark.parametrize(
     "settings",
-    [{"server_cores": 1}, {"round_trip_ms": 0.5}, {"server_killed": True}, {"watched": True}],
+    [
+        {"server_cores": 1},
+        {"client_apart": True},
+        {"round_trip_ms": 0.5},
+        {"server_killed": True},
+        {"watched": True},
+    ],
     ids=str,
 )
 def test_an_engine_inside_its_caller_has_no_server_to_pin_delay_or_kill(settings: dict[str, Any]) -> None:
@@ -228,6 +235,31 @@ def test_a_server_is_pinned_to_processors_that_this_process_may_use(monkeypatch:
         require_processors([postgres(server_cores=4)])
 
 
+def test_a_client_apart_has_what_its_server_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {5, 1, 3})
+    apart, beside = postgres(server_cores=2, client_apart=True), postgres(server_cores=2)
+    assert (apart.client_processors, apart.processors_between) == ([5], [1, 3])
+    assert (beside.client_processors, beside.processors_between) == (None, None)
+    assert apart.variant(DELAYED) == beside.variant(DELAYED)
+    with pytest.raises(
+        ParameterError, match=r"client_apart: .* gives its server 3 of 3 processors .* there are none"
+    ):
+        require_processors([postgres(server_cores=3, client_apart=True)])
+    with pytest.raises(
+        ParameterError, match=r"client_apart: .* say how many the server has with server_cores"
+    ):
+        postgres(client_apart=True)
+
+
+def test_a_client_apart_has_a_ceiling_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 1})
+    apart, beside = (
+        ceiling_key(one, {}, scenario(one), 0.0)
+        for one in (postgres(server_cores=1, client_apart=True), postgres(server_cores=1))
+    )
+    assert apart == f"{beside}/on 1 core of its own"
+
+
 # --- levels -----------------------------------------------------------------------------------
 def test_levels_name_the_same_thing_alike_for_all_systems() -> None:
     ours, theirs = postgres().levels(), spacetimedb().levels()
@@ -245,6 +277,7 @@ def test_levels_name_the_same_thing_alike_for_all_systems() -> None:
         ({"durability": "none"}, "durability", "none"),
         ({"isolation": "serializable"}, "isolation", "serializable"),
         ({"server_cores": 1}, "server cores", "1"),
+        ({"server_cores": 1, "client_apart": True}, "server cores", "1, the client on the others"),
         ({"round_trip_ms": 0.5}, "round trip", "0.5 ms"),
         ({"flaws": ({"name": "replayed-pairs"},)}, "counting", "replayed-pairs"),
         ({"version": "18.6"}, "system", "postgres 18.6"),

@@ -57,5 +57,7 @@ def _hindrances(contestant: Contestant, choice: ServerChoice) -> Iterator[str]:
             f"has a server of {contestant.system}, which listens on this machine alone; allowed: "
             f"{', '.join(sorted(able))}, and any behind a tier of its own"
         )
+    if contestant.client_apart:
+        yield "has a client on processors of its own (client_apart), and is loaded from other hosts anyway; allowed: none"
     if contestant.round_trip_ms is not None and not behind_tier:
         yield "has a round trip added by a proxy (round_trip_ms), which listens on this machine alone; allowed: none"
