@@ -6,7 +6,7 @@ the theme of the page it stands in.
 
 from gapbook.charts._card import CARD_HEIGHT, CARD_WIDTH, card
 from gapbook.charts._closing import Closing, close
-from gapbook.charts._comparisons import Comparison, Condition, comparisons
+from gapbook.charts._comparisons import ELSEWHERE, Comparison, Condition, comparisons
 from gapbook.charts._counts import Counted, counts
 from gapbook.charts._curves import LatencySeries, LatencyTrial
 from gapbook.charts._figure import PHONE_WIDTH, WIDE_WIDTH, Figure
@@ -27,6 +27,7 @@ from gapbook.charts._waterfall import waterfall
 __all__ = [
     "CARD_HEIGHT",
     "CARD_WIDTH",
+    "ELSEWHERE",
     "PHONE_WIDTH",
     "TOKENS",
     "WIDE_WIDTH",

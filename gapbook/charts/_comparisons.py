@@ -10,10 +10,12 @@ from gapbook.charts._figure import Figure, Table, build
 from gapbook.charts._frame import Provenance, draw_footer, draw_header, draw_ratio_axis, sizes_of
 from gapbook.charts._marks import (
     draw_dots,
+    draw_elsewhere,
     draw_estimate,
     draw_interval,
     draw_published,
     key_dots,
+    key_elsewhere,
     key_estimate,
     key_interval,
     key_published,
@@ -22,8 +24,10 @@ from gapbook.charts._scale import LogScale, log_domain
 from gapbook.charts._text import measure, wrap
 from gapbook.method.interval import Interval, format_factor
 
-__all__ = ["Comparison", "Condition", "comparisons"]
+__all__ = ["ELSEWHERE", "Comparison", "Condition", "comparisons"]
 
+ELSEWHERE = "other runs of ours"
+"""The column of what other runs made of a ratio: no number of the run that the chart shows."""
 _ROW = 24.0
 _VALUE_WIDTH = 150.0
 
@@ -31,13 +35,15 @@ _VALUE_WIDTH = 150.0
 @dataclass(frozen=True)
 class Condition:
     """One ratio: under which condition, with its interval and what each block says of it; None where there is none,
-    and ``missing`` says why in a word or two. ``published`` is what somebody else printed for it."""
+    and ``missing`` says why in a word or two. ``published`` is what somebody else printed for it, ``elsewhere`` what
+    other runs of ours made of it."""
 
     label: str
     ratio: Interval | None
     blocks: tuple[float, ...] = ()
     published: float | None = None
     missing: str = "not measured"
+    elsewhere: tuple[float, ...] = ()
 
     @property
     def printed(self) -> str:
@@ -72,6 +78,8 @@ def comparisons(
         key = [key_estimate("ink", estimate), key_interval("ink")]
         if any(c.blocks for c in known):
             key.append(key_dots("ink", "one block"))
+        if any(c.elsewhere for c in known):
+            key.append(key_elsewhere("ink"))
         draw_header(canvas, title, subtitle, [*key, key_published()] if any_published else key)
         names = 0.0 if canvas.is_phone else 270.0
         low, high = log_domain(_drawn(known))
@@ -91,7 +99,8 @@ def _drawn(known: Sequence[Condition]) -> list[float]:
     """Every value that needs a place on the axis, and one itself."""
     found = [1.0]
     for condition in known:
-        found += [*condition.blocks, *([condition.published] if condition.published else [])]
+        found += [*condition.blocks, *condition.elsewhere]
+        found += [condition.published] if condition.published else []
         if condition.ratio is not None:
             ratio = condition.ratio
             found += [ratio.estimate, *([ratio.low, ratio.high] if ratio.bounded else [])]
@@ -129,6 +138,7 @@ def _draw_condition(canvas: Canvas, condition: Condition, token: str, names: flo
         if ratio.bounded:
             draw_interval(canvas, ratio.low, ratio.high, middle, token)
         draw_estimate(canvas, ratio.estimate, middle, token)
+        draw_elsewhere(canvas, condition.elsewhere, middle, token)
         draw_dots(canvas, condition.blocks, middle + 9, token)
     canvas.y += _ROW + (4 if canvas.is_phone else 0)
 
@@ -140,13 +150,14 @@ def _clear(canvas: Canvas, top: float) -> None:
 
 def _table(rows: Sequence[Comparison]) -> Table:
     return Table(
-        ("comparison", "condition", "ratio", "published"),
+        ("comparison", "condition", "ratio", "published", ELSEWHERE),
         tuple(
             (
                 row.name,
                 condition.label,
                 condition.printed,
                 f"×{format_factor(condition.published)}" if condition.published else "–",
+                ", ".join(f"×{format_factor(one)}" for one in condition.elsewhere) or "–",
             )
             for row in rows
             for condition in row.conditions

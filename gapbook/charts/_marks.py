@@ -10,10 +10,12 @@ from gapbook.charts._frame import KeyItem
 __all__ = [
     "VERDICT_SHAPES",
     "draw_dots",
+    "draw_elsewhere",
     "draw_estimate",
     "draw_interval",
     "draw_published",
     "key_dots",
+    "key_elsewhere",
     "key_estimate",
     "key_interval",
     "key_order_range",
@@ -60,6 +62,12 @@ def draw_dots(canvas: Canvas, values: Iterable[float], y: float, token: str) -> 
         canvas.point(value, y_row, token=token, plane=Plane.TRIAL, space="x", size=_DOT, opacity=0.6)
 
 
+def draw_elsewhere(canvas: Canvas, values: Iterable[float], y: float, token: str) -> None:
+    """What other runs of ours made of a value, hollow: no part of the run at hand."""
+    for value in values:
+        canvas.point(value, y, token=token, plane=Plane.TOP, space="x", shape="circle", size=40, filled=False)
+
+
 def draw_published(canvas: Canvas, published: float, ours: float | None, y: float) -> None:
     if ours is not None:
         canvas.line((ours, y), (published, y), token="rule", plane=Plane.LINK, space="x")
@@ -90,6 +98,13 @@ def key_dots(token: str, label: str) -> KeyItem:
             canvas.point(x + dx, y + dy, token=token, plane=Plane.TRIAL, size=_DOT, opacity=0.6)
 
     return KeyItem(label, 12, draw)
+
+
+def key_elsewhere(token: str) -> KeyItem:
+    def draw(canvas: Canvas, x: float, y: float) -> None:
+        canvas.point(x + 5, y, token=token, shape="circle", size=40, filled=False)
+
+    return KeyItem("another run of ours", 11, draw)
 
 
 def key_published() -> KeyItem:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from typing import NamedTuple
 
 from gapbook.method.cells import Cells
 from gapbook.method.findings import Findings
@@ -21,7 +22,7 @@ from gapbook.record.metric import GOODPUT
 from gapbook.record.published import given_runs, machine_of, measurement_of, published_runs
 from gapbook.record.run import Run
 
-__all__ = ["OverRuns", "RunEstimate", "estimates_over_runs", "ratio_over_runs"]
+__all__ = ["Between", "OverRuns", "RunEstimate", "estimates_over_runs", "ratio_over_runs"]
 
 _LEAST_BLOCKS = 3
 """A run in which fewer blocks tell a value says too little of it to stand beside others."""
@@ -37,6 +38,22 @@ class RunEstimate:
     @property
     def began_unix_s(self) -> float:
         return self.run.manifest.started_unix_s
+
+
+class Between(NamedTuple):
+    """What several runs made of a ratio: ``×4.84 to ×8.53``, how many they are, and on how many machines."""
+
+    ends: str
+    runs: int
+    machines: int
+
+    @property
+    def where(self) -> str:
+        """``over 4 runs on 3 machines``"""
+        return f"over {_counted(self.runs, 'run')} on {_counted(self.machines, 'machine')}"
+
+    def __str__(self) -> str:
+        return f"{self.ends} {self.where}"
 
 
 @dataclass(frozen=True)
@@ -103,9 +120,9 @@ class OverRuns:
         ends = (f"×{format_factor(end)}" for end in (self.least, self.greatest))
         return " to ".join(dict.fromkeys(ends))
 
-    def where(self) -> str:
-        """``over 4 runs on 3 machines``"""
-        return f"over {_counted(self.runs, 'run')} on {_counted(self.machines, 'machine')}"
+    @property
+    def between(self) -> Between:
+        return Between(self.as_range(), self.runs, self.machines)
 
     def _with_error(self, interval: Interval) -> tuple[float, float]:
         """An estimate and its standard error on the scale of comparison."""

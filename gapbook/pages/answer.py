@@ -9,7 +9,7 @@ from gapbook.markup import Html, each
 from gapbook.method.cells import Named
 from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval
-from gapbook.method.over_runs import ratio_over_runs
+from gapbook.method.over_runs import Between, ratio_over_runs
 from gapbook.method.source import Ratio
 from gapbook.pages import page
 from gapbook.pages.caveats import answered_at, caveats
@@ -143,13 +143,13 @@ def answer_of_pair(
 
 def _between_runs(
     found: Findings, over: RecordedContestant, under: RecordedContestant, treatment: float, metric: str
-) -> str:
-    """From the least to the greatest that published runs made of the same ratio, and on how many machines; empty where
+) -> Between | None:
+    """From the least to the greatest that published runs made of the same ratio, and on how many machines; None where
     there is but one run, and on a reader's own."""
     if not found.run.published:
-        return ""
+        return None
     over_runs = ratio_over_runs(found, over.name, under.name, treatment, metric)
-    return f"{over_runs.as_range()} {over_runs.where()}" if over_runs and over_runs.runs > 1 else ""
+    return over_runs.between if over_runs and over_runs.runs > 1 else None
 
 
 def _why_untold(found: Findings, ratio: Interval, treatment: float, *pair: RecordedContestant) -> str:

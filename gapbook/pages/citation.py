@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from gapbook.method.estimate import Contrast
 from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval
+from gapbook.method.over_runs import Between
 from gapbook.method.source import Source, Worth
 from gapbook.pages import page
 from gapbook.pages.provenance import each_block_is_a_session, reached
@@ -21,7 +22,7 @@ def cited_value(
     treatment: float | None,
     value: Interval,
     over_sessions: Interval | None = None,
-    between_runs: str = "",
+    between_runs: Between | None = None,
     source: Source | None = None,
 ) -> page.Cited:
     """A number as an answer gives it, to be cited just so, and beside it its interval over sessions, where

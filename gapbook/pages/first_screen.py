@@ -18,10 +18,12 @@ from gapbook.pages.register.lines import claim_and_verdict
 from gapbook.pages.rerun import rerun_panel
 from gapbook.pages.sentence import Sentence
 from gapbook.pages.short_citation import Citable, number_citation, number_id, own_run_citation, place_of
+from gapbook.pages.words import listed
 from gapbook.record.machine import processor_and_cores
 
 __all__ = [
     "cite_panels",
+    "conditions_of",
     "first_screen",
     "own_run_banner",
     "provenance_line",
@@ -56,7 +58,7 @@ def first_screen(
         _beside_the_published(found),
         claim_and_verdict(found, claim) if claim else page.answer_word(word if sentence.cited else ""),
         sentence,
-        Html('<p class="gb-conditions">{}</p>').format(conditions) if sentence.cited else Html(""),
+        conditions_of(sentence, conditions) if sentence.cited else Html(""),
         picture,
         run_buttons(found),
         _in_full(found, in_full),
@@ -83,7 +85,7 @@ def cite_panels(found: Findings, sentence: Sentence) -> Html:
             cited.n,
             found.run.run_id,
             date,
-            cited.between_runs,
+            str(cited.between_runs or ""),
         )
         published = found.run.published
         panels.append(
@@ -97,6 +99,22 @@ def cite_panels(found: Findings, sentence: Sentence) -> Html:
             )
         )
     return Html("").join(panels)
+
+
+def conditions_of(sentence: Sentence, conditions: str) -> Html:
+    """Under which conditions the numbers of a sentence hold, and what all published runs made of them, on how many
+    machines, where there are several."""
+    own = Html('<p class="gb-conditions">{}</p>').format(conditions)
+    told: dict[str, list[str]] = {}
+    for _, _, cited in sentence.numbers:
+        if (between := cited.between_runs) is not None:
+            where = f"on {between.machines} machines" if between.machines > 1 else between.where
+            told.setdefault(where, []).append(between.ends)
+    if not told:
+        return own
+    words = "; ".join(f"{where}: {listed(ends)}" for where, ends in told.items())
+    others = Html('<p class="gb-conditions gb-between">{}.</p>').format(f"{words[0].upper()}{words[1:]}")
+    return Html("\n").join([own, others])
 
 
 def tell_sentence(found: Findings, sentence: Sentence, conditions: str) -> None:
@@ -166,7 +184,8 @@ def provenance_line(found: Findings) -> Html:
 def require_in(picture: charts.Figure, sentence: Sentence) -> None:
     """A number is repeated with its picture: raises ParameterError for one that the picture does not show, be it with more
     digits."""
-    shown = " ".join(cell for row in picture.table.rows for cell in row)
+    own = [place for place, column in enumerate(picture.table.columns) if column != charts.ELSEWHERE]
+    shown = " ".join(row[place] for row in picture.table.rows for place in own)
     numbers = _NUMBER.findall(shown)
     for number in sentence.printed:
         stands = re.search(rf"(?<![\d.,]){re.escape(number)}(?![\d.,]*\d)", shown)

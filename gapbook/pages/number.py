@@ -106,7 +106,7 @@ def number_of(
         versions=named_versions(run.manifest.systems),
         notes=promises_of(found, [[c for c in found.scenario.contestants if c.name in names]]),
         over_sessions=cited.over_sessions,
-        between_runs=cited.between_runs,
+        between_runs=str(cited.between_runs or ""),
         source=source,
         formula=way.formula if way else "",
         function=way.function if way else "",

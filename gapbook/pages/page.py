@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from gapbook.markup import Html, each, link, values_table
+from gapbook.method.over_runs import Between
 from gapbook.method.source import Source
 from gapbook.parameters import Range
 
@@ -61,7 +62,7 @@ class Cited:
     """A number of an answer: what it is of, the value as printed, and the blocks behind it.
 
     ``over_sessions`` is the same with its interval over sessions, empty where a run cannot tell it; ``between_runs``
-    from the least to the greatest that published runs made of it, empty where there is but one. ``source`` is what it is
+    from the least to the greatest that published runs made of it, None where there is but one. ``source`` is what it is
     made of, None where that is more than a few cells.
     """
 
@@ -69,7 +70,7 @@ class Cited:
     value: str
     n: int
     over_sessions: str = ""
-    between_runs: str = ""
+    between_runs: Between | None = None
     source: Source | None = field(default=None, repr=False)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gapbook.charts import PHONE_WIDTH, Comparison, Condition, comparisons
+from gapbook.charts import ELSEWHERE, PHONE_WIDTH, Comparison, Condition, Figure, comparisons
 from tests.unit.chart_inputs import PROVENANCE, interval, scatter
 
 MEASURED = Condition("α = 0.5", interval(3.2), scatter(3.2), published=8.3)
@@ -12,7 +12,7 @@ MISSING = Condition("α = 1.5", None)
 ROWS = [Comparison("SpacetimeDB 2.8.3 ÷ Postgres", "spacetimedb", (MEASURED, MISSING))]
 
 
-def _drawn(rows: list[Comparison]) -> object:
+def _drawn(rows: list[Comparison]) -> Figure:
     return comparisons(
         rows,
         axis="ratio (log scale)",
@@ -23,18 +23,21 @@ def _drawn(rows: list[Comparison]) -> object:
 
 
 def test_ratios_are_printed_at_both_widths_and_in_the_table() -> None:
-    figure = comparisons(
-        ROWS,
-        axis="ratio (log scale)",
-        provenance=PROVENANCE,
-        title="From ×1 to ×3",
-        subtitle="Transfers per second.",
-    )
+    figure = _drawn(ROWS)
     for svg in (figure.svg(), figure.svg(width=PHONE_WIDTH)):
         assert "×3.20 [3.10–3.30]" in svg
         assert "not measured" in svg
     assert "×8.30" in str(figure.table)
     assert "α = 1.5: not measured" in figure.description
+
+
+def test_what_other_runs_made_of_a_ratio_is_a_mark_a_key_and_a_column_of_its_own() -> None:
+    held = Condition("α = 0.5", interval(3.2), scatter(3.2), elsewhere=(2.1, 7.0))
+    alone, several = (_drawn([Comparison("a ÷ b", "postgres", (one,))]) for one in (MEASURED, held))
+    assert several.table.rows[0][-1] == "×2.10, ×7.00"
+    assert several.table.columns[-1] == ELSEWHERE
+    assert "another run of ours" in several.svg()
+    assert "another run of ours" not in alone.svg()
 
 
 def test_without_any_ratio_there_is_no_chart() -> None:

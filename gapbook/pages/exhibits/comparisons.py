@@ -11,6 +11,7 @@ from gapbook.markup import Html, values_table
 from gapbook.method.cells import Named
 from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval, format_factor, format_percent
+from gapbook.method.over_runs import ratio_over_runs
 from gapbook.model.work import EXPONENT
 from gapbook.pages.gloss import busiest_share
 from gapbook.pages.provenance import provenance
@@ -92,7 +93,18 @@ def _condition(
     ratio, missing = _told_ratio(found, pair, treatment, metric)
     over, under = (found.contestant(one).name for one in pair)
     blocks = tuple(found.ratio_by_block(over, under, treatment, metric).values()) if ratio else ()
-    return charts.Condition(found.at(treatment), ratio, blocks, printed if ratio else None, missing)
+    elsewhere = _elsewhere(found, over, under, treatment, metric) if ratio and found.run.published else ()
+    return charts.Condition(
+        found.at(treatment), ratio, blocks, printed if ratio else None, missing, elsewhere
+    )
+
+
+def _elsewhere(found: Findings, over: str, under: str, treatment: float, metric: str) -> tuple[float, ...]:
+    """What other published runs made of the same ratio, oldest first."""
+    several = ratio_over_runs(found, over, under, treatment, metric)
+    if several is None:
+        return ()
+    return tuple(one.interval.estimate for one in several.each if one.run.run_id != found.run.run_id)
 
 
 def _comparisons_title(found: Findings, pairs: Sequence[Pair], rows: Sequence[charts.Comparison]) -> str:
