@@ -131,8 +131,8 @@ _SOURCE = Parameter(
 _OF_LOAD = (
     Parameter(
         "connections",
-        "a whole number from 1 to 1000, or a list of different ones",
-        _one_or_several(_is_integer(1, 1000)),
+        "a whole number from 1 to 10,000, or a list of different ones",
+        _one_or_several(_is_integer(1, 10_000)),
         "connections of the load",
         varies=True,
     ),

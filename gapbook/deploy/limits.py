@@ -1,4 +1,5 @@
-"""What this process, and all that it starts, may use of its machine: allowed processors, quota and memory limit.
+"""What this process, and all that it starts, may use of its machine: allowed processors, quota, memory limit and open
+files.
 
 A quota or limit of a control group holds for all groups beneath it, so that the smallest on the way up counts. Groups
 above what a container can see are told by no one.
@@ -9,13 +10,14 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import resource
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import TypeVar
 
 from gapbook.record.machine import Usable
 
-__all__ = ["allowed_processors", "throttled_s", "usable"]
+__all__ = ["allow_most_open_files", "allowed_processors", "most_open_files", "throttled_s", "usable"]
 
 _Value = TypeVar("_Value", int, float)
 _OWN = Path("/proc/self")
@@ -26,6 +28,17 @@ _UNIFIED = ""
 def allowed_processors() -> list[int]:
     """The numbers of the processors on which this process may run, ascending: a cpuset and its affinity narrow them."""
     return sorted(os.sched_getaffinity(0))
+
+
+def most_open_files() -> int:
+    """How many files, connections among them, this process and each that it starts may have open at once."""
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+
+
+def allow_most_open_files() -> None:
+    """Let what is started from now on have as many files open as this user may allow it."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def usable(machine_memory_bytes: int, process: Path = _OWN) -> Usable:

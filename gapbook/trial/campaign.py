@@ -42,6 +42,7 @@ from gapbook.trial.schedule import Schedule
 from gapbook.trial.servers import (
     require_connections,
     require_kept,
+    require_open_files,
     require_processors,
     require_servers,
     require_used,
@@ -104,6 +105,7 @@ def measurement_of(
         planned = {one.contestant for one in plan if one.treatment == value}
         there = [one for one in scenario.contestants if one.name in planned]
         require_connections(choices, there, scenario.connections_at(value))
+        require_open_files(scenario.connections_at(value))
     require_servers(choices, scenario.contestants, scenario.durability)
     for contestant in scenario.contestants:
         contestant.load_client.resolved_command()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.file_system import data_keeping
-from gapbook.deploy.limits import allowed_processors
+from gapbook.deploy.limits import allowed_processors, most_open_files
 from gapbook.deploy.process import LOOPBACK
 from gapbook.deploy.server import ServerChoice
 from gapbook.deploy.stack import Stack, StackContext
@@ -29,12 +29,17 @@ __all__ = [
     "parse_choices",
     "require_connections",
     "require_kept",
+    "require_open_files",
     "require_processors",
     "require_servers",
     "require_used",
     "stack_of",
     "started_stacks",
 ]
+
+
+_OTHER_FILES = 64
+"""Which a server or a client has open besides its connections: tables, logs, pipes."""
 
 
 def parse_choices(text: str) -> dict[str, ServerChoice]:
@@ -193,6 +198,16 @@ def require_connections(
                 f"parameter connections: {connections} are more than {contestant.system} takes "
                 f"(contestant {contestant.name}); allowed: at most {most}, or select other contestants"
             )
+
+
+def require_open_files(connections: int) -> None:
+    """Raise ParameterError where a server, or a client beside it, may not have so many connections open."""
+    most, needed = most_open_files(), connections + _OTHER_FILES
+    if needed > most:
+        raise ParameterError(
+            f"parameter connections: {connections} need {needed} open files in one process, and this shell allows {most}; "
+            f"allow more (ulimit -n {needed}), or take fewer connections"
+        )
 
 
 def absent_here(choices: Mapping[str, ServerChoice], contestants: Sequence[Contestant]) -> dict[str, str]:

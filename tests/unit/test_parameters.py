@@ -46,7 +46,7 @@ GOOD: dict[str, Any] = {
     [
         ("source", ["live", "published", "123456789012"]),
         ("alpha", [0, 5, 0.99, [0.0], [0.5, 1, 5]]),
-        ("connections", [1, 1000, [1, 50, 1000]]),
+        ("connections", [1, 10_000, [1, 50, 10_000]]),
         ("in_flight", [1, 16384]),
         ("window_s", [0.5, 1, 3600]),
         ("request_timeout_s", [1, 1.5, 600]),

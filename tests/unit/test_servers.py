@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import socket
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from gapbook.trial.servers import (
     parse_choices,
     require_connections,
     require_kept,
+    require_open_files,
     require_servers,
     require_used,
 )
@@ -357,6 +359,15 @@ def test_a_server_beyond_this_machine_is_refused_by_its_text_alone(
 )
 def test_a_server_of_this_machine_is_taken(url: str) -> None:
     assert parse_choices(f"postgres={url}")["postgres"].endpoint == url
+
+
+def test_more_connections_than_a_process_may_have_open_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _which: (1024, 4096))
+    require_open_files(960)
+    with pytest.raises(
+        ParameterError, match=r"connections: 961 need 1025 open files .* allows 1024; .*ulimit -n 1025"
+    ):
+        require_open_files(961)
 
 
 @pytest.mark.parametrize("text", ["postgres=", "postgres=image:", "postgres= ,x=y"])
