@@ -49,7 +49,7 @@ _BRACKETS = re.compile(r"[()\[\]]")
 _DIGIT = re.compile(r"(?<![A-Za-z])\d")
 
 
-TOO_WIDE = "(too uncertain to name)"
+TOO_WIDE = "(not quoted: too few blocks, or too wide an interval)"
 """Stands in prose where a number would whose interval tells too little."""
 
 

@@ -22,6 +22,7 @@ from gapbook.pages.versions import versioned_label
 from gapbook.record.durability import Durability
 from gapbook.record.machine import processor_name
 from gapbook.record.printed import level_in_words
+from gapbook.record.published import measurement_of
 from gapbook.record.run import latest_published
 from gapbook.record.scenario import RecordedContestant
 
@@ -65,10 +66,14 @@ class _Gap:
 
 def residual_elsewhere(found: Findings, factors: Sequence[Factor], *, at: float) -> Html:
     """In a paragraph, where another page has the residual that is nearest to this one, and what is set otherwise there;
-    nothing where no other page has one between the same systems."""
+    nothing where no other page has one between the same systems. A page with the same trials is no other measurement, and
+    left out."""
     (residual,) = (one for one in factors if one.family == "residual")
     here = _gap(found, Worth(tuple(factors), at, residual.name))
-    others = list(_elsewhere(found.scenario.chapter, residual))
+    own = measurement_of(found.run)
+    others = [
+        one for one in _elsewhere(found.scenario.chapter, residual) if measurement_of(one.found.run) != own
+    ]
     if here is None or not others:
         return Html("")
     there = min(others, key=lambda one: abs(one.log - here.log))
