@@ -3,7 +3,8 @@ say why. And waits of the harness that tests need not sit out, and which files b
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from gapbook.deploy.engine import Engine, connected, engine_here
 from gapbook.deploy.images import plain_debian
 from gapbook.errors import SetupError
+from tests.integration.clusters_apart import CampaignHosts, LoadingHosts, hosts_with_disk
 
 _FOLDER = Path(__file__).parent
 _LONGEST = (
@@ -19,6 +21,7 @@ _LONGEST = (
     "test_faults",
     "test_hosts",
     "test_load_hosts",
+    "test_host_faults",
     "test_fault_plants",
     "test_other_languages",
     "test_cut_check",
@@ -68,3 +71,29 @@ def engine_with_debian(engine: Engine) -> Engine:
     except SetupError as error:
         pytest.skip(f"no images here: {error}")
     return engine
+
+
+@pytest.fixture
+def cluster_of(tmp_path: Path, runs_folder: Path) -> Iterator[Callable[[int], CampaignHosts]]:
+    """Makes a cluster of so many hosts that measure sessions, beside the one that asks for them; once in a test."""
+    runs_folder.mkdir()
+    with ExitStack() as made:
+
+        def cluster(workers: int) -> CampaignHosts:
+            hosts, disk = made.enter_context(hosts_with_disk(1 + workers))
+            return CampaignHosts(hosts, tmp_path, disk)
+
+        yield cluster
+
+
+@pytest.fixture
+def hosts_of(tmp_path: Path, runs_folder: Path) -> Iterator[Callable[[int], LoadingHosts]]:
+    """Makes so many hosts that make load, beside the one with the server; once in a test."""
+    runs_folder.mkdir()
+    with ExitStack() as made:
+
+        def loading(count: int) -> LoadingHosts:
+            hosts, disk = made.enter_context(hosts_with_disk(1 + count))
+            return LoadingHosts(hosts, tmp_path, disk)
+
+        yield loading

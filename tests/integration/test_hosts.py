@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from subprocess import Popen
 from typing import Any
 
 import msgspec
@@ -19,84 +18,20 @@ import pytest
 from gapbook.book.elsewhere import Wanted
 from gapbook.book.plans import published_plans
 from gapbook.book.together import units_of
+from gapbook.errors import ParameterError
+from gapbook.hosts.local import machines_at
 from gapbook.hosts.request import Answer, Request
 from gapbook.hosts.resources import whole_machine
 from gapbook.record.kind import kind_of
 from gapbook.record.run import Run, finished_folders, load_run
 from tests.integration.campaign_on import CHAPTER
-from tests.integration.hosts_apart import Host, hosts_apart, why_none
+from tests.integration.clusters_apart import CampaignHosts, says, until
+from tests.integration.hosts_apart import why_none
 
-_PORT = 8786
 _WITHIN_S = 240
 _NARROW = f"1 of {os.cpu_count()} cores of "
-_GAPBOOK = (sys.executable, "-m", "gapbook")
-_ON_CORE = "import os, sys; os.sched_setaffinity(0, {int(sys.argv[1])}); os.execv(sys.argv[2], sys.argv[2:])"
 
 pytestmark = pytest.mark.skipif(why_none() is not None, reason=str(why_none()))
-
-
-class _Cluster:
-    """A scheduler on the first host, and what runs on the others."""
-
-    def __init__(self, hosts: list[Host], folder: Path, disk: Path) -> None:
-        self.first, self.others = hosts[0], hosts[1:]
-        self.address = f"tcp://{self.first.address}:{_PORT}"
-        self.folder = folder
-        self.disk = disk
-        self.scheduler = self.start_scheduler()
-
-    def start_scheduler(self) -> Popen[str]:
-        log = self.folder / "scheduler.log"
-        words = ("--host", self.first.address, "--port", str(_PORT), "--no-dashboard")
-        started = self.first.start(sys.executable, "-m", "distributed.cli.dask_scheduler", *words, log=log)
-        _until(lambda: "Scheduler at" in log.read_text(encoding="utf-8"))
-        return started
-
-    def start_worker(self, host: Host, core: int | None = None) -> tuple[Popen[str], Path]:
-        """``core`` is the only one that it may use, and so another kind of machine."""
-        data = self.disk / f"data-of-{host.name}"
-        data.mkdir(exist_ok=True)
-        data.chmod(0o755)
-        log = self.folder / f"{host.name}.log"
-        narrowed = () if core is None else (sys.executable, "-c", _ON_CORE, str(core))
-        words = (*narrowed, *_GAPBOOK, "worker", self.address)
-        started = host.start(*words, log=log, environment={"GAPBOOK_DATA": str(data)})
-        _until(lambda: "waits for sessions" in log.read_text(encoding="utf-8"))
-        return started, log
-
-    def start_campaign(self, sessions: int) -> tuple[Popen[str], Path]:
-        log = self.folder / "campaign.log"
-        module = ("-m", "tests.integration.campaign_on", self.address, str(sessions))
-        return self.first.start(sys.executable, *module, log=log), log
-
-
-def _until(holds: Callable[[], bool]) -> None:
-    ends_s = time.monotonic() + _WITHIN_S
-    while not holds():
-        assert time.monotonic() < ends_s, "it never came"
-        time.sleep(0.1)
-
-
-def _has(log: Path, words: str) -> Callable[[], bool]:
-    return lambda: words in log.read_text(encoding="utf-8")
-
-
-@pytest.fixture(name="cluster_of")
-def _cluster_of(tmp_path: Path, runs_folder: Path) -> Iterator[Callable[[int], _Cluster]]:
-    runs_folder.mkdir()
-    made = []
-
-    def cluster_of(workers: int) -> _Cluster:
-        made.append(hosts_apart(1 + workers))
-        return _Cluster(made[0].__enter__(), tmp_path, Path(disk))
-
-    with tempfile.TemporaryDirectory(prefix="test-of-gapbook-", dir="/var/tmp") as disk:
-        Path(disk).chmod(0o755)
-        try:
-            yield cluster_of
-        finally:
-            for hosts in made:
-                hosts.__exit__(None, None, None)
 
 
 def _only_run(runs_folder: Path) -> Run:
@@ -109,7 +44,7 @@ def _kinds_in(run: Run) -> set[str]:
 
 
 def test_sessions_go_to_whoever_is_free_and_a_lost_machine_costs_its_own(
-    cluster_of: Callable[[int], _Cluster], runs_folder: Path
+    cluster_of: Callable[[int], CampaignHosts], runs_folder: Path
 ) -> None:
     cluster = cluster_of(4)
     *machines, foreign = cluster.others
@@ -119,13 +54,13 @@ def test_sessions_go_to_whoever_is_free_and_a_lost_machine_costs_its_own(
     foreign.start(
         sys.executable, "-m", "distributed.cli.dask_worker", cluster.address, "--no-nanny", log=foreign_log
     )
-    _until(_has(foreign_log, "Registered to"))
+    until(says(foreign_log, "Registered to"))
     campaign, said = cluster.start_campaign(sessions=5)
     lost, lost_log = workers[1]
-    _until(_has(lost_log, "starting postgres"))
+    until(says(lost_log, "starting postgres"))
     lost.kill()
     # Its session and servers end with it.
-    _until(lambda: not machines[1].processes())
+    until(lambda: not machines[1].processes())
     assert campaign.wait(_WITHIN_S) == 0, said.read_text(encoding="utf-8")
     told = said.read_text(encoding="utf-8")
     assert re.search(rf"left out, for they have other code: tcp://{re.escape(foreign.address)}:\d+\n", told)
@@ -139,7 +74,7 @@ def test_sessions_go_to_whoever_is_free_and_a_lost_machine_costs_its_own(
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one core makes one kind of machine")
 def test_two_kinds_of_machines_side_by_side_have_a_whole_run_each_and_a_lost_kind_holds_nobody_up(
-    cluster_of: Callable[[int], _Cluster], runs_folder: Path
+    cluster_of: Callable[[int], CampaignHosts], runs_folder: Path
 ) -> None:
     core = min(os.sched_getaffinity(0))
     cluster = cluster_of(2)
@@ -148,8 +83,8 @@ def test_two_kinds_of_machines_side_by_side_have_a_whole_run_each_and_a_lost_kin
     narrow, narrow_log = cluster.start_worker(narrow_host, core)
     campaign, said = cluster.start_campaign(sessions=3)
     # Killed in the second of its sessions.
-    _until(lambda: narrow_log.read_text(encoding="utf-8").count("starting postgres") == 2)
-    _until(_has(said, f"session 1 of 3 on {_NARROW}"))
+    until(lambda: narrow_log.read_text(encoding="utf-8").count("starting postgres") == 2)
+    until(says(said, f"session 1 of 3 on {_NARROW}"))
     narrow.kill()
     assert campaign.wait(_WITHIN_S) == 0, said.read_text(encoding="utf-8")
     told = said.read_text(encoding="utf-8")
@@ -159,7 +94,7 @@ def test_two_kinds_of_machines_side_by_side_have_a_whole_run_each_and_a_lost_kin
     (kept,) = runs_folder.glob("*/incomplete-*/trial-*.json")
     before = json.loads(kept.read_bytes())["content"]
     whole.terminate()
-    _until(lambda: not whole_host.processes() and not narrow_host.processes())
+    until(lambda: not whole_host.processes() and not narrow_host.processes())
     cluster.start_worker(narrow_host, core)
     campaign, said = cluster.start_campaign(sessions=3)
     assert campaign.wait(_WITHIN_S) == 0, said.read_text(encoding="utf-8")
@@ -175,17 +110,17 @@ def test_two_kinds_of_machines_side_by_side_have_a_whole_run_each_and_a_lost_kin
 
 
 def test_a_campaign_whose_scheduler_ends_goes_on_with_the_next(
-    cluster_of: Callable[[int], _Cluster], runs_folder: Path
+    cluster_of: Callable[[int], CampaignHosts], runs_folder: Path
 ) -> None:
     cluster = cluster_of(1)
     cluster.start_worker(cluster.others[0])
     campaign, said = cluster.start_campaign(sessions=3)
-    _until(_has(said, "session 1 of 3"))
+    until(says(said, "session 1 of 3"))
     cluster.scheduler.kill()
     assert campaign.wait(_WITHIN_S) == 2, said.read_text(encoding="utf-8")
     last = said.read_text(encoding="utf-8").splitlines()[-1]
     assert last.startswith(f"campaign: the scheduler at {cluster.address} is gone")
-    _until(lambda: not cluster.others[0].processes())
+    until(lambda: not cluster.others[0].processes())
     kept = sorted(runs_folder.glob("*/incomplete-*/trial-*.json"))
     before = {path.name: path.read_bytes() for path in kept}
     assert before
@@ -196,6 +131,39 @@ def test_a_campaign_whose_scheduler_ends_goes_on_with_the_next(
     assert log.read_text(encoding="utf-8").count("starting postgres") == 3 - len(before)
     run = _only_run(runs_folder)
     assert sorted(one.session for one in run.manifest.deployments) == [0, 1, 2]
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one core makes one worker")
+def test_workers_that_one_machine_is_made_of_have_processors_of_their_own(
+    runs_folder: Path,
+) -> None:
+    runs_folder.mkdir()
+    with tempfile.TemporaryDirectory(prefix="test-of-gapbook-", dir="/var/tmp") as disk:
+        Path(disk).chmod(0o755)
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.integration.campaign_on", "local:2", "2"],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_WITHIN_S,
+            env={**os.environ, "GAPBOOK_DATA": disk},
+            encoding="utf-8",
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert not list(Path(disk).iterdir())
+    cores = len(os.sched_getaffinity(0)) // 2
+    for run in map(load_run, finished_folders(CHAPTER)):
+        for one in run.manifest.deployments:
+            assert one.machine is not None
+            assert len(one.machine.usable.processors) == cores
+    assert sum(len(load_run(folder).trials) for folder in finished_folders(CHAPTER)) == 2
+
+
+@pytest.mark.parametrize("asked", ["local:0", "local:1000", "local:", "local:two"])
+def test_more_workers_than_processors_are_refused(asked: str) -> None:
+    refusal = rf"--on {asked} is refused; allowed: local:1 to local:\d+"
+    with pytest.raises(ParameterError, match=refusal), machines_at(asked):
+        pass
 
 
 def test_where_nobody_answers_is_said_in_a_line(

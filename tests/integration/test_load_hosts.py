@@ -7,11 +7,7 @@ import hashlib
 import json
 import re
 import subprocess
-import sys
-import tempfile
-import time
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,51 +20,14 @@ from gapbook.method.findings import Findings
 from gapbook.pages.provenance import provenance_parts
 from gapbook.record.run import Run, load_run
 from gapbook.trial.workloads import find_workload
-from tests.integration.hosts_apart import Host, cut_off, hosts_apart, why_none
+from tests.integration.clusters_apart import LoadingHosts, says, until
+from tests.integration.hosts_apart import cut_off, why_none
 from tests.integration.load_from import CHAPTER, CONNECTIONS
 
 _NEEDS_HOSTS = pytest.mark.skipif(why_none() is not None, reason=str(why_none()))
 _OF_THE_MACHINE = {"quiet machine", "steal", "steady"}
 """Gates by which a busy machine may refuse a trial that was made as it should be."""
-_PORT = 8786
 _WITHIN_S = 120
-_SKEWED = """
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <sys/time.h>
-#include <time.h>
-int clock_gettime(clockid_t id, struct timespec *found) {
-  static int (*really)(clockid_t, struct timespec *);
-  if (!really) really = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
-  int answer = really(id, found);
-  if (!answer && (id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE)) found->tv_sec += AHEAD_S;
-  return answer;
-}
-time_t time(time_t *found) {
-  struct timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  if (found) *found = now.tv_sec;
-  return now.tv_sec;
-}
-int gettimeofday(struct timeval *restrict found, void *restrict zone) {
-  struct timespec now;
-  (void)zone;
-  clock_gettime(CLOCK_REALTIME, &now);
-  found->tv_sec = now.tv_sec;
-  found->tv_usec = now.tv_nsec / 1000;
-  return 0;
-}
-"""
-"""A clock that is off, for every program of a host: none asks the kernel behind the library's back."""
-_WITH_OWN_ETC = """set -e
-mount -t tmpfs none "$1"
-cp -a /etc/. "$1"
-echo "$2" > "$1/ld.so.preload"
-mount --bind "$1" /etc
-shift 2
-exec "$@"
-"""
-"""Runs a program that loads a library first, as all do that it starts: in a folder /etc of its own."""
 
 
 @pytest.mark.parametrize("language", ["rust", "typescript"])
@@ -113,7 +72,7 @@ def test_the_shares_of_hosts_draw_together_what_one_host_draws(language: str, tm
 
 @_NEEDS_HOSTS
 def test_two_hosts_load_one_server_as_one_though_the_clock_of_one_is_off_by_a_second(
-    hosts_of: Callable[[int], _Hosts], runs_folder: Path
+    hosts_of: Callable[[int], LoadingHosts], runs_folder: Path
 ) -> None:
     hosts = hosts_of(2)
     hosts.start(0)
@@ -145,17 +104,17 @@ def test_two_hosts_load_one_server_as_one_though_the_clock_of_one_is_off_by_a_se
 
 @_NEEDS_HOSTS
 def test_a_link_that_drops_and_a_host_that_dies_cost_their_trial_each_and_are_named(
-    hosts_of: Callable[[int], _Hosts], runs_folder: Path
+    hosts_of: Callable[[int], LoadingHosts], runs_folder: Path
 ) -> None:
     hosts = hosts_of(2)
     lost, _ = hosts.start(0)
     hosts.start(1)
     ended, log = hosts.measure(blocks=3, window_s=3.5, contestants="postgres")
-    _until(_says(log, r"window of .* began", times=2))
+    until(says(log, r"window of .* began", times=2))
     with cut_off(hosts.first, 2):
-        _until(_says(log, "trial 1/3"))
-    _until(_says(log, r"trial 2/3"))
-    _until(_says(log, r"window of .* began", times=6))
+        until(says(log, "trial 1/3"))
+    until(says(log, r"trial 2/3"))
+    until(says(log, r"window of .* began", times=6))
     lost.kill()
     assert ended.wait(_WITHIN_S) == 0, log.read_text(encoding="utf-8")
     rows = _only_run(runs_folder).trials.sort("trial").to_dicts()
@@ -168,7 +127,7 @@ def test_a_link_that_drops_and_a_host_that_dies_cost_their_trial_each_and_are_na
     assert re.fullmatch(rf"load host {dying}:\d+ is lost \(.*\)", rows[2]["refused_because"])
     # Known before it is waited for: the trial ended in its window.
     assert rows[2]["took_s"] < 15
-    _until(lambda: not hosts.loading[0].processes())
+    until(lambda: not hosts.loading[0].processes())
     hosts.require_nothing_left()
 
 
@@ -184,100 +143,6 @@ def _require_from_two(row: Mapping[str, Any]) -> None:
     failed = {gate["name"] for gate in json.loads(row["gates"]) if gate["passed"] is False}
     assert failed <= _OF_THE_MACHINE, row["refused_because"]
     assert row["acknowledged"] == row["committed"] > 0
-
-
-class _Hosts:
-    """A scheduler and a server's host on the first, and hosts that make load."""
-
-    def __init__(self, hosts: list[Host], folder: Path, disk: Path) -> None:
-        self.first, self.loading = hosts[0], hosts[1:]
-        self.folder, self.disk = folder, disk
-        self.address = f"tcp://{self.first.address}:{_PORT}"
-        log = folder / "scheduler.log"
-        words = ("--host", self.first.address, "--port", str(_PORT), "--no-dashboard")
-        self.first.start(sys.executable, "-m", "distributed.cli.dask_scheduler", *words, log=log)
-        _until(_says(log, "Scheduler at"))
-        self.logs: list[Path] = []
-
-    def _data_of(self, host: Host) -> Path:
-        data = self.disk / f"data-of-{host.name}"
-        data.mkdir(exist_ok=True)
-        data.chmod(0o755)
-        return data
-
-    def start(self, number: int, ahead_s: int = 0) -> tuple[subprocess.Popen[str], Path]:
-        """A load host, whose clock is ``ahead_s`` ahead of that of all others."""
-        host = self.loading[number]
-        log = self.folder / f"{host.name}.log"
-        words: tuple[str, ...] = (sys.executable, "-m", "gapbook", "load-host", self.address)
-        if ahead_s:
-            words = (*self._skewed(host, ahead_s), *words)
-        started = host.start(*words, log=log, environment={"GAPBOOK_DATA": str(self._data_of(host))})
-        _until(_says(log, "waits for loads"))
-        return started, log
-
-    def _skewed(self, host: Host, ahead_s: int) -> tuple[str, ...]:
-        library, etc = self.folder / "skewed.so", self.folder / f"etc-of-{host.name}"
-        etc.mkdir()
-        subprocess.run(
-            ["cc", "-shared", "-fPIC", f"-DAHEAD_S={ahead_s}", "-x", "c", "-", "-o", str(library), "-ldl"],
-            input=_SKEWED.encode(),
-            check=True,
-        )
-        own = ("unshare", "--mount", "--propagation", "private", "sh", "-c", _WITH_OWN_ETC, "skewed")
-        return (*own, str(etc), str(library))
-
-    def measure(
-        self, *, blocks: int, window_s: float, contestants: str
-    ) -> tuple[subprocess.Popen[str], Path]:
-        log = self.folder / "measured.log"
-        words = ("-m", "tests.integration.load_from", self.address, str(blocks), str(window_s), contestants)
-        data = {"GAPBOOK_DATA": str(self._data_of(self.first))}
-        return self.first.start(sys.executable, *words, log=log, environment=data), log
-
-    def require_nothing_left(self) -> None:
-        """On no host a client or a folder of a load, once who made it has heard that it is over."""
-        for host in self.loading:
-            _until(partial(_runs_at_most_one, host))
-        for host in (*self.loading, self.first):
-            _until(partial(_holds_nothing, self._data_of(host)))
-
-
-def _runs_at_most_one(host: Host) -> bool:
-    return len(host.processes()) <= 1
-
-
-def _holds_nothing(data: Path) -> bool:
-    return {path.name for path in data.iterdir()} <= {"gapbook-worker"}
-
-
-@pytest.fixture(name="hosts_of")
-def _hosts_of(tmp_path: Path, runs_folder: Path) -> Iterator[Callable[[int], _Hosts]]:
-    runs_folder.mkdir()
-    made = []
-
-    def hosts_of(loading: int) -> _Hosts:
-        made.append(hosts_apart(1 + loading))
-        return _Hosts(made[0].__enter__(), tmp_path, Path(disk))
-
-    with tempfile.TemporaryDirectory(prefix="test-of-gapbook-", dir="/var/tmp") as disk:
-        Path(disk).chmod(0o755)
-        try:
-            yield hosts_of
-        finally:
-            for hosts in made:
-                hosts.__exit__(None, None, None)
-
-
-def _says(log: Path, pattern: str, times: int = 1) -> Callable[[], bool]:
-    return lambda: len(re.findall(pattern, log.read_text(encoding="utf-8"))) >= times
-
-
-def _until(holds: Callable[[], bool]) -> None:
-    ends_s = time.monotonic() + _WITHIN_S
-    while not holds():
-        assert time.monotonic() < ends_s, "it never came"
-        time.sleep(0.05)
 
 
 def _only_run(runs_folder: Path) -> Run:
