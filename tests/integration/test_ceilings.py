@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gapbook.deploy.deployment import Deployment
+from gapbook.deploy.endpoint import Endpoint
 from gapbook.deploy.limits import most_open_files
 from gapbook.load.client import ClientRun, configure_load, find_client
 from gapbook.load.null_server import CeilingLoad, measure_ceiling, null_server
@@ -37,7 +38,9 @@ def test_each_client_has_a_ceiling_in_each_version_of_a_protocol(language: str, 
 @pytest.mark.parametrize("protocol", ["postgres", "spacetimedb"])
 def test_ten_thousand_connections_of_one_client_fit_into_half_a_gigabyte(protocol: str) -> None:
     client = find_client("rust", protocol, workload="transfer")
-    told = {"mode": "procedure"} if protocol == "postgres" else {"newest": "v2", "reducer": "transfer"}
+    told: Endpoint = (
+        {"mode": "procedure"} if protocol == "postgres" else {"newest": "v2", "reducer": "transfer"}
+    )
     with Deployment() as deployment, null_server(deployment, protocol, told) as address:
         configuration = configure_load(
             {**told, **address},

@@ -155,6 +155,7 @@ def test_workers_that_one_machine_is_made_of_have_processors_of_their_own(
     for run in map(load_run, finished_folders(CHAPTER)):
         for one in run.manifest.deployments:
             assert one.machine is not None
+            assert one.machine.usable is not None
             assert len(one.machine.usable.processors) == cores
     assert sum(len(load_run(folder).trials) for folder in finished_folders(CHAPTER)) == 2
 
