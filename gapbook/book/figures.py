@@ -207,7 +207,10 @@ def _line(identifier: str) -> Html:
 
 
 def _another(before: KnownFigure, now: KnownFigure) -> str:
-    return "" if before == now else f"{before.kind} of {before.page}: {', '.join(before.columns)}"
+    """What led there before; empty where it is the same chart still, be it that its data have more columns now."""
+    kept = (now.page, now.kind, now.columns[: len(before.columns)])
+    same = kept == (before.page, before.kind, before.columns)
+    return "" if same else f"{before.kind} of {before.page}: {', '.join(before.columns)}"
 
 
 def _twice(identifier: str) -> str:

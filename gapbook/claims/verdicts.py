@@ -498,9 +498,9 @@ def _began(run: Run) -> float:
 def _spread(test: Mapping[str, Any], several: OverRuns, found: Findings) -> str:
     """``over 4 runs on 2 machines, from ×4.84 to ×8.53``: what the runs hold, as the quantity is printed."""
     if test["quantity"] == "proportion":
-        return several.between.where
+        return several.where
     ends = (Interval(end, math.nan, math.nan, 1) for end in (several.least, several.greatest))
-    return f"{several.between.where}, from {' to '.join(as_printed(test, end, found) for end in ends)}"
+    return f"{several.where}, from {' to '.join(as_printed(test, end, found) for end in ends)}"
 
 
 def _stands_beside(test: Mapping[str, Any]) -> bool:

@@ -50,7 +50,7 @@ class Between(NamedTuple):
     @property
     def where(self) -> str:
         """``over 4 runs on 3 machines``"""
-        return f"over {_counted(self.runs, 'run')} on {_counted(self.machines, 'machine')}"
+        return _where(self.runs, self.machines)
 
     def __str__(self) -> str:
         return f"{self.ends} {self.where}"
@@ -121,7 +121,13 @@ class OverRuns:
         return " to ".join(dict.fromkeys(ends))
 
     @property
+    def where(self) -> str:
+        """``over 4 runs on 3 machines``"""
+        return _where(self.runs, self.machines)
+
+    @property
     def between(self) -> Between:
+        """Of a ratio."""
         return Between(self.as_range(), self.runs, self.machines)
 
     def _with_error(self, interval: Interval) -> tuple[float, float]:
@@ -208,6 +214,10 @@ def _given() -> Sequence[tuple[Findings, Mapping[Setup, Cell]]]:
 
 def _with_cells(run: Run) -> tuple[Findings, Mapping[Setup, Cell]]:
     return Findings(run, run.manifest.chapter), cells_of(run)
+
+
+def _where(runs: int, machines: int) -> str:
+    return f"over {_counted(runs, 'run')} on {_counted(machines, 'machine')}"
 
 
 def _counted(number: int, noun: str) -> str:

@@ -105,13 +105,14 @@ def conditions_of(sentence: Sentence, conditions: str) -> Html:
     """Under which conditions the numbers of a sentence hold, and what all published runs made of them, on how many
     machines, where there are several."""
     own = Html('<p class="gb-conditions">{}</p>').format(conditions)
-    told: dict[str, list[str]] = {}
-    for _, _, cited in sentence.numbers:
-        if (between := cited.between_runs) is not None:
-            where = f"on {between.machines} machines" if between.machines > 1 else between.where
-            told.setdefault(where, []).append(between.ends)
-    if not told:
+    several = [(printed, cited.between_runs) for _, printed, cited in sentence.numbers if cited.between_runs]
+    if not several:
         return own
+    of_all = len(several) == len(sentence.numbers)
+    told: dict[str, list[str]] = {}
+    for printed, between in several:
+        where = f"on {between.machines} machines" if between.machines > 1 else between.where
+        told.setdefault(where, []).append(between.ends if of_all else f"{printed} was {between.ends}")
     words = "; ".join(f"{where}: {listed(ends)}" for where, ends in told.items())
     others = Html('<p class="gb-conditions gb-between">{}.</p>').format(f"{words[0].upper()}{words[1:]}")
     return Html("\n").join([own, others])

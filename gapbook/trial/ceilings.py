@@ -138,7 +138,7 @@ def _declared_key(contestant: Contestant, scenario: Scenario) -> tuple[Any, ...]
         contestant.protocol,
         *told,
         contestant.in_flight,
-        contestant.client_processors,
+        tuple(contestant.client_processors or ()),
         _short(contestant.environment),
     )
 

@@ -13,7 +13,7 @@ import pytest
 
 from gapbook import charts
 from gapbook.book import figures
-from gapbook.book.figures import KnownFigures, figures_told, known_figures, updated, with_links
+from gapbook.book.figures import KnownFigure, KnownFigures, figures_told, known_figures, updated, with_links
 from gapbook.errors import GapbookError
 from gapbook.markup import Html
 from gapbook.method.stated import Withdrawn
@@ -108,6 +108,8 @@ def test_a_name_is_never_lost_nor_given_to_another_chart(tmp_path: Path) -> None
     other = charts.gates(inputs.seven_gates(), provenance=inputs.PROVENANCE, title="T", subtitle="How.")
     with pytest.raises(GapbookError, match="fair-whole-gap: leads to another chart than before"):
         updated(figures_told(page(tmp_path, [*_PAGE[:4], *shown(other.named("whole-gap"))])), known)
+    fewer = {name: KnownFigure(one.page, one.kind, one.columns[:-1]) for name, one in known.figures.items()}
+    assert updated(figures_told(page(tmp_path, _PAGE)), KnownFigures(fewer, {})) == known
     gone = KnownFigures(known.figures, {"fair-whole-gap": Withdrawn("it was wrong", "fair")})
     with pytest.raises(GapbookError, match="fair-whole-gap: was withdrawn"):
         updated(figures_told(page(tmp_path, _PAGE)), gone)

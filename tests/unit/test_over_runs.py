@@ -103,7 +103,7 @@ def test_cells_are_the_same_by_what_they_are_not_by_their_names(
     assert found is not None
     assert found.runs == count
     assert found.machines == 1
-    assert found.between.where == f"over {count} run{'s' if count > 1 else ''} on 1 machine"
+    assert found.where == f"over {count} run{'s' if count > 1 else ''} on 1 machine"
 
 
 def test_two_runs_are_told_by_their_range_and_what_their_noise_adds(run: Run) -> None:

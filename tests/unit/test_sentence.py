@@ -63,7 +63,7 @@ def test_what_other_runs_made_of_its_numbers_follows_the_conditions_of_a_sentenc
     far, near = Between("×1.50 to ×2.00", 3, 2), Between("×1.90 to ×2.00", 2, 2)
     assert told(None, None) == "Postgres 18.6."
     assert told(far, near) == "Postgres 18.6. On 2 machines: ×1.50 to ×2.00 and ×1.90 to ×2.00."
-    assert told(None, near) == "Postgres 18.6. On 2 machines: ×1.90 to ×2.00."
+    assert told(None, near) == "Postgres 18.6. On 2 machines: 2.00 was ×1.90 to ×2.00."
     here = Between("×1.80 to ×2.00", 2, 1)
     assert told(here) == "Postgres 18.6. Over 2 runs on 1 machine: ×1.80 to ×2.00."
 
