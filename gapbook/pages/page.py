@@ -70,7 +70,7 @@ class Cited:
     value: str
     n: int
     over_sessions: str = ""
-    between_runs: Between | None = None
+    between_runs: Between | None = field(default=None, repr=False)
     source: Source | None = field(default=None, repr=False)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from gapbook.markup import Html
 from gapbook.method.findings import Findings
+from gapbook.model.declaration import workload_names
 from gapbook.pages import page
 from gapbook.parameters import Parameter, chapter_parameters
 from gapbook.record.load_hosts import hosts_counted
@@ -59,7 +60,10 @@ def parameters_of(found: Findings) -> tuple[dict[str, Any], list[str]]:
 def rerun_panel(found: Findings) -> Html:
     """The command that repeats this chapter as this run was made, for the reader to change."""
     given, unknown = parameters_of(found)
-    table = {**chapter_parameters(), **chapter_parameters(found.scenario.workload.name)}
+    workload = found.scenario.workload.name
+    # A run may be of a workload that this checkout has not.
+    own = chapter_parameters(workload) if workload in workload_names() else {}
+    table = {**chapter_parameters(), **own}
     labels = {**_LABELS, found.scenario.treatment.name: found.scenario.treatment.label}
     inputs = [
         page.Input(

@@ -53,7 +53,7 @@ def test_the_same_run_gives_one_everywhere(chapter: str) -> None:
 def test_a_run_as_good_as_the_same_lies_within_its_noise() -> None:
     found = compared(_changed(_ours()), _ours())
     assert {row.ratio.estimate for row in (*found.ratios, *found.rates)} == {1.0}
-    assert {row.reading for row in found.ratios} == {"equal", "no interval"}
+    assert {"equal"} <= {row.reading for row in found.ratios} <= {"equal", "no interval"}
     assert len(found.stated) == len(_ours().numbers) > 10
     assert {row.reading for row in found.stated} == {"equal"}
 

@@ -106,7 +106,7 @@ _GAPS = {
             "OHCPE": "spacetimedb-2-rust-deep",
         },
         {letter: _WORDS[letter] for letter in "OCHPE"},
-        2,
+        6,
         # SQLite answers one request of a client at a time; Drizzle is a library of TypeScript.
         lambda behind: (
             ("E" not in behind or {"O", "H"} <= behind)
@@ -128,7 +128,7 @@ _GAPS = {
             **{f"I{behind}": name for behind, name in (_APPLICATION | _IN_RUST).items() if behind},
         },
         {letter: _WORDS[letter] for letter in "ORCHPIE"},
-        38,
+        68,
         _with_isolation,
     ),
     "fair": _Gap(
@@ -148,7 +148,7 @@ _GAPS = {
         "both-optimized",
         {**_APPLICATION, **_IN_RUST},
         {letter: _WORDS[letter] for letter in "ORCHPE"},
-        13,
+        15,
         _on_postgres,
     ),
 }

@@ -72,7 +72,7 @@ def test_ends_of_each_range_are_allowed(name: str, values: list[Any]) -> None:
         ("source", ["", "  ", 5, None]),
         ("alpha", [-1, -0.001, 5.001, 20, NAN, INFINITY, 10**400, "much", True, None, []]),
         ("alpha", [[0.5, 0.5], [0.5, NAN], [0.5, "x"], [[0.5]], [{}]]),
-        ("connections", [0, -1, 1001, [1, 1], 1.5, 10.0, "50", True, NAN, None]),
+        ("connections", [0, -1, 10_001, [1, 1], 1.5, 10.0, "50", True, NAN, None]),
         ("in_flight", [0, -1, 16385, 1.0]),
         ("window_s", [0, 0.49, -1, 3601, NAN, INFINITY, "10", True]),
         ("warmup_s", [-0.1, 601, NAN]),

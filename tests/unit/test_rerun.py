@@ -188,6 +188,6 @@ def test_the_panel_has_the_range_of_each_number(tmp_path: Path) -> None:
     )
     assert ranges == {
         "alpha": '0" data-high="5" data-whole="false',
-        "connections": '1" data-high="1000" data-whole="true',
+        "connections": '1" data-high="10000" data-whole="true',
         "window_s": '0.5" data-high="3600" data-whole="false',
     }
