@@ -23,8 +23,8 @@ from gapbook.record.machine import processor_and_cores
 
 __all__ = [
     "cite_panels",
-    "conditions_of",
     "first_screen",
+    "on_all_machines",
     "own_run_banner",
     "provenance_line",
     "require_in",
@@ -58,8 +58,9 @@ def first_screen(
         _beside_the_published(found),
         claim_and_verdict(found, claim) if claim else page.answer_word(word if sentence.cited else ""),
         sentence,
-        conditions_of(sentence, conditions) if sentence.cited else Html(""),
+        Html('<p class="gb-conditions">{}</p>').format(conditions) if sentence.cited else Html(""),
         picture,
+        on_all_machines(sentence),
         run_buttons(found),
         _in_full(found, in_full),
         cite_panels(found, sentence),
@@ -101,21 +102,19 @@ def cite_panels(found: Findings, sentence: Sentence) -> Html:
     return Html("").join(panels)
 
 
-def conditions_of(sentence: Sentence, conditions: str) -> Html:
-    """Under which conditions the numbers of a sentence hold, and what all published runs made of them, on how many
-    machines, where there are several."""
-    own = Html('<p class="gb-conditions">{}</p>').format(conditions)
+def on_all_machines(sentence: Sentence) -> Html:
+    """The line beneath a chart: what all published runs made of the numbers of the sentence, and on how many machines;
+    nothing where there is but one run of them."""
     several = [(printed, cited.between_runs) for _, printed, cited in sentence.numbers if cited.between_runs]
     if not several:
-        return own
+        return Html("")
     of_all = len(several) == len(sentence.numbers)
     told: dict[str, list[str]] = {}
     for printed, between in several:
         where = f"on {between.machines} machines" if between.machines > 1 else between.where
         told.setdefault(where, []).append(between.ends if of_all else f"{printed} was {between.ends}")
     words = "; ".join(f"{where}: {listed(ends)}" for where, ends in told.items())
-    others = Html('<p class="gb-conditions gb-between">{}.</p>').format(f"{words[0].upper()}{words[1:]}")
-    return Html("\n").join([own, others])
+    return Html('<p class="gb-between">{}.</p>').format(f"{words[0].upper()}{words[1:]}")
 
 
 def tell_sentence(found: Findings, sentence: Sentence, conditions: str) -> None:

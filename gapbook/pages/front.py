@@ -13,7 +13,7 @@ from gapbook.method.cells import Named
 from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval
 from gapbook.pages import page
-from gapbook.pages.first_screen import conditions_of, require_in, tell_sentence
+from gapbook.pages.first_screen import on_all_machines, require_in, tell_sentence
 from gapbook.pages.provenance import provenance
 from gapbook.pages.register.lines import claim_and_verdict
 from gapbook.pages.sentence import Sentence, times
@@ -75,8 +75,9 @@ def front_screen(
     parts: list[SupportsHtml] = [
         claim_and_verdict(found, claim_id),
         sentence,
-        conditions_of(sentence, conditions),
+        Html('<p class="gb-conditions">{}</p>').format(conditions),
         picture,
+        on_all_machines(sentence),
         page.link_buttons(doors),
     ]
     return Html("\n").join(parts)

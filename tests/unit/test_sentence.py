@@ -18,7 +18,7 @@ from gapbook.method.interval import Interval
 from gapbook.method.over_runs import Between
 from gapbook.pages.exhibits.comparisons import comparisons_chart
 from gapbook.pages.exhibits.gap import waterfall
-from gapbook.pages.first_screen import conditions_of, require_in
+from gapbook.pages.first_screen import on_all_machines, require_in
 from gapbook.pages.page import Cited
 from gapbook.pages.sentence import (
     MOST_WORDS,
@@ -51,21 +51,21 @@ def test_numbers_of_a_sentence_are_the_runs_and_are_cited_with_their_intervals(f
     assert all("[" in one.value for one in said.cited)
 
 
-def test_what_other_runs_made_of_its_numbers_follows_the_conditions_of_a_sentence() -> None:
+def test_what_all_runs_made_of_its_numbers_is_a_line_of_its_own() -> None:
     def told(*between: Between | None) -> str:
         numbers = [Said("2.00", Cited("ratio", "×2.00", 5, between_runs=one)) for one in between]
         names = "abc"[: len(numbers)]
         text = sentence(
             ", ".join(f"{{{name}}} times" for name in names), **dict(zip(names, numbers, strict=True))
         )
-        return conditions_of(text, "Postgres 18.6.").striptags()
+        return on_all_machines(text).striptags()
 
     far, near = Between("×1.50 to ×2.00", 3, 2), Between("×1.90 to ×2.00", 2, 2)
-    assert told(None, None) == "Postgres 18.6."
-    assert told(far, near) == "Postgres 18.6. On 2 machines: ×1.50 to ×2.00 and ×1.90 to ×2.00."
-    assert told(None, near) == "Postgres 18.6. On 2 machines: 2.00 was ×1.90 to ×2.00."
+    assert told(None, None) == ""
+    assert told(far, near) == "On 2 machines: ×1.50 to ×2.00 and ×1.90 to ×2.00."
+    assert told(None, near) == "On 2 machines: 2.00 was ×1.90 to ×2.00."
     here = Between("×1.80 to ×2.00", 2, 1)
-    assert told(here) == "Postgres 18.6. Over 2 runs on 1 machine: ×1.80 to ×2.00."
+    assert told(here) == "Over 2 runs on 1 machine: ×1.80 to ×2.00."
 
 
 def test_a_number_that_is_missing_ends_the_sentence_with_its_reason(tmp_path: Path) -> None:
