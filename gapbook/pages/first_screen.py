@@ -108,13 +108,12 @@ def on_all_machines(sentence: Sentence) -> Html:
     several = [(printed, cited.between_runs) for _, printed, cited in sentence.numbers if cited.between_runs]
     if not several:
         return Html("")
-    of_all = len(several) == len(sentence.numbers)
     told: dict[str, list[str]] = {}
     for printed, between in several:
-        where = f"on {between.machines} machines" if between.machines > 1 else between.where
-        told.setdefault(where, []).append(between.ends if of_all else f"{printed} was {between.ends}")
+        where = f"on {between.machines} machine{'s' if between.machines > 1 else ''}"
+        told.setdefault(where, []).append(f"{between.ends} for {printed}")
     words = "; ".join(f"{where}: {listed(ends)}" for where, ends in told.items())
-    return Html('<p class="gb-between">{}.</p>').format(f"{words[0].upper()}{words[1:]}")
+    return Html('<p class="gb-between">All our runs, {}.</p>').format(words)
 
 
 def tell_sentence(found: Findings, sentence: Sentence, conditions: str) -> None:
