@@ -236,8 +236,7 @@ def _parser() -> argparse.ArgumentParser:
     campaign.add_argument(
         "--on",
         metavar="ADDRESS",
-        help="of a Dask scheduler: each session on a machine that runs `gapbook worker ADDRESS`, as tcp://10.0.0.1:8786; "
-        "local:4: four workers here, each with a quarter of the processors, to try a plan",
+        help="of a Dask scheduler: each session on a machine that runs `gapbook worker ADDRESS`, as tcp://10.0.0.1:8786",
     )
     campaign.set_defaults(command=_campaign)
 
@@ -444,9 +443,9 @@ def _campaign(chosen: argparse.Namespace) -> int:
     if chosen.on is None:
         failed = campaign.run(chosen.budget)
     else:
-        from gapbook.hosts.local import machines_at
+        from gapbook.hosts.cluster import cluster
 
-        with machines_at(chosen.on) as hosts:
+        with cluster(chosen.on) as hosts:
             failed = campaign.run_on(hosts)
     runs = [run for plan in plans for run in campaign.finished(plan).values()]
     lines = [f"{run.manifest.chapter}: {line}" for run in runs if (line := mostly_refused(run))]

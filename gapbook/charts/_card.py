@@ -18,8 +18,8 @@ _SIZES = (56, 50, 44, 38, 32)
 _LEADING = 1.28
 _SENTENCE_HEIGHT = 330
 _SMALL = 28
-_COLOURS = 8
-"""Its four inks, and as many for the edges of letters: with more a card is half as large again, and looks the same."""
+_COLOURS = 4
+"""Its four inks alone: with as many for the edges of letters a card is half as large again, and looks nearly the same."""
 
 
 class _Line(NamedTuple):

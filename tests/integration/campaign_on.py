@@ -7,7 +7,7 @@ import sys
 from gapbook.book.campaign import Campaign
 from gapbook.book.plans import PublishedPlan
 from gapbook.errors import GapbookError
-from gapbook.hosts.local import machines_at
+from gapbook.hosts.cluster import cluster
 
 CHAPTER = "both-optimized"
 
@@ -30,7 +30,7 @@ def main() -> int:
     }
     plan = PublishedPlan.of(CHAPTER, given)
     try:
-        with machines_at(address, lambda line: print(line, flush=True)) as hosts:
+        with cluster(address, lambda line: print(line, flush=True)) as hosts:
             return len(Campaign([plan], lambda line: print(line, flush=True)).run_on(hosts))
     except GapbookError as error:
         print(error, flush=True)

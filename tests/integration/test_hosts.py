@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,8 +16,6 @@ import pytest
 from gapbook.book.elsewhere import Wanted
 from gapbook.book.plans import published_plans
 from gapbook.book.together import units_of
-from gapbook.errors import ParameterError
-from gapbook.hosts.local import machines_at
 from gapbook.hosts.request import Answer, Request
 from gapbook.hosts.resources import whole_machine
 from gapbook.record.kind import kind_of
@@ -131,40 +127,6 @@ def test_a_campaign_whose_scheduler_ends_goes_on_with_the_next(
     assert log.read_text(encoding="utf-8").count("starting postgres") == 3 - len(before)
     run = _only_run(runs_folder)
     assert sorted(one.session for one in run.manifest.deployments) == [0, 1, 2]
-
-
-@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one core makes one worker")
-def test_workers_that_one_machine_is_made_of_have_processors_of_their_own(
-    runs_folder: Path,
-) -> None:
-    runs_folder.mkdir()
-    with tempfile.TemporaryDirectory(prefix="test-of-gapbook-", dir="/var/tmp") as disk:
-        Path(disk).chmod(0o755)
-        done = subprocess.run(
-            [sys.executable, "-m", "tests.integration.campaign_on", "local:2", "2"],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=_WITHIN_S,
-            env={**os.environ, "GAPBOOK_DATA": disk},
-            encoding="utf-8",
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert not list(Path(disk).iterdir())
-    cores = len(os.sched_getaffinity(0)) // 2
-    for run in map(load_run, finished_folders(CHAPTER)):
-        for one in run.manifest.deployments:
-            assert one.machine is not None
-            assert one.machine.usable is not None
-            assert len(one.machine.usable.processors) == cores
-    assert sum(len(load_run(folder).trials) for folder in finished_folders(CHAPTER)) == 2
-
-
-@pytest.mark.parametrize("asked", ["local:0", "local:1000", "local:", "local:two"])
-def test_more_workers_than_processors_are_refused(asked: str) -> None:
-    refusal = rf"--on {asked} is refused; allowed: local:1 to local:\d+"
-    with pytest.raises(ParameterError, match=refusal), machines_at(asked):
-        pass
 
 
 def test_where_nobody_answers_is_said_in_a_line(
