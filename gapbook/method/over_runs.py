@@ -48,12 +48,12 @@ class Between(NamedTuple):
     machines: int
 
     @property
-    def where(self) -> str:
-        """``over 4 runs on 3 machines``"""
-        return _where(self.runs, self.machines)
+    def on_machines(self) -> str:
+        """``on 3 machines``"""
+        return _on(self.machines)
 
     def __str__(self) -> str:
-        return f"{self.ends} {self.where}"
+        return f"{self.ends} {_where(self.runs, self.machines)}"
 
 
 @dataclass(frozen=True)
@@ -108,11 +108,17 @@ class OverRuns:
         low, high = map(self._unscaled, ends)
         return Interval(self.mean.estimate, low, high, self.runs)
 
+    def beside(self, run: Run) -> list[RunEstimate]:
+        """What the others hold, oldest first."""
+        return [one for one in self.each if one.run.run_id != run.run_id]
+
     def opposed(self, run: Run) -> list[RunEstimate]:
         """The other runs that say the opposite of one: whose interval lies wholly on the other side of 1."""
         own = next(one.interval for one in self.each if one.run.run_id == run.run_id)
         return [
-            one for one in self.each if one.interval.high < 1 < own.low or own.high < 1 < one.interval.low
+            one
+            for one in self.beside(run)
+            if one.interval.high < 1 < own.low or own.high < 1 < one.interval.low
         ]
 
     def as_range(self) -> str:
@@ -217,7 +223,11 @@ def _with_cells(run: Run) -> tuple[Findings, Mapping[Setup, Cell]]:
 
 
 def _where(runs: int, machines: int) -> str:
-    return f"over {_counted(runs, 'run')} on {_counted(machines, 'machine')}"
+    return f"over {_counted(runs, 'run')} {_on(machines)}"
+
+
+def _on(machines: int) -> str:
+    return f"on {_counted(machines, 'machine')}"
 
 
 def _counted(number: int, noun: str) -> str:

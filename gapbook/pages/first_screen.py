@@ -110,8 +110,7 @@ def on_all_machines(sentence: Sentence) -> Html:
         return Html("")
     told: dict[str, list[str]] = {}
     for printed, between in several:
-        where = f"on {between.machines} machine{'s' if between.machines > 1 else ''}"
-        told.setdefault(where, []).append(f"{between.ends} for {printed}")
+        told.setdefault(between.on_machines, []).append(f"{between.ends} for {printed}")
     words = "; ".join(f"{where}: {listed(ends)}" for where, ends in told.items())
     return Html('<p class="gb-between">All our runs, {}.</p>').format(words)
 

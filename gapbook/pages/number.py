@@ -128,7 +128,7 @@ def _before(found: Findings, source: Ratio) -> list[Before]:
     several = ratio_over_runs(
         found, source.over, source.under, source.treatment, source.metric, with_given=True
     )
-    others = [one for one in several.each if one.run.run_id != found.run.run_id] if several else []
+    others = several.beside(found.run) if several else []
     return [
         Before(
             one.run.run_id,

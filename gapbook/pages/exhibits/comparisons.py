@@ -102,9 +102,7 @@ def _condition(
 def _elsewhere(found: Findings, over: str, under: str, treatment: float, metric: str) -> tuple[float, ...]:
     """What other published runs made of the same ratio, oldest first."""
     several = ratio_over_runs(found, over, under, treatment, metric)
-    if several is None:
-        return ()
-    return tuple(one.interval.estimate for one in several.each if one.run.run_id != found.run.run_id)
+    return tuple(one.interval.estimate for one in several.beside(found.run)) if several else ()
 
 
 def _comparisons_title(found: Findings, pairs: Sequence[Pair], rows: Sequence[charts.Comparison]) -> str:
