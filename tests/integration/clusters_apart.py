@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from subprocess import Popen
@@ -81,7 +83,7 @@ def says(log: Path, pattern: str, times: int = 1) -> Callable[[], bool]:
     return lambda: len(re.findall(pattern, log.read_text(encoding="utf-8"))) >= times
 
 
-class CampaignHosts:
+class _Cluster:
     """A scheduler on the first host, and what runs on the others."""
 
     def __init__(self, hosts: list[Host], folder: Path, disk: Path) -> None:
@@ -95,19 +97,32 @@ class CampaignHosts:
         log = self.folder / "scheduler.log"
         words = ("--host", self.first.address, "--port", str(_PORT), "--no-dashboard")
         started = self.first.start(sys.executable, "-m", "distributed.cli.dask_scheduler", *words, log=log)
-        until(lambda: "Scheduler at" in log.read_text(encoding="utf-8"))
+        until(says(log, "Scheduler at"))
         return started
 
-    def start_worker(self, host: Host, core: int | None = None) -> tuple[Popen[str], Path]:
-        """``core`` is the only one that it may use, and so another kind of machine."""
+    def data_of(self, host: Host) -> Path:
+        """Where servers and clients of a host keep what they write."""
         data = self.disk / f"data-of-{host.name}"
         data.mkdir(exist_ok=True)
         data.chmod(0o755)
+        return data
+
+    def require_no_folders(self, *hosts: Host) -> None:
+        """On no such host a folder of a deployment, once who made it has heard that it is over."""
+        for host in hosts:
+            until(partial(_holds_nothing, self.data_of(host)))
+
+
+class CampaignHosts(_Cluster):
+    """Hosts that measure the sessions of a campaign."""
+
+    def start_worker(self, host: Host, core: int | None = None) -> tuple[Popen[str], Path]:
+        """``core`` is the only one that it may use, and so another kind of machine."""
         log = self.folder / f"{host.name}.log"
         narrowed = () if core is None else (sys.executable, "-c", _ON_CORE, str(core))
         words = (*narrowed, *_GAPBOOK, "worker", self.address)
-        started = host.start(*words, log=log, environment={"GAPBOOK_DATA": str(data)})
-        until(lambda: "waits for sessions" in log.read_text(encoding="utf-8"))
+        started = host.start(*words, log=log, environment={"GAPBOOK_DATA": str(self.data_of(host))})
+        until(says(log, "waits for sessions"))
         return started, log
 
     def start_campaign(self, sessions: int) -> tuple[Popen[str], Path]:
@@ -115,34 +130,27 @@ class CampaignHosts:
         module = ("-m", "tests.integration.campaign_on", self.address, str(sessions))
         return self.first.start(sys.executable, *module, log=log), log
 
+    def require_nothing_left(self) -> None:
+        """No server and no folder is left once each worker is told to end."""
+        for host in self.others:
+            for process in host.processes():
+                with suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGTERM)
+        until(lambda: not any(host.processes() for host in self.others))
+        self.require_no_folders(*self.others)
 
-class LoadingHosts:
-    """A scheduler and a server's host on the first, and hosts that make load."""
 
-    def __init__(self, hosts: list[Host], folder: Path, disk: Path) -> None:
-        self.first, self.loading = hosts[0], hosts[1:]
-        self.folder, self.disk = folder, disk
-        self.address = f"tcp://{self.first.address}:{_PORT}"
-        log = folder / "scheduler.log"
-        words = ("--host", self.first.address, "--port", str(_PORT), "--no-dashboard")
-        self.first.start(sys.executable, "-m", "distributed.cli.dask_scheduler", *words, log=log)
-        until(says(log, "Scheduler at"))
-        self.logs: list[Path] = []
-
-    def _data_of(self, host: Host) -> Path:
-        data = self.disk / f"data-of-{host.name}"
-        data.mkdir(exist_ok=True)
-        data.chmod(0o755)
-        return data
+class LoadingHosts(_Cluster):
+    """Hosts that make load, for a server on the first."""
 
     def start(self, number: int, ahead_s: int = 0) -> tuple[Popen[str], Path]:
         """A load host, whose clock is ``ahead_s`` ahead of that of all others."""
-        host = self.loading[number]
+        host = self.others[number]
         log = self.folder / f"{host.name}.log"
-        words: tuple[str, ...] = (sys.executable, "-m", "gapbook", "load-host", self.address)
+        words: tuple[str, ...] = (*_GAPBOOK, "load-host", self.address)
         if ahead_s:
             words = (*self._skewed(host, ahead_s), *words)
-        started = host.start(*words, log=log, environment={"GAPBOOK_DATA": str(self._data_of(host))})
+        started = host.start(*words, log=log, environment={"GAPBOOK_DATA": str(self.data_of(host))})
         until(says(log, "waits for loads"))
         return started, log
 
@@ -160,15 +168,14 @@ class LoadingHosts:
     def measure(self, *, blocks: int, window_s: float, contestants: str) -> tuple[Popen[str], Path]:
         log = self.folder / "measured.log"
         words = ("-m", "tests.integration.load_from", self.address, str(blocks), str(window_s), contestants)
-        data = {"GAPBOOK_DATA": str(self._data_of(self.first))}
+        data = {"GAPBOOK_DATA": str(self.data_of(self.first))}
         return self.first.start(sys.executable, *words, log=log, environment=data), log
 
     def require_nothing_left(self) -> None:
         """On no host a client or a folder of a load, once who made it has heard that it is over."""
-        for host in self.loading:
+        for host in self.others:
             until(partial(_runs_at_most_one, host))
-        for host in (*self.loading, self.first):
-            until(partial(_holds_nothing, self._data_of(host)))
+        self.require_no_folders(*self.others, self.first)
 
 
 def _runs_at_most_one(host: Host) -> bool:
@@ -176,4 +183,5 @@ def _runs_at_most_one(host: Host) -> bool:
 
 
 def _holds_nothing(data: Path) -> bool:
+    """Besides the folder of the worker itself."""
     return {path.name for path in data.iterdir()} <= {"gapbook-worker"}

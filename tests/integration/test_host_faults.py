@@ -4,12 +4,9 @@ session is lost, and nothing is left behind."""
 from __future__ import annotations
 
 import json
-import os
 import random
-import signal
 import time
 from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -83,28 +80,13 @@ def test_a_campaign_whose_hosts_are_struck_has_each_session_once(
         stored = run.trials.row(trial["trial"], named=True)
         assert stored["started_unix_s"] == trial["started_unix_s"], "a finished session was measured again"
     _require_right(run)
-    _require_over(cluster)
+    cluster.require_nothing_left()
 
 
 def _finished_trials(runs_folder: Path) -> list[Mapping[str, Any]]:
     """What the one who asks keeps of the sessions that came back, before the run is whole."""
     kept = runs_folder.glob("*/incomplete-*/trial-*.json")
     return [json.loads(path.read_bytes())["content"] for path in kept]
-
-
-def _require_over(cluster: CampaignHosts) -> None:
-    """No server and no folder is left once each worker is told to end."""
-    for host in cluster.others:
-        for process in host.processes():
-            os.kill(process, signal.SIGTERM)
-    until(lambda: not any(host.processes() for host in cluster.others))
-    for host in cluster.others:
-        until(partial(_holds_nothing, cluster.disk / f"data-of-{host.name}"))
-
-
-def _holds_nothing(data: Path) -> bool:
-    """Besides the folder of the worker itself."""
-    return {path.name for path in data.iterdir()} <= {"gapbook-worker"}
 
 
 @pytest.mark.parametrize(("struck", "number"), _points(_LOADING))

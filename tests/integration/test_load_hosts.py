@@ -86,7 +86,7 @@ def test_two_hosts_load_one_server_as_one_though_the_clock_of_one_is_off_by_a_se
     for row in rows:
         _require_from_two(row)
     # What was measured of the clocks is what they were made to be.
-    for address, ahead_s in zip((host.address for host in hosts.loading), (0.0, 1.0), strict=True):
+    for address, ahead_s in zip((host.address for host in hosts.others), (0.0, 1.0), strict=True):
         offsets = [float(one) for one in re.findall(rf"clock of {address}:\d+: ([+-][\d.]+) s", told)]
         assert offsets
         assert all(abs(offset_s - ahead_s) < 0.005 for offset_s in offsets)
@@ -118,7 +118,7 @@ def test_a_link_that_drops_and_a_host_that_dies_cost_their_trial_each_and_are_na
     lost.kill()
     assert ended.wait(_WITHIN_S) == 0, log.read_text(encoding="utf-8")
     rows = _only_run(runs_folder).trials.sort("trial").to_dicts()
-    dying, dropping = (host.address for host in hosts.loading)
+    dying, dropping = (host.address for host in hosts.others)
     assert re.fullmatch(
         rf"load host {dropping}:\d+ said nothing for 3 s; see that it runs and its link holds",
         rows[0]["refused_because"],
@@ -127,7 +127,7 @@ def test_a_link_that_drops_and_a_host_that_dies_cost_their_trial_each_and_are_na
     assert re.fullmatch(rf"load host {dying}:\d+ is lost \(.*\)", rows[2]["refused_because"])
     # Known before it is waited for: the trial ended in its window.
     assert rows[2]["took_s"] < 15
-    until(lambda: not hosts.loading[0].processes())
+    until(lambda: not hosts.others[0].processes())
     hosts.require_nothing_left()
 
 
