@@ -21,6 +21,7 @@ from gapbook.trial.contestant import Contestant, Variant
 from gapbook.trial.scenario import Scenario
 
 __all__ = [
+    "OTHER_FILES",
     "absent_here",
     "absent_images",
     "absent_tiers",
@@ -38,7 +39,7 @@ __all__ = [
 ]
 
 
-_OTHER_FILES = 64
+OTHER_FILES = 64
 """Which a server or a client has open besides its connections: tables, logs, pipes."""
 
 
@@ -202,7 +203,7 @@ def require_connections(
 
 def require_open_files(connections: int) -> None:
     """Raise ParameterError where a server, or a client beside it, may not have so many connections open."""
-    most, needed = most_open_files(), connections + _OTHER_FILES
+    most, needed = most_open_files(), connections + OTHER_FILES
     if needed > most:
         raise ParameterError(
             f"parameter connections: {connections} need {needed} open files in one process, and this shell allows {most}; "

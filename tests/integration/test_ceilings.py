@@ -9,6 +9,7 @@ from gapbook.deploy.endpoint import Endpoint
 from gapbook.deploy.limits import most_open_files
 from gapbook.load.client import ClientRun, configure_load, find_client
 from gapbook.load.null_server import CeilingLoad, measure_ceiling, null_server
+from gapbook.trial.servers import OTHER_FILES
 from gapbook.trial.workloads import find_workload
 
 _MANY = 10_000
@@ -33,7 +34,8 @@ def test_each_client_has_a_ceiling_in_each_version_of_a_protocol(language: str, 
 
 
 @pytest.mark.skipif(
-    most_open_files() < _MANY + 64, reason=f"this shell allows fewer than {_MANY + 64} open files (ulimit -n)"
+    most_open_files() < _MANY + OTHER_FILES,
+    reason=f"this shell allows fewer than {_MANY + OTHER_FILES} open files (ulimit -n)",
 )
 @pytest.mark.parametrize("protocol", ["postgres", "spacetimedb"])
 def test_ten_thousand_connections_of_one_client_fit_into_half_a_gigabyte(protocol: str) -> None:
