@@ -159,9 +159,10 @@ class Judgement:
     @property
     def line(self) -> tuple[str, str]:
         """The verdict's word, and what goes on from it with our numbers: ``Not here`` and ``: we got 115, not 316 (the
-        claim names no version)``."""
-        if self.agreement and (agreeing := self._agreeing()):
-            return WORDS[self.verdict], f": {agreeing}, but {self.reason}"
+        claim names no version)``, ``Cannot be decided here`` and ``: the claim names no version; we got 7.99 with
+        SpacetimeDB 1.2.0 and 21.1 with 2.8.3``."""
+        if self.agreement and (ours := self._ours_and_what_agrees()):
+            return WORDS[self.verdict], f": {self.reason}; we got {ours}"
         if not (numbers := self.published_and_ours):
             return self.word, ""
         if self.verdict == "not-here":
@@ -183,21 +184,16 @@ class Judgement:
             return f"We got {ours}, not {published}{f' ({self.reason})' if self.reason else ''}"
         return f"Published {published}, here {ours}"
 
-    def _agreeing(self) -> str:
-        """``our 10.3 with SpacetimeDB 1.2.0 may agree``; empty where no number can stand there. What does not agree is left
-        out, but for the numbers of a page that has no other."""
-        shown = self._at_a_glance()
-        held, open_still = (
-            [_number_and_place(one) for one in shown if one.outcome == outcome]
-            for outcome in ("holds", "straddles")
-        )
-        told = [f"our {' and '.join(held)} {'agree' if len(held) > 1 else 'agrees'}"] if held else []
-        told += [f"our {' and '.join(open_still)} may agree"] if open_still else []
-        # A page that shows none of its own numbers would speak of another page alone.
-        own = [one for one in shown if one.chapter == self.chapter]
-        if told and own and all(one.outcome == "fails" for one in own):
-            told.append(f"{' and '.join(map(_number_and_place, own))} {'do' if len(own) > 1 else 'does'} not")
-        return ", ".join(told)
+    def _ours_and_what_agrees(self) -> str:
+        """``7.73 with SpacetimeDB 2.8.3, which agrees, and 2.62 with 1.2.0``; empty where no number can stand there.
+
+        An interval that reaches into the band agrees no more than one that misses it: both stand there as they are.
+        """
+        shown = sorted(self._at_a_glance(), key=lambda one: one.outcome != "holds")
+        told = [
+            f"{_number_and_place(one)}{', which agrees' if one.outcome == 'holds' else ''}" for one in shown
+        ]
+        return ", and ".join(told) if len(told) > 1 and "agrees" in told[0] else " and ".join(told)
 
     def _at_a_glance(self) -> Sequence[Evidence]:
         """The places whose numbers are shown beside the published one."""

@@ -197,12 +197,12 @@ def test_a_bound_is_the_one_of_the_rule(planted: Any, bound: dict[str, Any], ver
         (
             [2.0],
             "Cannot be decided here: our number agrees, but the claim names no version",
-            "Cannot be decided here: our 2.00 agrees, but the claim names no version",
+            "Cannot be decided here: the claim names no version; we got 2.00, which agrees",
         ),
         (
             [2.2],
             "Cannot be decided here: our number may agree, but the claim names no version",
-            "Cannot be decided here: our 2.00 may agree, but the claim names no version",
+            "Cannot be decided here: the claim names no version; we got 2.00",
         ),
         ([3.0], "Not here", "Not here: we got 2.00, not about 2 (the claim names no version)"),
         ([3.0, 4.0], "Not here", "Not here"),  # which of two it is that stands beside it, no rule says
