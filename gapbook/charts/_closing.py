@@ -37,7 +37,7 @@ class Closing:
         return self._line(f"{len(self.factors)} shares multiply to", equals=" ")
 
     def _line(self, shares: str, equals: str = " = ") -> str:
-        closes = f"Closes: {shares}{equals}×{self.total} = {self.end} ÷ {self.start}"
+        closes = f"Check: {shares}{equals}×{self.total} = {self.end} ÷ {self.start}"
         return f"{closes}; {self.then.line}" if self.then else closes
 
 

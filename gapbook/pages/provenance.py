@@ -40,7 +40,10 @@ def _method(found: Findings, design: str) -> str:
     workload, manifest = found.scenario.workload, found.run.manifest
     machine = manifest.machine
     hosts = load_hosts_words(manifest.load_hosts, machine)
-    used = f"for the server; {hosts}" if hosts else "shared by server and client"
+    shared = "shared by server and client"
+    if any(contestant.client_apart for contestant in found.scenario.contestants):
+        shared += ", but where a row says that they are apart"
+    used = f"for the server; {hosts}" if hosts else shared
     return (
         f"{workload.label}, {_load(found)}, "
         f"{found.scenario.window_s:g} s windows. {design}. "

@@ -33,7 +33,7 @@ def test_closing_line_of_the_reference_gap() -> None:
     closing = charts.close(7_400, [*named, 104_300 / 7_400 / math.prod(named)], 104_300)
     assert (
         closing.line
-        == "Closes: 1.22 × 1.38 × 1.18 × 1.72 × 1.95 × 1.24 × 0.930 × 1.83 = ×14.1 = 104,000 ÷ 7,400"
+        == "Check: 1.22 × 1.38 × 1.18 × 1.72 × 1.95 × 1.24 × 0.930 × 1.83 = ×14.1 = 104,000 ÷ 7,400"
     )
 
 

@@ -172,13 +172,13 @@ def _divided(found: Findings, metric: Metric, at: Sequence[float]) -> dict[str, 
         of = metric.words[0].upper() + metric.words[1:]
         return {
             "axis": f"{metric.label} of the first ÷ that of the second (log scale)",
-            "subtitle": f"{of}, of the first divided by that of the second. {metric.better.capitalize()} is better.",
+            "subtitle": f"{of}: what stands before ÷, divided by what stands behind it. {metric.better.capitalize()} is better.",
         }
     operations = operations_of(found.scenario.workload)
     return {
         "axis": f"how many times as many {operations} per second (log scale)",
-        "subtitle": f"{operations.capitalize()} per second of the first divided by those of the second. "
-        f"Right of ×1 the first is faster. {_who_wants_one(found, at)}".strip(),
+        "subtitle": f"Right of ×1, what stands before ÷ makes more {operations} per second. "
+        f"{_who_wants_one(found, at)}".strip(),
     }
 
 

@@ -46,7 +46,7 @@ _TOLD: tuple[Literal["goodput_per_s", "log_bytes", "mismatched_accounts"], ...] 
     "log_bytes",
     "mismatched_accounts",
 )
-_MEDIANS = "Medians over all trials, those that a gate refused included."
+_MEDIANS = "Medians over all trials, also those that our checks refused."
 _COUNTED = {
     "with": "counted with the flaw",
     "without": "counted without it",

@@ -178,12 +178,15 @@ def _over_orders(parts: Decomposition) -> str:
     cells = f"{parts.cells_measured} of {parts.cells_possible} combinations"
     if not parts.feasible_known:
         return (
-            f"Mean over the {parts.orderings} of {parts.orderings_possible} orders whose every step was measured, "
-            f"{cells}."
+            f"Each factor is a mean over the {parts.orderings} of {parts.orderings_possible} orders whose every step was "
+            f"measured; {cells} were."
         )
     if parts.orderings_possible == 1:
         return f"Only 1 order of the steps can be run, {cells} were measured."
-    return f"Mean over {parts.orderings} of the {parts.orderings_possible} orders that can be run, {cells}."
+    return (
+        f"Each factor is a mean over {parts.orderings} of the {parts.orderings_possible} orders that can be run; "
+        f"{cells} were measured."
+    )
 
 
 def _order_range(share: Share) -> str:

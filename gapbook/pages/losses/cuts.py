@@ -230,8 +230,8 @@ def losses_chart(found: Findings, levels: Levels) -> charts.Figure:
         drawn,
         provenance=provenance(found),
         title=title,
-        subtitle="The rate is that of trials without a cut; each dot is one power cut under load. The bar ends at the most "
-        "that a setting may lose by what is promised of it.",
+        subtitle="The rate is that of trials without a cut. Each dot is one power cut under load. The bar ends at the most "
+        "that the setting's promise allows it to lose.",
     )
 
 
