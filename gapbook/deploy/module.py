@@ -100,6 +100,15 @@ class Module:
                     "allowed: 1"
                 )
 
+    def require_whole_batches(self, access: str, in_flight: int) -> None:
+        """Raise ParameterError unless the requests of a connection fill the batches that this access level sends."""
+        size = self.levels[access].endpoint.batch_size
+        if not isinstance(size, msgspec.UnsetType) and in_flight % size:
+            raise ParameterError(
+                f"in_flight: {in_flight} does not fill the batches of access {access!r} of {self.system}; "
+                f"allowed: a multiple of {size}"
+            )
+
     def is_process(self, tier: str) -> bool:
         """Whether the tier is a server of its own between client and system."""
         return bool(self.tiers[tier].command)

@@ -113,6 +113,7 @@ class Contestant:
 
     def __post_init__(self) -> None:
         self.module.require(self.access, self.tier)
+        self.module.require_whole_batches(self.access, self.in_flight)
         client = self.load_client
         if self.in_flight > 1:
             self.module.require_pipelined(self.access, self.tier)
