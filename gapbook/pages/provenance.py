@@ -41,7 +41,7 @@ def _method(found: Findings, design: str) -> str:
     machine = manifest.machine
     hosts = load_hosts_words(manifest.load_hosts, machine)
     shared = "shared by server and client"
-    if any(contestant.client_apart for contestant in found.scenario.contestants):
+    if any(contestant.settings.client_apart for contestant in found.scenario.contestants):
         shared += ", but where a row says that they are apart"
     used = f"for the server; {hosts}" if hosts else shared
     return (

@@ -15,7 +15,7 @@ from gapbook.record.published import measurement_of
 from gapbook.record.run import latest_published
 
 _PAGES = {
-    "where-the-gap-comes-from": "where-the-gap-comes-from-engine",
+    "where-the-gap-comes-from": "where-the-gap-comes-from-engine-worth",
     "both-optimized": "both-optimized-engine-worth",
     "fair": "fair-engine-worth",
     "original": "original-postgres-engine",
