@@ -30,7 +30,7 @@ def caveats(found: Findings, compared: Groups, at: Collection[float]) -> list[st
     sentences = []
     if ahead:
         sentences.append(
-            f"{_perhaps(ahead)} still had work to do when the load ended, so a longer run may show a lower rate."
+            f"{_perhaps(ahead, begins=True)} still had work to do when the load ended, so a longer run may show a lower rate."
         )
     if bound:
         several = len(bound) > 1
@@ -71,13 +71,17 @@ def _jammed(found: Findings, compared: Groups, at: Collection[float]) -> list[st
     ]
 
 
-def _perhaps(named: Mapping[str, bool]) -> str:
-    """``A and perhaps B``: those of whom it is shown, then those of whom it is not."""
+def _perhaps(named: Mapping[str, bool], *, begins: bool = False) -> str:
+    """``A and perhaps B``: those of whom it is shown, then those of whom it is not; ``begins`` a sentence or not."""
     shown = [name for name, is_shown in named.items() if is_shown]
     perhaps = [name for name, is_shown in named.items() if not is_shown]
     if not perhaps:
         return listed(shown)
-    return f"{f'{listed(shown)}, and ' if shown else ''}perhaps {listed(perhaps)}"
+    return (
+        f"{listed(shown)}, and perhaps {listed(perhaps)}"
+        if shown
+        else f"{'P' if begins else 'p'}erhaps {listed(perhaps)}"
+    )
 
 
 def warmth_caveat(found: Findings, *named: Named) -> str:

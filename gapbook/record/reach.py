@@ -56,7 +56,8 @@ class Reach:
             minutes = max(1, round(self.duration_s / _MINUTE_S))
             return f"within {minutes} minute{'' if minutes == 1 else 's'}"
         if self.duration_s < _HOURS_TOLD * _HOUR_S:
-            return f"within {self.duration_s / _HOUR_S:.2g} hours"
+            hours = f"{self.duration_s / _HOUR_S:.2g}"
+            return "within an hour" if hours == "1" else f"within {hours} hours"
         return f"over {self.duration_s / _DAY_S:.0f} days"
 
     @property

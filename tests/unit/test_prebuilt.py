@@ -18,8 +18,8 @@ import msgspec
 import pytest
 
 from faults.surroundings import fill, no_small_disk, small_disk
-from gapbook.deploy import download, setup
-from gapbook.deploy.server import ServerChoice
+from gapbook.deploy import download, server, setup
+from gapbook.deploy.server import ServerChoice, said_version
 from gapbook.deploy.stack import Stack, stack_class
 from gapbook.errors import SetupError
 from tests.release_host import Host, archive_of, release_host, server_program
@@ -562,3 +562,25 @@ def test_two_at_once_fetch_it_once(machine: _Machine) -> None:
         one.join()
     machine.require_fetched()
     assert len(machine.host.asked) == 1
+
+
+def test_a_program_that_is_still_held_for_writing_is_asked_once_it_is_free(tmp_path: Path) -> None:
+    program = tmp_path / SERVER
+    program.write_bytes(server_program(VERSION))
+    program.chmod(0o755)
+    held = program.open("ab")
+    freed = threading.Timer(0.3, held.close)
+    freed.start()
+    assert said_version("spacetimedb", program, r"version ([\d.]+)") == VERSION
+    freed.join()
+
+
+def test_a_program_that_stays_held_is_refused_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "_BUSY_S", 0.1)
+    program = tmp_path / SERVER
+    program.write_bytes(server_program(VERSION))
+    program.chmod(0o755)
+    with program.open("ab"), pytest.raises(SetupError, match=r"--version failed: .*busy"):
+        said_version("spacetimedb", program, r"version ([\d.]+)")

@@ -351,7 +351,9 @@ def test_levels_that_do_not_exist_are_refused_with_those_that_do() -> None:
 
 @pytest.mark.parametrize("in_flight", [1, 40, 65])
 def test_a_depth_that_no_whole_batches_fill_is_refused_before_anything_is_measured(in_flight: int) -> None:
-    with pytest.raises(ParameterError, match=f"in_flight: {in_flight} .*'batch' of postgres; .*multiple of 64"):
+    with pytest.raises(
+        ParameterError, match=f"in_flight: {in_flight} .*'batch' of postgres; .*multiple of 64"
+    ):
         postgres(access="batch", in_flight=in_flight)
     assert postgres(access="batch", in_flight=128)
 

@@ -63,7 +63,8 @@ def test_what_all_runs_made_of_its_numbers_is_a_line_of_its_own() -> None:
     far, near = Between("×1.50 to ×2.00", 3, 2), Between("×1.90 to ×2.00", 2, 2)
     assert told(None, None) == ""
     assert (
-        told(far, near) == "In all our runs on 2 machines, 2.00 came out as ×1.50 to ×2.00 and 2.00 came out as ×1.90 to ×2.00."
+        told(far, near)
+        == "In all our runs on 2 machines, 2.00 came out as ×1.50 to ×2.00 and 2.00 came out as ×1.90 to ×2.00."
     )
     assert told(None, near) == "In all our runs on 2 machines, 2.00 came out as ×1.90 to ×2.00."
     here = Between("×1.80 to ×2.00", 2, 1)

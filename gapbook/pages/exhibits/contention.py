@@ -8,7 +8,7 @@ from gapbook import charts
 from gapbook.markup import Html, values_table
 from gapbook.method.cells import Named
 from gapbook.method.findings import Findings
-from gapbook.method.interval import Interval
+from gapbook.method.interval import Interval, format_factor
 from gapbook.method.source import Kept, RatioOfRatios
 from gapbook.model.work import REDRAW_BOTH, REDRAW_DESTINATION, AliasTable, hot_share
 from gapbook.pages import page
@@ -138,7 +138,9 @@ def hot_key_table(found: Findings, contestants: Sequence[str]) -> Html:
         cells = []
         for name in contestants:
             goodput = found.goodput(name, treatment)
-            cells.append(f"{1e6 / (share * goodput.estimate):,.0f} µs" if goodput else NO_VALID_TRIAL)
+            cells.append(
+                f"{format_factor(1e3 / (share * goodput.estimate))} ms" if goodput else NO_VALID_TRIAL
+            )
         rows.append([f"{treatment:g}", f"{share:.3%}", *cells])
     return values_table(columns, rows)
 
