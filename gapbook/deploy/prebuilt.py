@@ -6,6 +6,7 @@ import gzip
 import os
 import platform
 import shutil
+import subprocess
 import tarfile
 import zlib
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from gapbook.declared.stack import Prebuilt
 from gapbook.deploy.download import Published, fetched
 from gapbook.deploy.server import built_file
 from gapbook.deploy.to_be_made import to_be_made
+from gapbook.deploy.warden import bare_environment
 from gapbook.errors import SetupError
 from gapbook.paths import cache_directory
 from gapbook.streams import say
@@ -129,17 +131,37 @@ class PrebuiltProgram:
         if seen != self.members:
             raise self._refused(f"it lacks {', '.join(sorted(self.members - seen))}")
 
-    @staticmethod
-    def _write(opened: tarfile.TarFile, member: tarfile.TarInfo, program: Path) -> None:
+    def _write(self, opened: tarfile.TarFile, member: tarfile.TarInfo, program: Path) -> None:
         source = opened.extractfile(member)
         if source is None:
             raise tarfile.ReadError(f"{member.name} has no content")
-        with source, program.open("xb") as file:
+        unpacked = program.with_name(f"{program.name}.unpacked")
+        with source, unpacked.open("xb") as file:
             shutil.copyfileobj(source, file, 1 << 20)
-            file.flush()
-            # A power cut after the rename leaves no empty program.
-            os.fsync(file.fileno())
+        self._copy(unpacked, program)
+        unpacked.unlink()
         program.chmod(_MAY_RUN)
+
+    def _copy(self, unpacked: Path, program: Path) -> None:
+        """Write a program in a process of its own.
+
+        Processes that are forked here meanwhile, as those that execute the book's pages, keep what is open for writing, and
+        Linux executes no such file as long as they live (execve(2), ETXTBSY).
+        """
+        copied = subprocess.run(
+            ["cp", "--", unpacked, program],
+            stderr=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+            env=bare_environment(),
+            check=False,
+        )
+        if copied.returncode:
+            raise self._refused(copied.stderr.strip().partition("\n")[0])
+        with program.open("rb") as written:
+            # A power cut after the rename leaves no empty program.
+            os.fsync(written.fileno())
 
     def _refused(self, why: str) -> SetupError:
         return SetupError(f"{self.archive.title}: {self.archive.name} was not unpacked: {why}")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import re
 import subprocess
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -21,9 +19,6 @@ __all__ = ["Server", "ServerChoice", "built_file", "built_note", "said_version",
 _BUILT_CHARACTERS = 300
 _IMAGE = "image:"
 _ANSWER_TIMEOUT_S = 30.0
-_BUSY_S = 5.0
-"""So long at most a program that was just written is held by a process that another thread began meanwhile."""
-_BUSY_STEP_S = 0.05
 
 
 @dataclass(frozen=True)
@@ -109,7 +104,15 @@ def said_version(
     as its system unless it is named.
     """
     try:
-        printed = _printed(binary, argument)
+        printed = subprocess.run(
+            [binary, argument],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_ANSWER_TIMEOUT_S,
+            encoding="utf-8",
+            env=bare_environment(),
+        ).stdout
     except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError) as error:
         raise SetupError(f"{system}: {binary} {argument} failed: {error}") from error
     version = re.search(words, printed)
@@ -118,30 +121,6 @@ def said_version(
             f"{system}: {binary} {argument} names no version; name a {program or system} program"
         )
     return version[1]
-
-
-def _printed(binary: Path, argument: str) -> str:
-    """What a program prints; waits for one whose file is still open for writing.
-
-    Another thread that starts a process while the file is written hands it down for the moment between fork and exec,
-    and Linux executes no file that anybody may write (execve(2), ETXTBSY).
-    """
-    gives_up_s = time.monotonic() + _BUSY_S
-    while True:
-        try:
-            return subprocess.run(
-                [binary, argument],
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=_ANSWER_TIMEOUT_S,
-                encoding="utf-8",
-                env=bare_environment(),
-            ).stdout
-        except OSError as error:
-            if error.errno != errno.ETXTBSY or time.monotonic() > gives_up_s:
-                raise
-        time.sleep(_BUSY_STEP_S)
 
 
 def sha256_of(path: Path) -> str:

@@ -5,21 +5,25 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import shutil
+import signal
 import ssl
 import subprocess
 import sys
 import tarfile
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
 import pytest
 
 from faults.surroundings import fill, no_small_disk, small_disk
-from gapbook.deploy import download, server, setup
-from gapbook.deploy.server import ServerChoice, said_version
+from gapbook.deploy import download, prebuilt, setup
+from gapbook.deploy.server import ServerChoice
 from gapbook.deploy.stack import Stack, stack_class
 from gapbook.errors import SetupError
 from tests.release_host import Host, archive_of, release_host, server_program
@@ -564,23 +568,28 @@ def test_two_at_once_fetch_it_once(machine: _Machine) -> None:
     assert len(machine.host.asked) == 1
 
 
-def test_a_program_that_is_still_held_for_writing_is_asked_once_it_is_free(tmp_path: Path) -> None:
-    program = tmp_path / SERVER
-    program.write_bytes(server_program(VERSION))
-    program.chmod(0o755)
-    held = program.open("ab")
-    freed = threading.Timer(0.3, held.close)
-    freed.start()
-    assert said_version("spacetimedb", program, r"version ([\d.]+)") == VERSION
-    freed.join()
-
-
-def test_a_program_that_stays_held_is_refused_in_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_process_forked_while_the_program_is_unpacked_does_not_keep_it_from_running(
+    machine: _Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server, "_BUSY_S", 0.1)
-    program = tmp_path / SERVER
-    program.write_bytes(server_program(VERSION))
-    program.chmod(0o755)
-    with program.open("ab"), pytest.raises(SetupError, match=r"--version failed: .*busy"):
-        said_version("spacetimedb", program, r"version ([\d.]+)")
+    forked: list[int] = []
+
+    def copied_beside_a_fork(*given: Any) -> None:
+        shutil.copyfileobj(*given)
+        child = os.fork()
+        if child == 0:
+            time.sleep(60)
+            os._exit(0)
+        forked.append(child)
+
+    machine.host.holds(FIRST, ARCHIVE)
+    monkeypatch.setattr(
+        prebuilt, "shutil", SimpleNamespace(rmtree=shutil.rmtree, copyfileobj=copied_beside_a_fork)
+    )
+    try:
+        machine.install()
+        machine.require_fetched()
+    finally:
+        for child in forked:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+    assert forked
