@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from itertools import combinations
 
+import pytest
+
 from gapbook.book.plans import planned_chapters
 from gapbook.method.findings import Findings
 from gapbook.method.interval import format_factor
@@ -11,11 +13,15 @@ from gapbook.record.published import measurement_of
 from gapbook.record.run import Run, latest_published
 from tests.unit.stored_runs import cells_by_key
 
-_SCENARIOS = ("original", "fair", "both-optimized")
+_TOGETHER = (
+    ("original", "fair", "both-optimized"),
+    ("contention", "where-the-gap-comes-from", "colocation"),
+)
 
 
-def test_the_three_scenarios_were_measured_together() -> None:
-    runs = [latest_published(chapter) for chapter in _SCENARIOS]
+@pytest.mark.parametrize("chapters", _TOGETHER)
+def test_chapters_of_one_workload_were_measured_together(chapters: tuple[str, ...]) -> None:
+    runs = [latest_published(chapter) for chapter in chapters]
     assert len({measurement_of(run) for run in runs}) == 1
     keys = [cells_by_key(run).keys() for run in runs]
     assert all(one & other for one, other in combinations(keys, 2))
