@@ -42,7 +42,7 @@ def _method(found: Findings, design: str) -> str:
     hosts = load_hosts_words(manifest.load_hosts, machine)
     shared = "shared by server and client"
     if any(contestant.settings.client_apart for contestant in found.scenario.contestants):
-        shared += ", but where a row says that they are apart"
+        shared += " unless a row says otherwise"
     used = f"for the server; {hosts}" if hosts else shared
     return (
         f"{workload.label}, {_load(found)}, "
