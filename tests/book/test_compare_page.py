@@ -26,7 +26,7 @@ from tests.book.hostile import payload
 from tests.halved import first_cells
 from tests.hostile_values import hostile_contents
 
-_CHAPTER = "colocation"
+_CHAPTER = "trailbase-family"
 _STATIC = ("compare.js", "compare.css", "gapbook.js", "gapbook.css")
 _HOSTILE = 80
 _MADE_OF_TEXT = r"""() => [...document.querySelectorAll(".gb-compare *")].filter((one) =>

@@ -86,24 +86,24 @@ def test_two_sides_are_set_by_keyboard_and_the_address_restores_them(opened: Pag
         opened,
         "Side A",
         pick,
-        "SpacetimeDB 2.8.3, Rust client, stored procedure, 64 in flight, on disk later",
+        "SpacetimeDB 2.8.3, Rust client, stored procedure, 40 in flight, on disk later",
     )
     _by_keyboard(
-        opened, "Side B", pick, "Postgres 18.6, Rust client, stored procedure, 64 in flight, on disk later"
+        opened, "Side B", pick, "Postgres 18.6, Rust client, stored procedure, 40 in flight, on disk later"
     )
-    _by_keyboard(opened, "For both", "How many want one account", "57 %")
-    _by_keyboard(opened, "For both", "Connections and transfers", "50 connections, 1 to")
+    _by_keyboard(opened, "For both", "How many want one account", "63 %")
+    _by_keyboard(opened, "For both", "Connections and transfers", "64 connections")
     said = status.inner_text()
     assert said.startswith("SpacetimeDB 2.8.3 (side A) does ")
     assert "times [" in said
     rates = opened.locator(".gb-rates dt").all_inner_texts()
     assert [rate[:8] for rate in rates] == ["Side A: ", "Side B: "]
-    assert all("]/s in 10 blocks" in rate for rate in rates)
-    assert "57 % of transfers want the busiest account" in opened.locator(".gb-details").inner_text()
+    assert all("]/s in 5 blocks" in rate for rate in rates)
+    assert "63 % of transfers want the busiest account" in opened.locator(".gb-details").inner_text()
     address = opened.url.partition("#")[2]
     assert address == (
-        "a=spacetimedb-2.8.3_rust_direct_one-call_64_delayed&b=postgres-18.6_rust_direct_one-call_64_delayed"
-        "&alpha=1.5&load=50-1000"
+        "a=spacetimedb-2.8.3_rust_direct_one-call_40_delayed&b=postgres-18.6_rust_direct_one-call_40_delayed"
+        "&alpha=1.5&load=64-1-destination"
     )
     assert opened.locator(".gb-cite-this .gb-code").inner_text().endswith(opened.url)
     assert "-p contestants=" in opened.locator(".gb-again .gb-code").inner_text()
@@ -112,7 +112,7 @@ def test_two_sides_are_set_by_keyboard_and_the_address_restores_them(opened: Pag
     opened.go_back()
     expect(status).to_have_text(said)
     lists = opened.locator("fieldset", has_text="Side A").locator("select")
-    assert lists.nth(5).evaluate("one => one.selectedOptions[0].textContent") == "64"
+    assert lists.nth(5).evaluate("one => one.selectedOptions[0].textContent") == "40"
 
 
 def test_what_was_not_measured_has_no_ratio_and_leads_to_the_nearest(opened: Page) -> None:
