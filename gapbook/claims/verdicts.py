@@ -8,8 +8,8 @@ tested in one or several places:
   we measured and got another of. One place whose failure refutes the claim by its own check does so alone;
 - an interval that straddles its bound, or a place without a measurement: it *cannot be decided here*;
 - of another version than the claim's, or where the claim names none: *not here* if every place is outside, else it
-  cannot be decided here, for what holds on one version says nothing of another. The line says which of the two it is:
-  our number with the reason behind it, or that our number agrees, or may, before the reason.
+  cannot be decided here, for what holds on one version says nothing of another. Either way the line says our numbers
+  and the reason.
 
 What is our own arithmetic on published figures is never confirmed: where it holds, it is *our own note*.
 
@@ -189,11 +189,10 @@ class Judgement:
 
         An interval that reaches into the band agrees no more than one that misses it: both stand there as they are.
         """
-        shown = sorted(self._at_a_glance(), key=lambda one: one.outcome != "holds")
-        told = [
-            f"{_number_and_place(one)}{', which agrees' if one.outcome == 'holds' else ''}" for one in shown
-        ]
-        return ", and ".join(told) if len(told) > 1 and "agrees" in told[0] else " and ".join(told)
+        shown = self._at_a_glance()
+        agreeing = [f"{_number_and_place(one)}, which agrees" for one in shown if one.outcome == "holds"]
+        others = [_number_and_place(one) for one in shown if one.outcome != "holds"]
+        return ", and ".join([*agreeing, *filter(None, [" and ".join(others)])])
 
     def _at_a_glance(self) -> Sequence[Evidence]:
         """The places whose numbers are shown beside the published one."""
