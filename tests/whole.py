@@ -36,6 +36,8 @@ _NICE = 19
 _SLOWEST = 10
 """So many of a suite's cases are named with their time."""
 _LOG_LINES = 15
+_FAILURES = ("FAILED ", "ERROR ")
+"""So begins pytest's line about a case that failed."""
 _CONTRIBUTING = CHECKOUT / "CONTRIBUTING.md"
 _COSTS_BEGIN, _COSTS_END = "<!-- costs: python -m tests.whole --write-costs -->", "<!-- end of costs -->"
 
@@ -57,6 +59,8 @@ class Ended:
     passed: bool
     wall_s: float
     cpu_s: float
+    failures: Sequence[str] = ()
+    """What pytest says of each case that failed, in a line."""
 
 
 _LANES = (
@@ -111,6 +115,9 @@ def main() -> int:
     silent = failing(asked) if whole else []
     for name in silent:
         print(f"gapbook: {name}: not one case passed", file=sys.stderr)
+    # Again, where they are looked for: what the suites printed is long.
+    for line in (line for one in ended for line in one.failures):
+        print(line, file=sys.stderr)
     passed = not silent and all(one.passed for one in ended)
     if chosen.write_costs:
         _write_costs(ended, wall_s)
@@ -186,11 +193,15 @@ class _Running:
             # With what it used, and its children, and theirs: of the clock two lanes have the same.
             _, status, used = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
-        ended = Ended(
-            suite.name, process.returncode == 0, time.monotonic() - began_s, used.ru_utime + used.ru_stime
+        said = log.read_text(encoding="utf-8", errors="replace")
+        self._print(f"\n--- {suite.name}: ended\n{said}")
+        return Ended(
+            suite.name,
+            process.returncode == 0,
+            time.monotonic() - began_s,
+            used.ru_utime + used.ru_stime,
+            [line for line in said.splitlines() if line.startswith(_FAILURES)],
         )
-        self._print(f"\n--- {suite.name}: ended\n{log.read_text(encoding='utf-8', errors='replace')}")
-        return ended
 
     def _print(self, text: str) -> None:
         with self._printing:

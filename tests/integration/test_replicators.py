@@ -257,7 +257,7 @@ def test_a_fault_refuses_the_trial_in_one_line_and_leaves_nothing(
 ) -> None:
     monkeypatch.setattr(replication, "_IDLE_S", 0.0)
     stack, own = struck, struck.deployment
-    folders, processes = _folders(own), len(_children())
+    folders, processes = _folders(own), {*_children()}
     _begin(stack, patience_s=0)
     _write(stack, 10)
     for kind in _WHEN:
@@ -270,7 +270,8 @@ def test_a_fault_refuses_the_trial_in_one_line_and_leaves_nothing(
     assert "\n" not in str(caught.value)
     stack.stop()
     assert _folders(own) <= folders
-    assert len(_children()) == processes
+    # What somebody else has started may end meanwhile: that is not looked at.
+    assert {*_children()} <= processes
     stack.start()
 
 
