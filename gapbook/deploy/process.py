@@ -18,6 +18,7 @@ import msgspec
 from gapbook.deploy import usage
 from gapbook.deploy.warden import kill_tree
 from gapbook.errors import StackError
+from gapbook.paths import CHECKOUT
 
 __all__ = [
     "LOOPBACK",
@@ -87,11 +88,15 @@ def log_tail(path: Path, lines: int = 3) -> str:
     """The last words of a log on one line, for an error message.
 
     Where the last lines are what a runtime prints below an error (frames, fields, its version), the line that names
-    the error is told, with those that follow it.
+    the error is told, with those that follow it. A run keeps such words, and its page shows them: files are told from
+    the checkout and from the home of whoever measures, which are nobody's business.
     """
     with contextlib.suppress(OSError), path.open("rb") as file:
         file.seek(max(0, file.seek(0, os.SEEK_END) - _READ_AT_MOST_BYTES))
         text = _COLOURS.sub("", file.read().decode(errors="replace"))
+        text = text.replace(f"{CHECKOUT}{os.sep}", "")
+        if (home := Path.home()).name:  # else it is the root of all files
+            text = text.replace(f"{home}{os.sep}", f"~{os.sep}")
         said = [line.strip() for line in text.splitlines() if line.strip()]
         words = [line for line in said if not _SAYS_NOTHING.match(line)] or said
         telling = [at for at, line in enumerate(words) if _NAMES_AN_ERROR.search(line)]

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from gapbook.deploy.process import log_tail
+from gapbook.paths import CHECKOUT
 
 
 def test_colours_of_a_terminal_are_left_out(tmp_path: Path) -> None:
@@ -78,3 +79,13 @@ def test_what_a_runtime_prints_below_an_error_is_not_told_in_its_place(
 ) -> None:
     (tmp_path / "log").write_text(text, encoding="utf-8")
     assert log_tail(tmp_path / "log") == told
+
+
+@pytest.mark.parametrize(("home", "told"), [("/home/somebody", "~/x.ts"), ("/", "/home/somebody/x.ts")])
+def test_files_are_told_without_whose_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, home: str, told: str
+) -> None:
+    monkeypatch.setenv("HOME", home)
+    log = tmp_path / "log"
+    log.write_text(f"Error: {CHECKOUT}/clients/node/call.ts of /home/somebody/x.ts, see https://a.b\n")
+    assert log_tail(log) == f"Error: clients/node/call.ts of {told}, see https://a.b"
