@@ -18,7 +18,7 @@ from gapbook.method.findings import Findings
 from gapbook.model.declaration import declaration_of
 from gapbook.model.plan import make_plan
 from gapbook.model.work import EXPONENT
-from gapbook.parameters import MEASURING, chapter_parameters, check_parameters
+from gapbook.parameters import MEASURING, chapter_parameters, check_parameters, names_in
 from gapbook.record.durability import Durability
 from gapbook.record.placement import NATIVE, Placement
 from gapbook.record.run import Run, stored_run
@@ -182,7 +182,7 @@ class Chapter:
         if not here and self._stored:
             return Findings(self._stored, self.name, stated=gone)
         whole = self._scenario(here, varies)
-        scenario = whole.select(_names(self.parameters["contestants"]))
+        scenario = whole.select(names_in(self.parameters["contestants"]))
         choices = parse_choices(self.parameters["servers"])
         asked = self._asked(scenario, choices, trials_per_block or {}, only_at or {})
         if _only_stated.get():
@@ -245,11 +245,6 @@ class Chapter:
 
 def _as_list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else [value]
-
-
-def _names(value: str | Sequence[str]) -> list[str]:
-    names = [name.strip() for name in value.split(",")] if isinstance(value, str) else list(value)
-    return [] if names == ["all"] else [name for name in names if name]
 
 
 def _recorded(given: Mapping[str, Any]) -> dict[str, Any]:

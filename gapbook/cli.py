@@ -228,6 +228,12 @@ def _parser() -> argparse.ArgumentParser:
         "--show", action="store_true", help="say what is left and how long it takes, no more"
     )
     campaign.add_argument(
+        "--headlines",
+        action="store_true",
+        help="only what first screens compare and what takes their gaps apart, as `gapbook run` measures by itself: for "
+        "one more machine, whose runs stand beside the published ones",
+    )
+    campaign.add_argument(
         "--budget",
         type=_seconds,
         metavar="TIME",
@@ -421,6 +427,8 @@ def _expected(asked: Asked) -> str:
 
 def _campaign(chosen: argparse.Namespace) -> int:
     plans = published_plans(chosen.chapters)
+    if chosen.headlines:
+        plans = [plan.headline for plan in plans]
     if chosen.on is not None and chosen.budget is not None:
         raise ParameterError("campaign: --budget is for one machine; leave it out, or --on")
     if not chosen.show:

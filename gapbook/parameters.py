@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -19,7 +19,15 @@ from gapbook.model import declaration
 from gapbook.record.durability import Durability
 from gapbook.record.placement import NATIVE, Placement
 
-__all__ = ["MEASURING", "Parameter", "Range", "chapter_parameters", "check_parameters", "parse_assignment"]
+__all__ = [
+    "MEASURING",
+    "Parameter",
+    "Range",
+    "chapter_parameters",
+    "check_parameters",
+    "names_in",
+    "parse_assignment",
+]
 
 MEASURING = frozenset({"live", "resume", "session"})
 """The sources that measure; any other reads a stored run."""
@@ -372,3 +380,9 @@ def _parse_value(text: str) -> Any:
         # Python reads no whole number of more than 4,300 digits, and no range here has one of 30.
         return int(text) if len(text) < 30 else text
     return float(text) if _NUMBER.fullmatch(text) else text
+
+
+def names_in(value: str | Sequence[str]) -> list[str]:
+    """The names that a parameter holds, as a list or separated by commas; none where it is ``all``."""
+    names = [name.strip() for name in value.split(",")] if isinstance(value, str) else list(value)
+    return [] if names == ["all"] else [name for name in names if name]

@@ -33,6 +33,7 @@ __all__ = [
     "again_json",
     "again_lines",
     "gone",
+    "headlines_s",
     "size_words",
 ]
 
@@ -97,6 +98,11 @@ def again(chosen: Sequence[str] = ()) -> list[Again]:
     """
     units = {chapter: unit for unit in units_of(published_plans()) for chapter in unit.chapters}
     return [_row(chapter, units.get(chapter)) for chapter in chosen or chapters()]
+
+
+def headlines_s() -> float:
+    """Seconds that a campaign of what first screens compare takes (:attr:`gapbook.book.plans.PublishedPlan.headline`)."""
+    return sum(unit.expected_s() or 0.0 for unit in units_of([plan.headline for plan in published_plans()]))
 
 
 def _row(chapter: str, unit: Unit | None) -> Again:

@@ -30,14 +30,15 @@ _ARRIVE: Mapping[Kind, str] = {
 }
 
 
-def again_facts(rows: Sequence[Again]) -> dict[str, str]:
-    """What prose says of all chapters."""
+def again_facts(rows: Sequence[Again], headlines_s: float) -> dict[str, str]:
+    """What prose says of all chapters, and how long a campaign of headlines takes."""
     # Chapters that are measured together have the seconds of all.
     once = {frozenset({row.chapter, *row.together}): row.published for row in rows if row.published}
     return {
         "again_chapters": f"{len(rows)}",
         "again_runs": f"{sum(row.stored_runs for row in rows)}",
         "again_size": size_words(sum(row.stored_bytes for row in rows)),
+        "again_headlines": duration_words(headlines_s),
         "again_campaign": duration_words(sum(takes.seconds or 0.0 for takes in once.values())),
         "again_log": size_words(max((row.log_bytes or 0 for row in rows), default=0)),
         "again_room": f"{(BUILD_NEEDS_BYTES + ENVIRONMENT_NEEDS_BYTES) / 2**30:.0f} GiB",

@@ -12,6 +12,7 @@ from gapbook.book.plans import PublishedPlan
 from gapbook.book.time_spent import busy_s
 from gapbook.errors import RecordError
 from gapbook.load.null_server import CEILING_WINDOW_S
+from gapbook.parameters import names_in
 from gapbook.record.run import Run, latest_published
 from gapbook.trial.asked import Asked
 from gapbook.trial.ceilings import expected_ceilings_s
@@ -20,20 +21,31 @@ __all__ = ["duration_words", "seconds_asked_for", "seconds_of"]
 
 
 def seconds_of(plan: PublishedPlan) -> float | None:
-    """Seconds that a plan will take, as its published run did: block by block, with warm-up and window of the
-    plan, and strike by strike. None where no run is published, or none that can be read."""
+    """Seconds that a plan will take, as the same contestants did in its published run: block by block, with warm-up and
+    window of the plan, and strike by strike. None where no run is published, or none that can be read."""
     try:
         run = latest_published(plan.chapter)
     except RecordError:
         return None
     blocks, manifest = run.manifest.blocks, run.manifest
-    trials_in_block = len(manifest.trials) / blocks
+    named = _named(plan, run)
+    trials_in_block = sum(contestant in named for _, _, contestant, _, _ in manifest.trials) / blocks
     loaded_s = sum(float(plan.parameters[name]) for name in ("warmup_s", "window_s"))
     longer_s = loaded_s - manifest.scenario.warmup_s - manifest.scenario.window_s
     trials_s, strikes_s = _parts_s(run)
+    took_s = run.trials.group_by(pl.col("contestant").is_in(named)).agg(pl.col("took_s").sum())
+    of_named_s: dict[bool, float] = dict(took_s.iter_rows())
+    trials_s *= of_named_s.get(True, 0.0) / (sum(of_named_s.values()) or 1)
+    strikes_s *= len(named) / (len(manifest.scenario.contestants) or 1)
     block_s = trials_s / blocks + trials_in_block * longer_s
     times_struck = _strikes(plan.parameters) / (manifest.kills + manifest.cuts or 1)
     return max(0.0, block_s) * int(plan.parameters["blocks"]) + strikes_s * times_struck
+
+
+def _named(plan: PublishedPlan, run: Run) -> set[str]:
+    """The contestants of a run that a plan asks for; all, where it has none of them."""
+    there = {one.name for one in run.manifest.scenario.contestants}
+    return there.intersection(names_in(plan.parameters.get("contestants", "all"))) or there
 
 
 def seconds_asked_for(asked: Asked) -> float | None:

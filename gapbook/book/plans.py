@@ -39,6 +39,14 @@ class PublishedPlan:
         return cls(chapter, given, {**own_parameters(chapter), **given})
 
     @property
+    def headline(self) -> Self:
+        """The same plan of those contestants alone that the notebook names by itself: what the first screen compares,
+        and what the chart of the gap takes it apart with. The plan itself, where a notebook needs all."""
+        return self.of(
+            self.chapter, {name: value for name, value in self.given.items() if name != "contestants"}
+        )
+
+    @property
     def sessions(self) -> int:
         """Over how many fresh deployments the run is spread; one, where a notebook has no such parameter."""
         return int(self.parameters.get("sessions", 1))

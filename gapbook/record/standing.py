@@ -1,7 +1,8 @@
 """Which of a chapter's published runs its page shows.
 
-The newest takes the page over, save where it says less of another machine: measured on another processor, under the
-same load, in fewer sessions. Such a run stands beside: it counts wherever runs are counted, and replaces none.
+The newest takes the page over, save where it says less under the same load: of another processor in fewer sessions, or
+of some of the contestants alone, as a campaign of headlines does. Such a run stands beside: it counts wherever runs are
+counted, and replaces none.
 """
 
 from __future__ import annotations
@@ -23,10 +24,23 @@ class _Deployed(msgspec.Struct, frozen=True):
     session: int
 
 
-class _Load(msgspec.Struct, frozen=True):
+class _Contestant(msgspec.Struct, frozen=True):
+    name: str
+
+
+class _Scenario(msgspec.Struct, frozen=True):
     workload: Any = None
     connections: Any = None
     treatment: Any = None
+    contestants: Sequence[_Contestant] = ()
+
+    @property
+    def load(self) -> tuple[Any, ...]:
+        return self.workload, self.connections, self.treatment
+
+    @property
+    def names(self) -> set[str]:
+        return {one.name for one in self.contestants}
 
 
 class Standing(msgspec.Struct, frozen=True):
@@ -34,7 +48,7 @@ class Standing(msgspec.Struct, frozen=True):
 
     started_unix_s: float
     machine: _Machine
-    scenario: _Load
+    scenario: _Scenario
     deployments: Sequence[_Deployed] = ()
 
     @property
@@ -43,8 +57,10 @@ class Standing(msgspec.Struct, frozen=True):
 
     def stands_beside(self, older: Standing) -> bool:
         """Whether this newer run leaves the page to an older one."""
+        if self.scenario.load != older.scenario.load:
+            return False
         elsewhere = self.machine.processor != older.machine.processor
-        return elsewhere and self.scenario == older.scenario and self.sessions < older.sessions
+        return self.scenario.names < older.scenario.names or (elsewhere and self.sessions < older.sessions)
 
 
 def shown(runs: Sequence[Standing]) -> Standing:

@@ -20,6 +20,7 @@ from gapbook import cli
 from gapbook.book import campaign, expected, plans, together, widest
 from gapbook.book import time_spent as time_module
 from gapbook.book.campaign import Campaign
+from gapbook.book.chapters import own_parameters
 from gapbook.book.elsewhere import Ended, Wanted
 from gapbook.book.expected import duration_words, seconds_of
 from gapbook.book.plans import PublishedPlan, planned_chapters, published_plans
@@ -542,6 +543,12 @@ def test_expected_time_follows_from_sessions_done_else_from_the_published_run(
     monkeypatch.setattr(expected, "latest_published", lambda chapter: published)
     # Trials of 4 s; a warm-up that is longer by 1 s makes 5 s of each, and there are twice the blocks.
     assert seconds_of(plan("long", 3, warmup_s=1.5)) == pytest.approx(2 * len(rows) * 5.0)
+    # Of seven contestants two, as their names stand in a notebook.
+    two = plan("long", 3, warmup_s=1.5, contestants="drizzle, procedure")
+    assert seconds_of(two) == pytest.approx(2 * len(rows) * 5.0 * 2 / 7)
+    assert seconds_of(plan("long", 3, warmup_s=1.5, contestants="renamed")) == seconds_of(
+        plan("long", 3, warmup_s=1.5, contestants="all")
+    )
     struck = runs.store(
         tmp_path / "struck", rows, kills=1, cuts=3, started_unix_s=0, finished_unix_s=4.0 * len(rows) + 60
     )
@@ -634,6 +641,24 @@ def test_every_published_plan_is_one_that_its_notebook_takes() -> None:
     for one in found:
         assert 1 <= one.sessions <= one.parameters["blocks"]
         assert one.parameters.keys() >= {"warmup_s", "window_s", "seed"}
+
+
+def test_a_campaign_of_headlines_measures_what_notebooks_name_by_themselves(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    shorter = 0
+    for one in published_plans():
+        headline, named = one.headline, own_parameters(one.chapter)["contestants"]
+        assert headline.parameters == {**one.parameters, "contestants": named}
+        whole_s, headline_s = seconds_of(one), seconds_of(headline)
+        assert whole_s is not None
+        assert headline_s is not None
+        assert headline_s == whole_s if named == "all" else 0 < headline_s < whole_s
+        shorter += headline_s < whole_s
+    assert shorter >= 5
+    assert cli.main(["campaign", "fair", "--show"]) == cli.main(["campaign", "fair", "--show", "--headlines"])
+    whole, headlines = (line for line in capsys.readouterr().out.splitlines() if line.startswith("fair: "))
+    assert whole != headlines
 
 
 @pytest.mark.parametrize(

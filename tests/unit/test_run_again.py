@@ -175,8 +175,8 @@ def test_the_time_of_all_plans_counts_a_shared_measurement_once(rows: list[Again
     alone = replace(
         rows[0], chapter="c", together=(), published=Takes(5, 1, 1800.0), stored_runs=1, log_bytes=None
     )
-    facts = again_facts([together, replace(together, chapter="b", together=("a",)), alone])
-    assert facts["again_campaign"] == "1 h 30 min"
+    facts = again_facts([together, replace(together, chapter="b", together=("a",)), alone], 3000.0)
+    assert (facts["again_campaign"], facts["again_headlines"]) == ("1 h 30 min", "50 min")
     assert (facts["again_runs"], facts["again_chapters"], facts["again_log"]) == ("5", "3", "1.0 GB")
 
 

@@ -10,11 +10,18 @@ import pytest
 from gapbook.record.standing import Standing, shown
 
 
-def _run(began: float, processor: str, sessions: int, connections: int = 64) -> Standing:
+def _run(
+    began: float, processor: str, sessions: int, connections: int = 64, contestants: str = "a b"
+) -> Standing:
     manifest: dict[str, Any] = {
         "started_unix_s": began,
         "machine": {"processor": processor, "kernel": "6.1"},
-        "scenario": {"workload": {"name": "transfer"}, "connections": connections, "treatment": None},
+        "scenario": {
+            "workload": {"name": "transfer"},
+            "connections": connections,
+            "treatment": None,
+            "contestants": [{"name": name} for name in contestants.split()],
+        },
         "deployments": [{"session": session, "waited_s": 0.0} for session in range(sessions) for _ in "two"],
     }
     return msgspec.convert(manifest, Standing)
@@ -30,12 +37,23 @@ _FIRST = _run(1, "Xeon", 5)
         (_run(2, "EPYC", 5), True),
         (_run(2, "Xeon", 3), True),
         (_run(2, "EPYC", 3, connections=50), True),
+        (_run(2, "Xeon", 5, contestants="b"), False),
+        (_run(2, "EPYC", 5, contestants="a"), False),
+        (_run(2, "Xeon", 5, contestants="b c"), True),
+        (_run(2, "Xeon", 5, contestants="b", connections=50), True),
     ],
-    ids=["fewer sessions of another processor", "as many", "the same processor", "another load"],
+    ids=[
+        "fewer sessions of another processor",
+        "as many",
+        "the same processor",
+        "another load",
+        "one of the contestants",
+        "one of them on another processor",
+        "another contestant too",
+        "one of them under another load",
+    ],
 )
-def test_a_newer_run_takes_the_page_over_unless_it_says_less_of_another_machine(
-    newer: Standing, takes_over: bool
-) -> None:
+def test_a_newer_run_takes_the_page_over_unless_it_says_less(newer: Standing, takes_over: bool) -> None:
     assert shown([newer, _FIRST]) is (newer if takes_over else _FIRST)
 
 
