@@ -144,7 +144,7 @@ RESULTS: dict[str, Callable[[Findings], Any]] = {
     ],
     "rerun_panel": lambda e: rerun_panel(e),
     "residual_by_cores_table": lambda e: residual_by_cores_table(
-        e, [("spacetimedb", "procedure"), ("spacetimedb-rust", "procedure-rust")]
+        e, [("TypeScript", SPACETIMEDB, PROCEDURE), ("Rust", SPACETIMEDB_RUST, PROCEDURE_RUST)]
     ),
     "long_windows_table": lambda e: long_windows_table(e, [(PROCEDURE, PROCEDURE_RUST)]),
     "processor_table": lambda e: processor_table(e),

@@ -18,7 +18,7 @@ from gapbook.pages.proof.sessions import sessions_table
 from gapbook.pages.provenance import method_words
 from gapbook.trial.contestant import Contestant
 from tests.unit import stored_runs as runs
-from tests.unit.stored_runs import PROCEDURE, SPACETIMEDB
+from tests.unit.stored_runs import PROCEDURE, SPACETIMEDB, SPACETIMEDB_RUST
 
 PAIR = ("SpacetimeDB ÷ procedure", SPACETIMEDB, PROCEDURE)
 
@@ -133,13 +133,17 @@ def test_a_residual_stands_beside_the_cores_that_both_servers_used(tmp_path: Pat
     ]
     shown = Findings(runs.store(tmp_path, rows), runs.CHAPTER)
     text = residual_by_cores_table(
-        shown, [("spacetimedb", "procedure"), ("spacetimedb-rust", "procedure")]
+        shown, [("all cores", SPACETIMEDB, PROCEDURE), ("Rust", SPACETIMEDB_RUST, PROCEDURE)]
     ).html
     first, second = (line for line in text.split("<tr>") if "α = 1.5" in line)
     # Windows are two seconds long.
     assert ">1.50<" in first
     assert ">0.50<" in first
     assert "not readable" in second
+    assert "more than all cores" not in text
+    rows = [runs.valid(planned, server_cpu_s=9.0) for planned in runs.planned_trials(3)]
+    busier = Findings(runs.store(tmp_path / "busier", rows), runs.CHAPTER)
+    assert "more than all cores" in residual_by_cores_table(busier, [PAIR]).html
 
 
 @pytest.mark.parametrize(("sessions", "words"), [(1, "in one session;"), (3, "in 3 sessions;")])

@@ -17,10 +17,12 @@ from gapbook.method.source import Worth
 from gapbook.pages import page
 from gapbook.pages.answer import read_with
 from gapbook.pages.citation import cited_contrast
+from gapbook.pages.exhibits.comparisons import Pair
 from gapbook.pages.provenance import provenance
 from gapbook.pages.versions import versioned_label
 from gapbook.pages.words import factor_cell
 from gapbook.record.describe import USUAL_DURABILITY
+from gapbook.record.machine import usable_cores
 from gapbook.record.metric import GOODPUT
 from gapbook.record.printed import level_in_words, state_in_words
 
@@ -37,6 +39,9 @@ __all__ = [
 ]
 
 _SHOWN_INTERACTIONS = 8
+_MORE_THAN_ALL = Html(
+    "<p>A little more than all cores: processor time is read shortly before the window and shortly after it.</p>"
+)
 
 
 def answer_factors(found: Findings, factors: Sequence[Factor], sentence: str) -> page.Answer:
@@ -188,35 +193,39 @@ def interactions_table(found: Findings, factors: Sequence[Factor]) -> Html:
     return values_table(columns, rows)
 
 
-def residual_by_cores_table(found: Findings, pairs: Sequence[tuple[str, str]]) -> Html:
+def residual_by_cores_table(found: Findings, pairs: Sequence[Pair]) -> Html:
     """The ratio of each pair of contestants beside the processor time that both servers really took.
 
     Cores are medians over valid trials of server CPU seconds by window seconds. What a server may use
     says little: allowed the same, the two take different amounts.
     """
     rows: list[list[str | Html]] = []
+    used: list[float] = []
     for treatment in found.treatments:
-        for over, under in pairs:
-            ratio = found.ratio(over, under, treatment)
+        for label, over, under in pairs:
+            cores = [_server_cores(found, one.name, treatment) for one in (over, under)]
+            used += (one for one in cores if one is not None)
             rows.append(
                 [
-                    f"{over} ÷ {under}, {found.at(treatment)}",
-                    _server_cores(found, over, treatment),
-                    _server_cores(found, under, treatment),
-                    factor_cell(ratio),
+                    f"{label}, {found.at(treatment)}",
+                    *("not readable" if one is None else f"{one:.2f}" for one in cores),
+                    factor_cell(found.ratio(over.name, under.name, treatment)),
                 ]
             )
     columns = ("pair", "cores used, first", "cores used, second", "first ÷ second")
-    return values_table(columns, rows)
+    table = values_table(columns, rows)
+    more = max(used, default=0) > usable_cores(found.run.manifest.machine)
+    return Html("").join([table, _MORE_THAN_ALL]) if more else table
 
 
-def _server_cores(found: Findings, name: str, treatment: float) -> str:
+def _server_cores(found: Findings, name: str, treatment: float) -> float | None:
+    """None where no trial tells."""
     used = [
         row["server_cpu_s"] / (row["window_s"] or found.scenario.window_s)
         for row in found.valid_rows(name, treatment)
         if row["server_cpu_s"] is not None
     ]
-    return f"{statistics.median(used):.2f}" if used else "not readable"
+    return statistics.median(used) if used else None
 
 
 def _lattice(
