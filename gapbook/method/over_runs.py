@@ -22,7 +22,14 @@ from gapbook.record.metric import GOODPUT
 from gapbook.record.published import given_runs, machine_of, measurement_of, published_runs
 from gapbook.record.run import Run
 
-__all__ = ["Between", "OverRuns", "RunEstimate", "estimates_over_runs", "ratio_over_runs"]
+__all__ = [
+    "Between",
+    "OverRuns",
+    "RunEstimate",
+    "estimates_over_runs",
+    "ratio_beside",
+    "ratio_over_runs",
+]
 
 _LEAST_BLOCKS = 3
 """A run in which fewer blocks tell a value says too little of it to stand beside others."""
@@ -177,6 +184,21 @@ def ratio_over_runs(
     return estimates_over_runs(
         found, [Cell(over, treatment), Cell(under, treatment)], ratio, with_given=with_given
     )
+
+
+def ratio_beside(
+    found: Cells,
+    over: str,
+    under: str,
+    treatment: float,
+    metric: str = GOODPUT.name,
+    *,
+    with_given: bool = False,
+) -> OverRuns | None:
+    """:func:`ratio_over_runs` as the page of a run tells it: None on a reader's own, which speaks of no other run."""
+    if not found.run.published:
+        return None
+    return ratio_over_runs(found, over, under, treatment, metric, with_given=with_given)
 
 
 def estimates_over_runs(

@@ -9,7 +9,7 @@ from gapbook.markup import Html, each
 from gapbook.method.cells import Named
 from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval
-from gapbook.method.over_runs import Between, ratio_over_runs
+from gapbook.method.over_runs import Between, ratio_beside
 from gapbook.method.source import Ratio
 from gapbook.pages import page
 from gapbook.pages.caveats import answered_at, caveats
@@ -146,9 +146,7 @@ def _between_runs(
 ) -> Between | None:
     """From the least to the greatest that published runs made of the same ratio, and on how many machines; None where
     there is but one run, and on a reader's own."""
-    if not found.run.published:
-        return None
-    over_runs = ratio_over_runs(found, over.name, under.name, treatment, metric)
+    over_runs = ratio_beside(found, over.name, under.name, treatment, metric)
     return over_runs.between if over_runs and over_runs.runs > 1 else None
 
 
@@ -164,11 +162,10 @@ def _why_untold(found: Findings, ratio: Interval, treatment: float, *pair: Recor
 def _opposed(
     found: Findings, over: RecordedContestant, under: RecordedContestant, metric: str, at: Collection[float]
 ) -> str:
-    """That older published runs said the opposite, where one did: of a published run only."""
+    """That older published runs said the opposite, where one did."""
     held = (
-        ratio_over_runs(found, over.name, under.name, treatment, metric)
+        ratio_beside(found, over.name, under.name, treatment, metric)
         for treatment in answered_at(found, at, over, under)
-        if found.run.published
     )
     opposed = [one.interval.as_times() for ratio in held if ratio for one in ratio.opposed(found.run)]
     if not opposed:

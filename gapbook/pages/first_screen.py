@@ -110,9 +110,9 @@ def on_all_machines(sentence: Sentence) -> Html:
         return Html("")
     told: dict[str, list[str]] = {}
     for printed, between in several:
-        told.setdefault(between.on_machines, []).append(f"{printed} came out as {between.ends}")
+        told.setdefault(between.on_machines, []).append(f"{printed} ranges from {between.ends}")
     words = "; ".join(f"{where}, {listed(ends)}" for where, ends in told.items())
-    return Html('<p class="gb-between">In all our runs {}.</p>').format(words)
+    return Html('<p class="gb-between">Over all our runs {}.</p>').format(words)
 
 
 def tell_sentence(found: Findings, sentence: Sentence, conditions: str) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import msgspec
 
 from gapbook.method.findings import Findings, named_versions
-from gapbook.method.over_runs import ratio_over_runs
+from gapbook.method.over_runs import ratio_beside
 from gapbook.method.source import Ratio, Source, cells_in, made
 from gapbook.pages.page import Cited
 from gapbook.pages.promises import promises_of
@@ -112,7 +112,7 @@ def number_of(
         function=way.function if way else "",
         columns=list(way.columns) if way else [],
         rows=[list(row) for row in way.rows] if way else [],
-        before=_before(found, source) if isinstance(source, Ratio) and run.published else [],
+        before=_before(found, source) if isinstance(source, Ratio) else [],
     )
 
 
@@ -125,9 +125,7 @@ def tell_numbers(numbers: Iterable[Number]) -> None:
 
 
 def _before(found: Findings, source: Ratio) -> list[Before]:
-    several = ratio_over_runs(
-        found, source.over, source.under, source.treatment, source.metric, with_given=True
-    )
+    several = ratio_beside(found, source.over, source.under, source.treatment, source.metric, with_given=True)
     others = several.beside(found.run) if several else []
     return [
         Before(

@@ -11,7 +11,7 @@ from gapbook.markup import Html, values_table
 from gapbook.method.cells import Named
 from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval, format_factor, format_percent
-from gapbook.method.over_runs import ratio_over_runs
+from gapbook.method.over_runs import ratio_beside
 from gapbook.model.work import EXPONENT
 from gapbook.pages.gloss import busiest_share
 from gapbook.pages.provenance import provenance
@@ -93,7 +93,7 @@ def _condition(
     ratio, missing = _told_ratio(found, pair, treatment, metric)
     over, under = (found.contestant(one).name for one in pair)
     blocks = tuple(found.ratio_by_block(over, under, treatment, metric).values()) if ratio else ()
-    elsewhere = _elsewhere(found, over, under, treatment, metric) if ratio and found.run.published else ()
+    elsewhere = _elsewhere(found, over, under, treatment, metric) if ratio else ()
     return charts.Condition(
         found.at(treatment), ratio, blocks, printed if ratio else None, missing, elsewhere
     )
@@ -101,7 +101,7 @@ def _condition(
 
 def _elsewhere(found: Findings, over: str, under: str, treatment: float, metric: str) -> tuple[float, ...]:
     """What other published runs made of the same ratio, oldest first."""
-    several = ratio_over_runs(found, over, under, treatment, metric)
+    several = ratio_beside(found, over, under, treatment, metric)
     return tuple(one.interval.estimate for one in several.beside(found.run)) if several else ()
 
 
