@@ -112,7 +112,7 @@ def on_all_machines(sentence: Sentence) -> Html:
     for printed, between in several:
         told.setdefault(between.on_machines, []).append(f"{printed} ranges from {between.ends}")
     words = "; ".join(f"{where}, {listed(ends)}" for where, ends in told.items())
-    return Html('<p class="gb-between">Over all our runs {}.</p>').format(words)
+    return Html('<p class="gb-between">The newest full run is shown. Over all our runs {}.</p>').format(words)
 
 
 def tell_sentence(found: Findings, sentence: Sentence, conditions: str) -> None:

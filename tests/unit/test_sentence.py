@@ -64,11 +64,17 @@ def test_what_all_runs_made_of_its_numbers_is_a_line_of_its_own() -> None:
     assert told(None, None) == ""
     assert (
         told(far, near)
-        == "Over all our runs on 2 machines, 2.00 ranges from ×1.50 to ×2.00 and 2.00 ranges from ×1.90 to ×2.00."
+        == "The newest full run is shown. Over all our runs on 2 machines, 2.00 ranges from ×1.50 to ×2.00 and 2.00 ranges from ×1.90 to ×2.00."
     )
-    assert told(None, near) == "Over all our runs on 2 machines, 2.00 ranges from ×1.90 to ×2.00."
+    assert (
+        told(None, near)
+        == "The newest full run is shown. Over all our runs on 2 machines, 2.00 ranges from ×1.90 to ×2.00."
+    )
     here = Between("×1.80 to ×2.00", 2, 1)
-    assert told(here) == "Over all our runs on 1 machine, 2.00 ranges from ×1.80 to ×2.00."
+    assert (
+        told(here)
+        == "The newest full run is shown. Over all our runs on 1 machine, 2.00 ranges from ×1.80 to ×2.00."
+    )
 
 
 def test_a_number_that_is_missing_ends_the_sentence_with_its_reason(tmp_path: Path) -> None:
