@@ -87,5 +87,7 @@ def test_files_are_told_without_whose_they_are(
 ) -> None:
     monkeypatch.setenv("HOME", home)
     log = tmp_path / "log"
-    log.write_text(f"Error: {CHECKOUT}/clients/node/call.ts of /home/somebody/x.ts, see https://a.b\n")
+    log.write_text(
+        f"Error: {CHECKOUT}/clients/node/call.ts of /home/somebody/x.ts, see https://a.b\n", encoding="utf-8"
+    )
     assert log_tail(log) == f"Error: clients/node/call.ts of {told}, see https://a.b"
