@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import itertools
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -48,9 +49,18 @@ def taking_turns(
         yield
 
 
-def _lock_file(folder: Path) -> IO[str]:
+@contextmanager
+def _lock_file(folder: Path) -> Iterator[IO[str]]:
+    """A folder's lock, which nobody has afterwards: a process that was forked meanwhile holds the file open, and with it
+    what is not given up by name."""
     folder.mkdir(parents=True, exist_ok=True)
-    return (folder / ".lock").open("w", encoding="utf-8")
+    owner = os.getpid()
+    with (folder / ".lock").open("w", encoding="utf-8") as lock:
+        try:
+            yield lock
+        finally:
+            if os.getpid() == owner:
+                fcntl.flock(lock, fcntl.LOCK_UN)
 
 
 def _locked(lock: IO[str]) -> bool:
