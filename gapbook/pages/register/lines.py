@@ -36,7 +36,7 @@ def claim_and_verdict(found: Findings, claim_id: str) -> Html:
     """The claim of a first screen with who published it, then its verdict with our number for the same thing."""
     about, judged = claim(claim_id), verdicts.judge_with(claim_id, found)
     return page.published_claim(
-        "Published" if about.kind != NOTE else "Computed from published figures",
+        "Published" if about.kind != NOTE else "From published figures",
         about.says,
         by=about.published_by,
         address=about.address,
