@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 import threading
 import time
 from pathlib import Path
@@ -18,9 +17,9 @@ import msgspec
 from gapbook.book.on_demand import install_on_demand
 from gapbook.book.plans import PublishedPlan
 from gapbook.book.together import units_of
+from gapbook.deploy.deployment import Deployment
 from gapbook.errors import GapbookError, SetupError
 from gapbook.hosts.request import Answer, Request
-from gapbook.paths import build_directory
 from gapbook.trial.campaign import SessionFiles
 from gapbook.trial.measured import to_measure
 
@@ -70,9 +69,9 @@ def _measured(request: Request) -> SessionFiles:
         raise SetupError(
             f"{'; '.join(lacking) or 'it would measure something else'}; give gapbook setup there"
         )
-    build_directory().mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="session-", dir=build_directory()) as folder:
-        return measurement.session(request.session, Path(folder) / "journal")
+    # Its folder is gone with this process, however that ends.
+    with Deployment() as own:
+        return measurement.session(request.session, own.directory / "journal")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from pathlib import Path
 
 import msgspec
 from distributed import get_worker
@@ -23,13 +22,13 @@ def measure_session(request: bytes) -> bytes:
     """The answer to a request (:mod:`gapbook.hosts.request`), both encoded. Runs in a thread of a worker."""
     worker = get_worker()
     key = str(worker.get_current_task())
-    # By its name no abandoned deployment, which others on this machine would sweep away while it is empty.
-    with tempfile.TemporaryDirectory(prefix="answer-of-gapbook-") as folder:
-        answer = Path(folder) / "answer"
+    # A file without a name, of which nothing is left when this worker is killed.
+    with tempfile.TemporaryFile() as answer:
         process = subprocess.Popen(
-            [sys.executable, "-m", "gapbook.hosts.session", str(answer)],
+            [sys.executable, "-m", "gapbook.hosts.session", f"/dev/fd/{answer.fileno()}"],
             cwd=CHECKOUT,
             stdin=subprocess.PIPE,
+            pass_fds=[answer.fileno()],
         )
         assert process.stdin is not None
         with process.stdin:
@@ -37,9 +36,9 @@ def measure_session(request: bytes) -> bytes:
             process.stdin.flush()
             while process.poll() is None and _is_wanted(worker, key):
                 time.sleep(_LOOKS_EVERY_S)
-        process.wait()
-        if answer.is_file():
-            return answer.read_bytes()
+        if process.wait() == 0:
+            answer.seek(0)
+            return answer.read()
     ended = Answer(error=f"its process ended with {process.returncode} and left no answer")
     return msgspec.msgpack.encode(ended)
 
