@@ -301,7 +301,7 @@ def test_every_reason_has_six_words_at_most() -> None:
 
 
 def test_a_page_shows_its_own_number_first_beside_the_published_one() -> None:
-    both = {"contention": "with one", "both-optimized": "with many requests in flight"}
+    both = {"contention": "with one request at a time", "both-optimized": "with many, in Both optimised"}
     for own, first, then in (
         ("contention", *both.values()),
         ("both-optimized", *reversed(both.values())),

@@ -91,8 +91,7 @@ def cuts_table(found: Findings, levels: Levels) -> Html:
         f"{'balance' if found.scenario.workload.accounts else 'row'} was read. "
         "Acknowledged and gone: of the cuts that left something to count in. "
         "Worst loss: the age of the oldest acknowledged work that was gone. Where the disk failed before the power did, "
-        "the server may have stopped in between, so no more counts than the time that the lost work took; where nothing is "
-        "left, that time is all that is known. It is an estimate, and the load bounds it: a longer load can lose more."
+        "or nothing is left, only the time that the lost work took counts. It is an estimate, and the load bounds it: a longer load can lose more."
     )
     return values_table(_CLASSES, [_class_cells(level) for level in shown], caption=caption)
 
