@@ -33,9 +33,8 @@ def seconds_of(plan: PublishedPlan) -> float | None:
     loaded_s = sum(float(plan.parameters[name]) for name in ("warmup_s", "window_s"))
     longer_s = loaded_s - manifest.scenario.warmup_s - manifest.scenario.window_s
     trials_s, strikes_s = _parts_s(run)
-    took_s = run.trials.group_by(pl.col("contestant").is_in(named)).agg(pl.col("took_s").sum())
-    of_named_s: dict[bool, float] = dict(took_s.iter_rows())
-    trials_s *= of_named_s.get(True, 0.0) / (sum(of_named_s.values()) or 1)
+    of_named = run.trials.filter(pl.col("contestant").is_in(named))
+    trials_s *= float(of_named["took_s"].sum()) / (float(run.trials["took_s"].sum()) or 1)
     strikes_s *= len(named) / (len(manifest.scenario.contestants) or 1)
     block_s = trials_s / blocks + trials_in_block * longer_s
     times_struck = _strikes(plan.parameters) / (manifest.kills + manifest.cuts or 1)

@@ -84,12 +84,11 @@ def _told_apart(contestants: Sequence[RecordedContestant]) -> dict[str, str]:
 
 
 def _kept(found: Findings, contestant: RecordedContestant, span: tuple[float, float] | None) -> str:
-    part = found.across_treatments(contestant.name, span[1], span[0]) if span else None
-    return (
-        f": keeps {part.as_percent().partition(' [')[0]} from {span[0]:g} to {span[1]:g}"
-        if span and part
-        else ""
-    )
+    if span is None:
+        return ""
+    first, last = span
+    part = found.across_treatments(contestant.name, last, first)
+    return f": keeps {part.as_percent().partition(' [')[0]} from {first:g} to {last:g}" if part else ""
 
 
 def _ceiling(found: Findings, contestant: Named) -> charts.Line | None:

@@ -91,7 +91,8 @@ def cuts_table(found: Findings, levels: Levels) -> Html:
         f"{'balance' if found.scenario.workload.accounts else 'row'} was read. "
         "Acknowledged and gone: of the cuts that left something to count in. "
         "Worst loss: the age of the oldest acknowledged work that was gone. Where the disk failed before the power did, "
-        "or nothing is left, only the time that the lost work took counts. It is an estimate, and the load bounds it: a longer load can lose more."
+        "or nothing is left, only the time that the lost work took counts. It is an estimate, and the load bounds it: "
+        "a longer load can lose more."
     )
     return values_table(_CLASSES, [_class_cells(level) for level in shown], caption=caption)
 
