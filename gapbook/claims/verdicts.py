@@ -9,7 +9,9 @@ tested in one or several places:
 - an interval that straddles its bound, or a place without a measurement: it *cannot be decided here*;
 - of another version than the claim's, or where the claim names none: *not here* if every place is outside, else it
   cannot be decided here, for what holds on one version says nothing of another. Either way the line says our numbers
-  and the reason.
+  and the reason;
+- of the version that was the newest release when a claim that names none was made: those places decide alone, and where
+  they hold it is *confirmed, but only* with that version.
 
 What is our own arithmetic on published figures is never confirmed: where it holds, it is *our own note*.
 
@@ -196,7 +198,8 @@ class Judgement:
 
     def _at_a_glance(self) -> Sequence[Evidence]:
         """The places whose numbers are shown beside the published one."""
-        everywhere = [one for one in self.evidence if one.run_id]
+        measured = [one for one in self.evidence if one.run_id]
+        everywhere = _deciding(measured) or measured
         own = [one for one in everywhere if one.chapter == self.chapter]
         shown = self._shown([*own, *(one for one in everywhere if one not in own)])
         if own and len(shown) > _PLACES_SHOWN:
@@ -268,6 +271,7 @@ def judge(claim: Claim, rule: Mapping[str, Any], measured: Measured) -> Judgemen
     if kind not in RULES:
         raise ParameterError(f"verdict {claim.identifier}: rule {kind!r}; allowed: {', '.join(RULES)}")
     evidence = tuple(_examine(claim, rule, test, measured) for test in rule.get("test", ()))
+    of_its_day = any(test.get("newest_then") for test in rule.get("test", ()))
     told = tuple(_tell(test, measured) for test in rule.get("told", ()))
     verdict: Verdict
     if kind == "source":
@@ -275,7 +279,7 @@ def judge(claim: Claim, rule: Mapping[str, Any], measured: Measured) -> Judgemen
     elif kind == "not-measurable":
         verdict = "undecided"
     else:
-        verdict = _verdict(kind, _deciding(evidence))
+        verdict = _verdict(kind, _deciding(evidence), of_its_day=of_its_day)
     if claim.kind == NOTE and verdict in {"confirmed", "conditions"}:
         verdict = "note"
     condition = rule.get("condition", "") or _condition(evidence)
@@ -305,11 +309,11 @@ def _deciding(evidence: Sequence[Evidence]) -> Sequence[Evidence]:
     return [one for one in evidence if not one.beside]
 
 
-def _verdict(rule: str, evidence: Sequence[Evidence]) -> Verdict:
+def _verdict(rule: str, evidence: Sequence[Evidence], *, of_its_day: bool) -> Verdict:
     outcomes = {one.outcome for one in evidence}
     if "missing" in outcomes:
         return "undecided"
-    if rule == "version":
+    if rule == "version" and not of_its_day:
         return "not-here" if outcomes == {"fails"} else "undecided"
     if any(one.refutes for one in evidence):
         return "refuted"
@@ -317,10 +321,10 @@ def _verdict(rule: str, evidence: Sequence[Evidence]) -> Verdict:
         return "undecided"
     holding = sum(one.outcome == "holds" for one in evidence)
     if holding == len(evidence):
-        return "confirmed"
+        return "conditions" if of_its_day else "confirmed"
     if 2 * holding >= len(evidence):
         return "conditions"
-    return "not-here" if rule == "band" else "refuted"
+    return "not-here" if rule == "band" or of_its_day else "refuted"
 
 
 def _condition(evidence: Sequence[Evidence]) -> str:
@@ -383,6 +387,8 @@ def _examine(claim: Claim, rule: Mapping[str, Any], test: Mapping[str, Any], mea
     # What is recomputed beside a measurement explains it and decides nothing; without a measurement of the claim's own
     # subject, nothing does.
     beside = kind == "not-measurable" or ("compute" in test and kind != "arithmetic")
+    # Where the version of the claim's day was measured, what others give is told beside it.
+    beside |= any(one.get("newest_then") for one in rule["test"]) and not test.get("newest_then")
     return replace(found, place=test.get("place", ""), beside=beside)
 
 

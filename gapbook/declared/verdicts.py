@@ -44,6 +44,7 @@ class RuleTest(Declared, frozen=True, kw_only=True):
     equals: int | float | tuple[int | float, int | float] | UnsetType = UNSET
     about: bool | UnsetType = UNSET
     decisive: bool | UnsetType = UNSET
+    newest_then: bool | UnsetType = UNSET
     of: str | UnsetType = UNSET
     place: str | UnsetType = UNSET
     fixed: datetime.datetime | UnsetType = UNSET
@@ -79,6 +80,8 @@ class VerdictRule(Declared, frozen=True, kw_only=True):
         self._require_words_of_ours()
         if self.rule in TESTED and not self.test:
             raise ValueError(f"verdict {self.claim}: rule {self.rule} without a test; add one")
+        if self.rule != "version" and any(test.newest_then for test in self.test or ()):
+            raise ValueError(f"verdict {self.claim}: rule {self.rule} has a test of newest_then; allowed: in rule version")
         if self.rule == "source" and not self.verdict:
             raise ValueError(f"verdict {self.claim}: rule source without a verdict; state it")
         if self.verdict == "conditions" and not self.condition:
