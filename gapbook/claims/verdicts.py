@@ -79,7 +79,7 @@ TO_THE_DIGITS = ", to the digits printed"
 _VERSION_UNKNOWN = "the claim names no version"
 _NOT_RUN = "no usable run of it yet"
 _NOT_HELD = "our run does not hold it"
-_APART = "its runs are too far apart"
+_APART = "our runs agree, another might not"
 _STRADDLES = {"band": "intervals straddle the band"}
 _PLACES_SHOWN = 2
 """How many of our numbers stand beside a published one at a glance."""
@@ -181,7 +181,11 @@ class Judgement:
         """
         if not (shown := self._at_a_glance()):
             return ""
-        ours, published = " and ".join(map(_number_and_place, shown)), self.claim.at_a_glance
+        # The word itself ends with the place of a number that holds.
+        numbers = [
+            _number_of(one) if one.place == self.condition else _number_and_place(one) for one in shown
+        ]
+        ours, published = " and ".join(numbers), self.claim.at_a_glance
         if self.verdict == "not-here":
             return f"We got {ours}, not {published}{f' ({self.reason})' if self.reason else ''}"
         return f"Published {published}, here {ours}"
@@ -336,7 +340,11 @@ def _condition(evidence: Sequence[Evidence]) -> str:
 
 def _number_and_place(one: Evidence) -> str:
     """``10.3 with SpacetimeDB 1.2.0``"""
-    return f"{one.value.removeprefix(TIMES)} {one.place}".strip()
+    return f"{_number_of(one)} {one.place}".strip()
+
+
+def _number_of(one: Evidence) -> str:
+    return one.value.removeprefix(TIMES)
 
 
 def _place_of(one: Evidence) -> str:

@@ -81,7 +81,9 @@ class VerdictRule(Declared, frozen=True, kw_only=True):
         if self.rule in TESTED and not self.test:
             raise ValueError(f"verdict {self.claim}: rule {self.rule} without a test; add one")
         if self.rule != "version" and any(test.newest_then for test in self.test or ()):
-            raise ValueError(f"verdict {self.claim}: rule {self.rule} has a test of newest_then; allowed: in rule version")
+            raise ValueError(
+                f"verdict {self.claim}: rule {self.rule} has a test of newest_then; allowed: in rule version"
+            )
         if self.rule == "source" and not self.verdict:
             raise ValueError(f"verdict {self.claim}: rule source without a verdict; state it")
         if self.verdict == "conditions" and not self.condition:

@@ -232,6 +232,28 @@ def test_another_version_confirms_nothing_and_says_what_came_out(
     assert (judged.word, "".join(judged.line)) == (word, line)
 
 
+@pytest.mark.parametrize(
+    ("expected", "line"),
+    [
+        ([2.0], "Confirmed, but only with the one of that day. Published about 2, here 2.00"),
+        ([3.0], "Not here: we got 2.00 with the one of that day, not about 2 (the claim names no version)"),
+        ([2.2], "Cannot be decided here: the claim names no version; we got 2.00 with the one of that day"),
+        ([3.0, 2.0], "Confirmed, but only elsewhere"),
+    ],
+)
+def test_the_newest_release_of_its_day_decides_a_claim_that_names_no_version(
+    planted: Any, expected: list[float], line: str
+) -> None:
+    """Whatever other versions say."""
+    rule = _rule("version", equals=2.0)
+    places = ["with the one of that day", "elsewhere"]
+    for value, place in zip(expected, places, strict=False):
+        rule["test"].append(rule["test"][0] | {"equals": value, "place": place, "newest_then": True})
+    judged = _judged(rule, planted(2.0, 2.02, 1.98))
+    assert "".join(judged.line).startswith(line)
+    assert [one.beside for one in judged.evidence] == [True, *[False] * len(expected)]
+
+
 def test_a_place_has_its_words_in_the_verdict_and_beside_its_number(planted: Any) -> None:
     rule = _rule("version", equals=9, place="with the old one")
     rule["reason"] = "their version was never released"
@@ -329,6 +351,10 @@ def test_a_page_shows_its_own_number_first_beside_the_published_one() -> None:
                 "test": (RuleTest(of="o", compute="1"),),
             },
             "has 7 words; allowed: at most 6",
+        ),
+        (
+            {"rule": "band", "test": (RuleTest(of="o", compute="1", newest_then=True),)},
+            "rule band has a test of newest_then; allowed: in rule version",
         ),
     ],
 )
