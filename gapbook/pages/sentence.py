@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gapbook.errors import ParameterError
 from gapbook.markup import Html
@@ -35,6 +35,7 @@ __all__ = [
     "conditions",
     "counted",
     "heading",
+    "kept",
     "rate",
     "sentence",
     "times",
@@ -104,6 +105,17 @@ def times(
     """
     treatment = _at(found, at, over, under)
     return answered(answer_of_pair(found, "{ratios}", over, under, metric, at=[treatment]), 0)
+
+
+def kept(found: Findings, one: Named, of: Named, *, at: float | None = None) -> Said:
+    """Which part of the goodput of ``of`` another contestant has, for ``keeps … of its rate``: ``26.0 %`` where
+    :func:`times` says ``0.260``, and cited as that ratio."""
+    said = times(found, one, of, at=at)
+    return (
+        replace(said, printed=f"{format_count(100 * float(said.printed.replace(',', '')))} %")
+        if said.printed
+        else said
+    )
 
 
 def rate(found: Findings, one: Named, *, at: float | None = None, metric: str = GOODPUT.name) -> Said:

@@ -26,6 +26,7 @@ from gapbook.pages.sentence import (
     answered,
     conditions,
     heading,
+    kept,
     rate,
     sentence,
     times,
@@ -49,6 +50,11 @@ def test_numbers_of_a_sentence_are_the_runs_and_are_cited_with_their_intervals(f
     assert said.plain == f"It does 16.0 times as many, {slow.printed} against one."
     assert [one.value.partition(" ")[0] for one in said.cited] == ["×16.0", slow.printed]
     assert all("[" in one.value for one in said.cited)
+
+
+def test_what_is_kept_of_a_rate_is_said_in_percent_and_cited_as_the_ratio(found: Findings) -> None:
+    part, ratio = kept(found, DRIZZLE, SPACETIMEDB, at=1.5), times(found, DRIZZLE, SPACETIMEDB, at=1.5)
+    assert (part.printed, ratio.printed, part.cited) == ("6.25 %", "0.0625", ratio.cited)
 
 
 def test_what_all_runs_made_of_its_numbers_is_a_line_of_its_own() -> None:
