@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from statistics import NormalDist
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from gapbook.method.estimate import Floats
 from gapbook.method.interval import Interval
 from gapbook.method.student import CONFIDENCE
 
-__all__ = ["AaTrial", "adjusted", "neighbouring", "shorter_windows", "spread"]
+__all__ = ["AaTrial", "adjusted", "apart_in_twenty", "neighbouring", "shorter_windows", "spread"]
 
 _RESAMPLES = 1999
 _SEED = 20_261_123
@@ -69,6 +70,15 @@ def spread(trials: Sequence[AaTrial]) -> float | None:
         return None
     squares = sum(float((_centred([one.log_rate for one in group]) ** 2).sum()) for group in groups)
     return math.sqrt(squares / free)
+
+
+def apart_in_twenty(spread_log: float) -> float:
+    """How many times the rate of one trial is that of another of the same cell, or more, in one pair of twenty.
+
+    ``spread_log`` is the standard deviation of log goodput; that of a difference of two is the square root of two of it,
+    and noise is taken as normal.
+    """
+    return math.exp(NormalDist().inv_cdf(0.975) * math.sqrt(2) * spread_log)
 
 
 def adjusted(trials: Sequence[AaTrial], covariates: Sequence[str]) -> Interval | None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from gapbook.method.precision import AaTrial, adjusted, neighbouring, shorter_windows, spread
+from gapbook.method.precision import AaTrial, adjusted, apart_in_twenty, neighbouring, shorter_windows, spread
 
 _BLOCKS, _REPEATS = 12, 4
 _NOISE = 0.05
@@ -44,6 +44,12 @@ def trials(
 def test_the_spread_is_that_of_the_noise() -> None:
     assert spread(trials(blocks=100)) == pytest.approx(_NOISE, rel=0.1)
     assert spread([]) is None
+
+
+def test_one_pair_of_trials_in_twenty_is_so_far_apart() -> None:
+    one, other = np.random.default_rng(1).normal(0, _NOISE, (2, 100_000))
+    farther = np.exp(np.abs(one - other)) > apart_in_twenty(_NOISE)
+    assert farther.mean() == pytest.approx(0.05, abs=0.005)
 
 
 def test_a_reading_that_explains_the_noise_narrows() -> None:
