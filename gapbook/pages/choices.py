@@ -155,7 +155,7 @@ def _others(one: RecordedContestant, tries: int) -> Iterator[tuple[str, str]]:
     if given.client_apart:
         yield "client on the others", "client apart"
     if given.round_trip_ms is not None:
-        yield f"round trip + {given.round_trip_ms:g} ms", f"+{given.round_trip_ms:g} ms"
+        yield f"round trip + {given.round_trip_ms:g} ms", f"relay that adds {given.round_trip_ms:g} ms"
     if given.window_s is not None:
         yield f"{given.window_s:g} s window", f"{given.window_s:g} s window"
     if given.backend not in (None, "native"):
