@@ -15,7 +15,7 @@ from gapbook.pages.exhibits.footprint import footprint_table
 from gapbook.pages.exhibits.rates import goodput_table
 from gapbook.pages.exhibits.watched import moments_of, watched_table
 from gapbook.pages.gloss import gloss_of
-from gapbook.pages.published.times import absent_table, published_times_table
+from gapbook.pages.published.times import absent_table, published_ratio, published_times_table
 from gapbook.pages.who import Rows, who_table
 from gapbook.record.scenario import RecordedTreatment
 from tests.unit import stored_runs as runs
@@ -94,6 +94,8 @@ def test_a_published_ratio_is_one_of_two_clients() -> None:
     # By TrailBase's time with any client, then by that with the same one.
     assert f"×{647.907 / 9.424714:.1f}" in payload
     assert f"×{647.907 / 24.835:.1f}" in payload
+    one_client = {"over": "TrailBase", "under": "Payload, write-ahead log", "client": "TypeScript"}
+    assert published_ratio("trailbase", "post", **one_client) == f"{647.907 / 24.835:.1f}"
     assert "Supabase" in table
     assert "not measured here" in str(absent_table("trailbase"))
 
@@ -101,6 +103,12 @@ def test_a_published_ratio_is_one_of_two_clients() -> None:
 def test_a_system_that_is_not_noted_is_refused() -> None:
     with pytest.raises(ParameterError, match="'Oracle' has none of 'post'"):
         published_times_table("trailbase", "post", fastest="Oracle")
+    with pytest.raises(
+        ParameterError, match="'Payload, write-ahead log' has none of 'post' with a client in Dart"
+    ):
+        published_ratio(
+            "trailbase", "post", over="TrailBase", under="Payload, write-ahead log", client="Dart"
+        )
 
 
 def test_noted_times_name_files_of_the_repository() -> None:

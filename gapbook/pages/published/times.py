@@ -14,7 +14,7 @@ from gapbook.markup import Html, values_table
 from gapbook.method.interval import format_factor
 from gapbook.paths import CHECKOUT
 
-__all__ = ["absent_table", "published_times_table"]
+__all__ = ["absent_table", "published_ratio", "published_times_table"]
 
 
 @cache
@@ -56,6 +56,24 @@ def published_times_table(benchmark: str, what: str, fastest: str) -> Html:
     )
     caption = f"As the authors noted it in {known.repository} (at {known.read_at[:8]}), on their own machine"
     return values_table(columns, rows, caption=caption)
+
+
+def published_ratio(benchmark: str, what: str, *, over: str, under: str, client: str) -> str:
+    """How many times the noted rate of ``under`` that of ``over`` is, both with the same client and each at its best.
+
+    Raises ParameterError where one of them has no time with that client.
+    """
+
+    def best(system: str) -> float:
+        noted = [one for one in _times_of(benchmark).time if (one.system, one.what) == (system, what)]
+        rates = [one.rate_per_s for one in noted if one.client == client]
+        if not rates:
+            raise ParameterError(
+                f"published times: {system!r} has none of {what!r} with a client in {client}"
+            )
+        return max(rates)
+
+    return format_factor(best(over) / best(under))
 
 
 def absent_table(benchmark: str) -> Html:
