@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ from gapbook.book.figures import KnownFigure, KnownFigures, figures_told, known_
 from gapbook.errors import GapbookError
 from gapbook.markup import Html
 from gapbook.method.stated import Withdrawn
+from gapbook.paths import CHECKOUT
+from gapbook.record.run import latest_published
 from tests.unit import chart_inputs as inputs
 
 _HOSTILE = "</title><script>alert('1')</script> & \"quoted\" </figure>"
@@ -133,3 +136,9 @@ def test_every_name_is_kept_and_a_build_without_one_is_refused(
     monkeypatch.setattr(figures, "known_figures", lambda: KnownFigures({}, {}))
     with pytest.raises(GapbookError, match=r"book/figures.json: not of these pages \(fair, .*python -m"):
         figures.require_lasting(figures_told(page(tmp_path, _PAGE)))
+
+
+def test_the_picture_of_the_readme_is_of_the_run_that_its_chapter_shows() -> None:
+    (place,) = re.findall(r"!\[[^]]*\]\(([^)]*)\)", (CHECKOUT / "README.md").read_text(encoding="utf-8"))
+    chapter = Path(place).parent.name
+    assert latest_published(chapter).run_id in (CHECKOUT / place).read_text(encoding="utf-8")
