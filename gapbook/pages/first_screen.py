@@ -114,9 +114,9 @@ def on_all_machines(sentence: Sentence) -> Html:
         return Html("")
     told: dict[str, list[str]] = {}
     for printed, between in several:
-        told.setdefault(between.on_machines, []).append(f"{printed} ranges from {between.ends}")
-    words = "; ".join(f"{where}, {listed(ends)}" for where, ends in told.items())
-    return Html('<p class="gb-between">The newest full run is shown. Over all our runs {}.</p>').format(words)
+        told.setdefault(between.on_machines, []).append(f"{between.ends} for {printed}")
+    words = "; ".join(f"{where}, gave {listed(ends)}" for where, ends in told.items())
+    return Html('<p class="gb-between">The newest full run is shown. All our runs, {}.</p>').format(words)
 
 
 def on_the_other_side(picture: charts.Figure) -> Html:

@@ -70,16 +70,16 @@ def test_what_all_runs_made_of_its_numbers_is_a_line_of_its_own() -> None:
     assert told(None, None) == ""
     assert (
         told(far, near)
-        == "The newest full run is shown. Over all our runs on 2 machines, 2.00 ranges from ×1.50 to ×2.00 and 2.00 ranges from ×1.90 to ×2.00."
+        == "The newest full run is shown. All our runs, on 2 machines, gave ×1.50 to ×2.00 for 2.00 and ×1.90 to ×2.00 for 2.00."
     )
     assert (
         told(None, near)
-        == "The newest full run is shown. Over all our runs on 2 machines, 2.00 ranges from ×1.90 to ×2.00."
+        == "The newest full run is shown. All our runs, on 2 machines, gave ×1.90 to ×2.00 for 2.00."
     )
     here = Between("×1.80 to ×2.00", 2, 1)
     assert (
         told(here)
-        == "The newest full run is shown. Over all our runs on 1 machine, 2.00 ranges from ×1.80 to ×2.00."
+        == "The newest full run is shown. All our runs, on 1 machine, gave ×1.80 to ×2.00 for 2.00."
     )
 
 

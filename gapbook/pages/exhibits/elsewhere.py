@@ -78,14 +78,14 @@ def residual_elsewhere(found: Findings, factors: Sequence[Factor], *, at: float)
         return Html("")
     there = min(others, key=lambda one: abs(one.log - here.log))
     chapter = there.found.scenario.chapter
-    return Html(
-        "<p>{} is {} here. The nearest number of another page is {}, in {}. Set otherwise there: {}.</p>"
-    ).format(
+    return Html("<p>{} is {} here. The nearest number of another page is {}, in {}. {}.</p>").format(
         f"The {residual.name[0].lower()}{residual.name[1:]}",
         here.printed,
         there.printed,
         link(f"{chapter}.html", chapter_titles().get(chapter, chapter)),
-        ", ".join(_differences(there, here)) or "nothing but the run",
+        f"Set otherwise there: {', '.join(differences)}"
+        if (differences := list(_differences(there, here)))
+        else "Nothing is set otherwise there: so far apart two runs can be",
     )
 
 

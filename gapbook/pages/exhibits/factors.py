@@ -40,7 +40,7 @@ __all__ = [
 
 _SHOWN_INTERACTIONS = 8
 _MORE_THAN_ALL = Html(
-    "<p>A little more than all cores: processor time is read shortly before the window and shortly after it.</p>"
+    "<p>A number above all cores is too high: processor time is read over a little more than the window. Read it as rough.</p>"
 )
 
 
