@@ -80,7 +80,7 @@ _VERSION_UNKNOWN = "the claim names no version"
 _NOT_RUN = "no usable run of it yet"
 _NOT_HELD = "our run does not hold it"
 _APART = "our runs agree, another might not"
-_STRADDLES = {"band": "intervals straddle the band"}
+_STRADDLES = {kind: "intervals straddle the band" for kind in ("band", "version")}
 _PLACES_SHOWN = 2
 """How many of our numbers stand beside a published one at a glance."""
 
@@ -294,8 +294,10 @@ def judge(claim: Claim, rule: Mapping[str, Any], measured: Measured) -> Judgemen
         rule["why"],
         evidence,
         condition if verdict == "conditions" else "",
-        _reason(rule, verdict, _deciding(evidence)),
-        _agreement(_deciding(evidence)) if kind == "version" and verdict == "undecided" else "",
+        _reason(rule, verdict, _deciding(evidence), of_its_day=of_its_day),
+        _agreement(_deciding(evidence))
+        if kind == "version" and verdict == "undecided" and not of_its_day
+        else "",
         _ours(rule.get("ours", ""), told or evidence),
         told,
     )
@@ -351,12 +353,14 @@ def _place_of(one: Evidence) -> str:
     return one.place or f"for {one.quantity}"
 
 
-def _reason(rule: Mapping[str, Any], verdict: Verdict, evidence: Sequence[Evidence]) -> str:
+def _reason(
+    rule: Mapping[str, Any], verdict: Verdict, evidence: Sequence[Evidence], *, of_its_day: bool
+) -> str:
     """In at most six words; empty for a verdict that needs none."""
     kind = rule["rule"]
     if absent := [one for one in evidence if one.outcome == "missing"]:
         return _NOT_HELD if any(one.run_id for one in absent) else _NOT_RUN
-    if kind == "version":
+    if kind == "version" and (verdict == "not-here" or not of_its_day):
         return str(rule.get("reason", _VERSION_UNKNOWN))
     if verdict != "undecided":
         return ""

@@ -237,7 +237,10 @@ def test_another_version_confirms_nothing_and_says_what_came_out(
     [
         ([2.0], "Confirmed, but only with the one of that day. Published about 2, here 2.00"),
         ([3.0], "Not here: we got 2.00 with the one of that day, not about 2 (the claim names no version)"),
-        ([2.2], "Cannot be decided here: the claim names no version; we got 2.00 with the one of that day"),
+        (
+            [2.2],
+            "Cannot be decided here: intervals straddle the band. Published about 2, here 2.00 with the one of that day",
+        ),
         ([3.0, 2.0], "Confirmed, but only elsewhere"),
     ],
 )
@@ -323,7 +326,10 @@ def test_every_reason_has_six_words_at_most() -> None:
 
 
 def test_a_page_shows_its_own_number_first_beside_the_published_one() -> None:
-    both = {"contention": "with one request at a time", "both-optimized": "with many, in Both optimised"}
+    both = {
+        "contention": "with one request at a time",
+        "both-optimized": "with many in flight, in Both optimised",
+    }
     for own, first, then in (
         ("contention", *both.values()),
         ("both-optimized", *reversed(both.values())),
@@ -383,13 +389,13 @@ def test_a_rule_that_leaves_a_verdict_without_its_words_is_refused(rule: dict[st
         ("walsync-memory-litestream-20db", "Confirmed, but only with Litestream 0.3", None),
         (
             "keynote-headline-14x",
-            "Cannot be decided here: one of our numbers may agree, but the claim names no version",
-            None,
+            "Not here",
+            "We got 9.69 with 2.0.1, the newest release that day, not about 14 (the claim names no version)",
         ),
         (
             "keynote-rust-gap-alpha15",
-            "Cannot be decided here: one of our numbers may agree, but the claim names no version",
-            None,
+            "Not here",
+            "We got 3.25 with 2.0.1, the newest release that day, not 8.3 (the claim names no version)",
         ),
     ],
 )
