@@ -182,7 +182,7 @@ def verdict_line(key: str, word: str, goes_on: str, *, anchor: str) -> Html:
     """A verdict (a key of the icons and its words), what goes on from it with our numbers, and where the register says
     why."""
     return Html(
-        '<p class="gb-verdict gb-verdict-{}">{}<b>Verdict:</b> <strong>{}</strong>{}. <span class="gb-muted">{}</span></p>'
+        '<p class="gb-verdict gb-verdict-{}">{}<strong>{}</strong>{}. <span class="gb-muted">{}</span></p>'
     ).format(
         key,
         verdict_icon(key),
