@@ -155,7 +155,7 @@ def _json(one: Addressed) -> str:
     told: Mapping[str, Any] = msgspec.to_builtins(one)
     return json.dumps(
         {**told, "address": address_of(one.identifier), "cite": number_citation(_citable(one))["Text"]},
-        indent=1,
+        separators=(",", ":"),
         ensure_ascii=False,
     )
 

@@ -263,7 +263,7 @@ _COLUMNS = tuple(
 
 def as_json(found: Sequence[Entry]) -> str:
     """The register as ``schemas/register.schema.json`` describes it."""
-    return msgspec.json.format(msgspec.json.encode(RegisterFile(claims=tuple(found))), indent=1).decode()
+    return msgspec.json.encode(RegisterFile(claims=tuple(found))).decode()
 
 
 def as_csv(found: Sequence[Entry]) -> str:
