@@ -203,7 +203,7 @@ def test_a_row_that_other_runs_turn_round_is_named(
         tuple(cells.get(column, cell) for column, cell in zip(picture.table.columns, row, strict=True))
         for row in picture.table.rows
     ]
-    drawn = dataclasses.replace(picture, table=dataclasses.replace(picture.table, rows=rows))
+    drawn = dataclasses.replace(picture, table=dataclasses.replace(picture.table, rows=tuple(rows)))
     line = "Other runs of ours lie on the other side of ×1: engine." if told else ""
     assert on_the_other_side(drawn).striptags() == line
 
