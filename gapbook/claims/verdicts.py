@@ -275,7 +275,6 @@ def judge(claim: Claim, rule: Mapping[str, Any], measured: Measured) -> Judgemen
     if kind not in RULES:
         raise ParameterError(f"verdict {claim.identifier}: rule {kind!r}; allowed: {', '.join(RULES)}")
     evidence = tuple(_examine(claim, rule, test, measured) for test in rule.get("test", ()))
-    of_its_day = any(test.get("newest_then") for test in rule.get("test", ()))
     told = tuple(_tell(test, measured) for test in rule.get("told", ()))
     verdict: Verdict
     if kind == "source":
@@ -283,7 +282,7 @@ def judge(claim: Claim, rule: Mapping[str, Any], measured: Measured) -> Judgemen
     elif kind == "not-measurable":
         verdict = "undecided"
     else:
-        verdict = _verdict(kind, _deciding(evidence), of_its_day=of_its_day)
+        verdict = _verdict(kind, _deciding(evidence), of_its_day=_of_its_day(rule))
     if claim.kind == NOTE and verdict in {"confirmed", "conditions"}:
         verdict = "note"
     condition = rule.get("condition", "") or _condition(evidence)
@@ -294,9 +293,9 @@ def judge(claim: Claim, rule: Mapping[str, Any], measured: Measured) -> Judgemen
         rule["why"],
         evidence,
         condition if verdict == "conditions" else "",
-        _reason(rule, verdict, _deciding(evidence), of_its_day=of_its_day),
+        _reason(rule, verdict, _deciding(evidence)),
         _agreement(_deciding(evidence))
-        if kind == "version" and verdict == "undecided" and not of_its_day
+        if kind == "version" and verdict == "undecided" and not _of_its_day(rule)
         else "",
         _ours(rule.get("ours", ""), told or evidence),
         told,
@@ -309,6 +308,11 @@ def _ours(sentence: str, evidence: Sequence[Evidence]) -> str:
     if any(evidence[number].outcome == "missing" for number in named):
         return ""
     return SLOT.sub(lambda slot: evidence[int(slot[1])].here, sentence)
+
+
+def _of_its_day(rule: Mapping[str, Any]) -> bool:
+    """Whether the newest release of the day of the claim is measured, which then decides alone."""
+    return any(test.get("newest_then") for test in rule.get("test", ()))
 
 
 def _deciding(evidence: Sequence[Evidence]) -> Sequence[Evidence]:
@@ -353,14 +357,12 @@ def _place_of(one: Evidence) -> str:
     return one.place or f"for {one.quantity}"
 
 
-def _reason(
-    rule: Mapping[str, Any], verdict: Verdict, evidence: Sequence[Evidence], *, of_its_day: bool
-) -> str:
+def _reason(rule: Mapping[str, Any], verdict: Verdict, evidence: Sequence[Evidence]) -> str:
     """In at most six words; empty for a verdict that needs none."""
     kind = rule["rule"]
     if absent := [one for one in evidence if one.outcome == "missing"]:
         return _NOT_HELD if any(one.run_id for one in absent) else _NOT_RUN
-    if kind == "version" and (verdict == "not-here" or not of_its_day):
+    if kind == "version" and (verdict == "not-here" or not _of_its_day(rule)):
         return str(rule.get("reason", _VERSION_UNKNOWN))
     if verdict != "undecided":
         return ""
@@ -400,7 +402,7 @@ def _examine(claim: Claim, rule: Mapping[str, Any], test: Mapping[str, Any], mea
     # subject, nothing does.
     beside = kind == "not-measurable" or ("compute" in test and kind != "arithmetic")
     # Where the version of the claim's day was measured, what others give is told beside it.
-    beside |= any(one.get("newest_then") for one in rule["test"]) and not test.get("newest_then")
+    beside |= _of_its_day(rule) and not test.get("newest_then")
     return replace(found, place=test.get("place", ""), beside=beside)
 
 

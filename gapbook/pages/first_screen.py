@@ -127,12 +127,10 @@ def on_the_other_side(picture: charts.Figure) -> Html:
         return Html("")
     ratio, elsewhere = columns.index("ratio"), columns.index(charts.ELSEWHERE)
     turned = dict.fromkeys(row[0] for row in picture.table.rows if _turned_round(row[ratio], row[elsewhere]))
-    words = "Other runs of ours lie on the other side of ×1: {}."
-    return (
-        Html('<p class="gb-between">{}</p>').format(words.format(listed(list(turned))))
-        if turned
-        else Html("")
-    )
+    if not turned:
+        return Html("")
+    line = Html('<p class="gb-between">Other runs of ours lie on the other side of ×1: {}.</p>')
+    return line.format(listed(list(turned)))
 
 
 def _turned_round(shown: str, others: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -99,7 +98,7 @@ def test_two_sides_are_set_by_keyboard_and_the_address_restores_them(opened: Pag
     assert "times [" in said
     rates = opened.locator(".gb-rates dt").all_inner_texts()
     assert [rate[:8] for rate in rates] == ["Side A: ", "Side B: "]
-    assert all(re.search(r"\]/s in [3-9] blocks", rate) for rate in rates)
+    assert all("]/s in 4 blocks" in rate for rate in rates)
     assert "63 % of transfers want the busiest account" in opened.locator(".gb-details").inner_text()
     address = opened.url.partition("#")[2]
     assert address == (
@@ -129,7 +128,8 @@ def test_what_was_not_measured_has_no_ratio_and_leads_to_the_nearest(opened: Pag
     assert told == sorted(told)
     assert told[0] == (0, 1)
     offers.first.press("Enter")
-    expect(status).to_contain_text(re.compile(r"times|×"))
+    said = status.inner_text()
+    expect(status).to_contain_text("×" if "cannot tell" in said or "Too wide" in said else "times")
     expect(status).to_be_focused()
 
 

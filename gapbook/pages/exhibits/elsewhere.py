@@ -77,15 +77,18 @@ def residual_elsewhere(found: Findings, factors: Sequence[Factor], *, at: float)
     if here is None or not others:
         return Html("")
     there = min(others, key=lambda one: abs(one.log - here.log))
-    chapter = there.found.scenario.chapter
+    chapter, differences = there.found.scenario.chapter, ", ".join(_differences(there, here))
+    compared = (
+        f"Set otherwise there: {differences}"
+        if differences
+        else "Nothing is set otherwise there: so far apart two runs can be"
+    )
     return Html("<p>{} is {} here. The nearest number of another page is {}, in {}. {}.</p>").format(
         f"The {residual.name[0].lower()}{residual.name[1:]}",
         here.printed,
         there.printed,
         link(f"{chapter}.html", chapter_titles().get(chapter, chapter)),
-        f"Set otherwise there: {', '.join(differences)}"
-        if (differences := list(_differences(there, here)))
-        else "Nothing is set otherwise there: so far apart two runs can be",
+        compared,
     )
 
 
