@@ -27,10 +27,12 @@ __all__ = [
     "require_tool",
     "require_uninterrupted",
     "run_step",
+    "said_version",
 ]
 
 _REPORT_EVERY_S = 15.0
 _TAIL_BYTES = 10_000
+_ANSWERS_WITHIN_S = 30.0
 _NICENESS = 10  # the published book is built at the same time, to be read while servers compile
 _interrupted = threading.Event()
 
@@ -40,6 +42,24 @@ def require_tool(name: str, install_hint: str) -> Path:
     if fault := tool_fault(name, install_hint):
         raise SetupError(fault)
     return Path(shutil.which(name) or name)
+
+
+def said_version(program: Path) -> str:
+    """The first line of what a program says of its version; raises SetupError where it says none."""
+    try:
+        said = subprocess.run(
+            [program, "--version"],
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=_ANSWERS_WITHIN_S,
+            check=True,
+        ).stdout.strip()
+    except (OSError, subprocess.SubprocessError) as error:
+        raise SetupError(f"{program.name}: {program} --version failed ({error}); install it anew") from error
+    if not said:
+        raise SetupError(f"{program.name}: {program} --version says nothing; install it anew")
+    return said.splitlines()[0]
 
 
 def cargo_for_this_machine(cargo: Path, target: Path) -> tuple[list[str | Path], Path]:

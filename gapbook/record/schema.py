@@ -93,6 +93,8 @@ class Deployed(msgspec.Struct):
     """The present clock of the first processor, as the kernel says it."""
     fsync: FsyncTest | None = None
     """How fast the disk under the servers' data was before they started."""
+    tier_programs: dict[Name, str] | None = None
+    """What each program that runs a server between client and system says of its version; None where nobody asked."""
 
 
 class MeasuredWith(msgspec.Struct):

@@ -47,6 +47,7 @@ from gapbook.trial.servers import (
     require_servers,
     require_used,
     started_stacks,
+    tier_versions,
 )
 from gapbook.trial.trial import run_trial
 
@@ -368,7 +369,7 @@ class Measurement:
         """A session that begins now; raises RecordError on a machine of another kind than that of the run."""
         here = machine()
         require_same_kind(facts.machine, here)
-        return deployed(session, here)
+        return deployed(session, here, tier_versions(self.scenario.contestants))
 
     def _cut_disks(self, facts: Facts) -> None:
         """Raises RecordError on a machine of another kind than that of the run."""

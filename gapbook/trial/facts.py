@@ -85,8 +85,9 @@ def _identity(described: str) -> dict[str, str]:
     return {name: told[name] for name in _IDENTITY if name in told}
 
 
-def deployed(session: int, here: Machine) -> Deployed:
-    """A session that begins now on a machine: what of the shell is passed on, and how fast processor and disk are."""
+def deployed(session: int, here: Machine, tier_programs: dict[str, str]) -> Deployed:
+    """A session that begins now on a machine: what of the shell is passed on, and how fast processor and disk are;
+    with the versions of the programs that stand between clients and systems."""
     described = _first_processor(Path("/proc/cpuinfo").read_text(encoding="utf-8"))
     return Deployed(
         session,
@@ -95,6 +96,7 @@ def deployed(session: int, here: Machine) -> Deployed:
         environment=described_environment(),
         clock_mhz=float(described["cpu MHz"]) if "cpu MHz" in described else None,
         fsync=fsync_test(existing(data_keeping().folder)),
+        tier_programs=tier_programs,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +14,7 @@ from gapbook.deploy.limits import allowed_processors, most_open_files
 from gapbook.deploy.process import LOOPBACK
 from gapbook.deploy.server import ServerChoice
 from gapbook.deploy.stack import Stack, StackContext
+from gapbook.deploy.toolchain import said_version
 from gapbook.errors import ParameterError, SetupError, cut, nearest
 from gapbook.model.declaration import declaration_of
 from gapbook.record.durability import Durability
@@ -36,6 +37,7 @@ __all__ = [
     "require_used",
     "stack_of",
     "started_stacks",
+    "tier_versions",
 ]
 
 
@@ -274,6 +276,15 @@ def absent_tiers(contestants: Sequence[Contestant]) -> dict[str, str]:
         except SetupError as error:
             absent[contestant.name] = str(error)
     return absent
+
+
+def tier_versions(contestants: Iterable[Contestant]) -> dict[str, str]:
+    """What each program that runs a tier's server says of its version: ``{"bun": "1.4.5", "node": "v24.11.1"}``.
+
+    Raises SetupError where one is missing or says nothing.
+    """
+    found = {contestant.module.tier_program(contestant.tier) for contestant in contestants}
+    return {program.name: said_version(program) for program in sorted(filter(None, found))}
 
 
 @contextmanager

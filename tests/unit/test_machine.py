@@ -100,18 +100,21 @@ def test_a_session_records_how_fast_the_disk_is_and_the_page_says_so(tmp_path: P
     # Where no server could write either, the servers tell it.
     assert fsync_test(tmp_path / "nowhere") is None
     begun = {"session": 0, "started_unix_s": 1.0, "clock_mhz": 2300.0, "fsync": msgspec.to_builtins(test)}
+    begun["tier_programs"] = {"node": "v24.11.1", "bun": "1.4.5"}
     older = machine_table(runs.store(tmp_path / "older", runs.whole()).manifest).html
     newer = machine_table(runs.store(tmp_path / "newer", runs.whole(), deployments=[begun]).manifest).html
-    assert older.count("not recorded") - newer.count("not recorded") == 2
+    assert older.count("not recorded") - newer.count("not recorded") == 3
     assert f"{test.median_s * 1e3:.2g} ms for 8,192 bytes" in newer
     assert "2,300 MHz" in newer
+    assert "bun 1.4.5; node v24.11.1" in newer
 
 
 def test_a_session_names_what_could_make_another_machine_differ() -> None:
-    begun = deployed(3, machine())
+    begun = deployed(3, machine(), {"node": "v24.11.1"})
     assert begun.session == 3
     assert begun.machine == machine()
     assert begun.fsync is not None
+    assert begun.tier_programs == {"node": "v24.11.1"}
     enabled = Path("/proc/sys/kernel/sched_autogroup_enabled")
     if enabled.exists():
         assert begun.machine.autogroup is (enabled.read_text("ascii").strip() == "1")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import resource
 import socket
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from gapbook.book.chapters import own_parameters
 from gapbook.chapter import Chapter
 from gapbook.deploy.server import ServerChoice
 from gapbook.deploy.stack import stack_class
+from gapbook.deploy.toolchain import node_path
 from gapbook.errors import ParameterError, SetupError, StackError
 from gapbook.record.durability import Durability
 from gapbook.trial.contestant import Contestant
@@ -26,6 +28,7 @@ from gapbook.trial.servers import (
     require_open_files,
     require_servers,
     require_used,
+    tier_versions,
 )
 from tests.unit.test_scenario import DELAYED, postgres, scenario, spacetimedb
 
@@ -312,6 +315,27 @@ def test_who_is_behind_a_program_that_is_missing_is_left_out(
     (tmp_path / "bun").write_text("#!/bin/sh", encoding="utf-8")
     (tmp_path / "bun").chmod(0o755)
     assert absent_tiers([behind]) == {}
+
+
+def test_each_program_between_client_and_system_says_its_version_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    bun = tmp_path / "bun"
+    bun.touch(0o755)
+    behind_bun = Contestant("bun", "postgres", "drizzle", "bun", "typescript", 1)
+    behind_node = [
+        Contestant(tier, "postgres", "drizzle", tier, "typescript", 1) for tier in ("rpc", "server")
+    ]
+    bun.write_text("#!/bin/sh\necho 1.4.5", encoding="utf-8")
+    node = subprocess.run(
+        [node_path(), "--version"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    assert tier_versions([behind_bun, *behind_node, postgres("direct")]) == {"bun": "1.4.5", "node": node}
+    for says_none in ("#!/bin/sh", "#!/bin/sh\nexit 3"):
+        bun.write_text(says_none, encoding="utf-8")
+        with pytest.raises(SetupError, match=r"bun: .*--version .*; install it anew"):
+            tier_versions([behind_bun])
 
 
 _ELSEWHERE = [

@@ -31,6 +31,7 @@ def machine_table(manifest: Manifest) -> Html:
         ["disk", _listed(machine.disk)],
         ["a synced write before the sessions", _synced(sessions)],
         ["boots of the machine", _boots(machine, sessions)],
+        ["programs between client and system", _programs(sessions)],
         *([["load", load]] if (load := load_hosts_words(manifest.load_hosts, machine)) else []),
     ]
     return values_table(("what", "as recorded"), rows)
@@ -65,6 +66,14 @@ def _synced(sessions: Sequence[Deployed]) -> str:
         f"{middle:.2g} ms for {tests[0].block_bytes:,} bytes, {min(medians_ms):.2g} to {max(medians_ms):.2g} ms over "
         f"sessions; one write in a hundred took up to {slowest:.2g} ms"
     )
+
+
+def _programs(sessions: Sequence[Deployed]) -> str:
+    told = [one.tier_programs for one in sessions if one.tier_programs is not None]
+    if not told:
+        return _NOT_RECORDED
+    said = {(name, version) for programs in told for name, version in programs.items()}
+    return "; ".join(f"{name} {version}" for name, version in sorted(said)) or "none"
 
 
 def _boots(machine: Machine, sessions: Sequence[Deployed]) -> str:
