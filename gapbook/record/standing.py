@@ -1,8 +1,8 @@
 """Which of a chapter's published runs its page shows.
 
-The newest takes the page over, save where it says less under the same load: of another processor in fewer sessions, or
-of some of the contestants alone, as a campaign of headlines does. Such a run stands beside: it counts wherever runs are
-counted, and replaces none.
+The newest takes the page over, save where it says less under the same load: the same contestants on another processor
+in fewer sessions, or some of the contestants alone, as a campaign of headlines does. Such a run stands beside: it counts
+wherever runs are counted, and replaces none. A run with a contestant that the page has not yet is no such run.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ class Standing(msgspec.Struct, frozen=True):
         if self.scenario.load != older.scenario.load:
             return False
         elsewhere = self.machine.processor != older.machine.processor
-        return self.scenario.names < older.scenario.names or (elsewhere and self.sessions < older.sessions)
+        names, others = self.scenario.names, older.scenario.names
+        return names < others or (names == others and elsewhere and self.sessions < older.sessions)
 
 
 def shown(runs: Sequence[Standing]) -> Standing:

@@ -40,6 +40,7 @@ _FIRST = _run(1, "Xeon", 5)
         (_run(2, "Xeon", 5, contestants="b"), False),
         (_run(2, "EPYC", 5, contestants="a"), False),
         (_run(2, "Xeon", 5, contestants="b c"), True),
+        (_run(2, "EPYC", 3, contestants="a b c"), True),
         (_run(2, "Xeon", 5, contestants="b", connections=50), True),
     ],
     ids=[
@@ -50,6 +51,7 @@ _FIRST = _run(1, "Xeon", 5)
         "one of the contestants",
         "one of them on another processor",
         "another contestant too",
+        "one more in fewer sessions of another processor",
         "one of them under another load",
     ],
 )
