@@ -33,8 +33,11 @@ class Html(Markup):
 
     @classmethod
     def escape(cls, content: Any, /) -> Self:
-        """A text as HTML; what is HTML already stays as it is."""
-        return cls(content if hasattr(content, "__html__") else html.escape(str(content)))
+        """A text as HTML; what is HTML already stays as it is. Attributes stand in double quotes, so an apostrophe is none
+        of the characters that must be escaped."""
+        if hasattr(content, "__html__"):
+            return cls(content)
+        return cls(html.escape(str(content)).replace(html.escape("'"), "'"))
 
     @property
     def html(self) -> str:

@@ -6,7 +6,7 @@ tested in one or several places:
 - every place holds: *confirmed*; at least half do: *confirmed, but only* for those;
 - fewer do: *refuted*, where a direction, a limit, arithmetic or a source says so; *not here*, where it is a number that
   we measured and got another of. One place whose failure refutes the claim by its own check does so alone;
-- an interval that straddles its bound, or a place without a measurement: it *cannot be decided here*;
+- an interval that straddles its bound in one of our runs, or a place without a measurement: it *cannot be decided here*;
 - of another version than the claim's, or where the claim names none: *not here* if every place is outside, else it
   cannot be decided here, for what holds on one version says nothing of another. Either way the line says our numbers
   and the reason;
@@ -16,7 +16,9 @@ tested in one or several places:
 What is our own arithmetic on published figures is never confirmed: where it holds, it is *our own note*.
 
 Where several published runs hold the same cells, all of them decide (:mod:`gapbook.method.over_runs`): the interval
-held against the bound is that of what another run should find, never that of the newest alone.
+held against the bound is that of what another run should find, never that of the newest alone. Where that interval
+straddles and each run alone says the same, the verdict is of our runs: *confirmed, but only in each of them*, or *not
+here* where a number was published.
 """
 
 from __future__ import annotations
@@ -79,7 +81,6 @@ TO_THE_DIGITS = ", to the digits printed"
 _VERSION_UNKNOWN = "the claim names no version"
 _NOT_RUN = "no usable run of it yet"
 _NOT_HELD = "our run does not hold it"
-_APART = "our runs agree, another might not"
 _STRADDLES = {kind: "intervals straddle the band" for kind in ("band", "version")}
 _PLACES_SHOWN = 2
 """How many of our numbers stand beside a published one at a glance."""
@@ -234,8 +235,6 @@ class Judgement:
         absent = [one.ours for one in _deciding(self.evidence) if one.outcome == "missing"]
         if absent:
             return f"{absent[0]}."
-        if self.reason == _APART:
-            return "Each run by itself holds it, but they are so far apart that another machine might not."
         return ""
 
     def _places(self, outcome: Outcome) -> str:
@@ -320,7 +319,8 @@ def _deciding(evidence: Sequence[Evidence]) -> Sequence[Evidence]:
 
 
 def _verdict(rule: str, evidence: Sequence[Evidence], *, of_its_day: bool) -> Verdict:
-    outcomes = {one.outcome for one in evidence}
+    found = [_in_our_runs(one, rule) for one in evidence]
+    outcomes = set(found)
     if "missing" in outcomes:
         return "undecided"
     if rule == "version" and not of_its_day:
@@ -329,19 +329,36 @@ def _verdict(rule: str, evidence: Sequence[Evidence], *, of_its_day: bool) -> Ve
         return "refuted"
     if "straddles" in outcomes:
         return "undecided"
-    holding = sum(one.outcome == "holds" for one in evidence)
+    holding = found.count("holds")
     if holding == len(evidence):
-        return "conditions" if of_its_day else "confirmed"
+        return "conditions" if of_its_day or any(map(_only_in_our_runs, evidence)) else "confirmed"
     if 2 * holding >= len(evidence):
         return "conditions"
     return "not-here" if rule == "band" or of_its_day else "refuted"
 
 
+def _in_our_runs(one: Evidence, rule: str) -> Outcome:
+    """What a place says of our runs. One that another run might turn says what each of ours did: that it holds, or that
+    it is another number than the published one, which refutes nothing."""
+    if one.outcome == "straddles" and (one.alike == "holds" or (one.alike == "fails" and rule in _STRADDLES)):
+        return one.alike
+    return one.outcome
+
+
+def _only_in_our_runs(one: Evidence) -> bool:
+    return one.outcome == "straddles" and one.alike == "holds"
+
+
 def _condition(evidence: Sequence[Evidence]) -> str:
-    """Where it holds: the places whose tests all do."""
-    holds = dict.fromkeys(_place_of(one) for one in _deciding(evidence) if one.outcome == "holds")
-    fails = {_place_of(one) for one in _deciding(evidence) if one.outcome != "holds"}
-    return " and ".join(place for place in holds if place not in fails)
+    """Where it holds: the places whose tests all do, and in each of our runs where another might not hold it."""
+    deciding = _deciding(evidence)
+    holding = [one for one in deciding if one.outcome == "holds" or _only_in_our_runs(one)]
+    fails = {_place_of(one) for one in deciding if one not in holding}
+    held = dict.fromkeys(_place_of(one) for one in holding if _place_of(one) not in fails)
+    ours = [one.runs for one in holding if _only_in_our_runs(one)]
+    runs = f"in each of our {min(ours)} runs" if ours else ""
+    places = "" if runs and not fails and not any(one.place for one in deciding) else " and ".join(held)
+    return ", ".join(filter(None, (places, runs)))
 
 
 def _number_and_place(one: Evidence) -> str:
@@ -368,14 +385,12 @@ def _reason(rule: Mapping[str, Any], verdict: Verdict, evidence: Sequence[Eviden
         return ""
     if "reason" in rule:
         return str(rule["reason"])
-    if all(one.alike == "holds" for one in evidence if one.outcome == "straddles"):
-        return _APART
     return _STRADDLES.get(kind, "intervals straddle the bound")
 
 
 def _agreement(evidence: Sequence[Evidence]) -> str:
     """What came out of places not all of which are outside; empty where one was not measured."""
-    outcomes, several = {one.outcome for one in evidence}, len(evidence) > 1
+    outcomes, several = {_in_our_runs(one, "version") for one in evidence}, len(evidence) > 1
     if "missing" in outcomes:
         return ""
     if "holds" not in outcomes:

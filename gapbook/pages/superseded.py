@@ -242,13 +242,13 @@ def _told(move: Move) -> tuple[str, ...]:
 
 
 def _as_csv(found: Sequence[Move]) -> str:
-    """Every ratio that both runs hold, in full precision; a bound that there is not is empty."""
+    """Every ratio that both runs hold, in six digits, which no interval here is worth; a bound that there is not is empty."""
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
     table.writerow(_COLUMNS)
     for move in sorted(found, key=lambda move: -move.distance):
         bounds = [
-            value
+            f"{value:.6g}" if value != "" else value
             for one in (move.then, move.now)
             for value in (one.estimate, *((one.low, one.high) if one.bounded else ("", "")))
         ]

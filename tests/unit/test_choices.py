@@ -89,4 +89,4 @@ def test_an_example_says_only_what_its_run_shows(explorer: Explorer) -> None:
     with pytest.raises(RecordError, match="is not shown to do more"):
         explorer.examples(("A", "both-optimized", slow, fast, 0.5))
     with pytest.raises(RecordError, match="a newer run"):
-        explorer.examples(("A", "todays-headline", "spacetimedb-reducer", "postgres-procedure-direct", 1.5))
+        explorer.examples(("A", "fair", "spacetimedb-2-typescript-waits", "procedure-typescript-waits", 1.5))

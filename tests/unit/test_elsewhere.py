@@ -50,6 +50,25 @@ def test_each_page_names_the_nearest_residual_of_another_and_what_is_set_otherwi
     assert re.search(r'in <a href="[\w-]+\.html">[^<]+</a>\. Set otherwise there: \S', said)
 
 
+@pytest.mark.parametrize(
+    ("chapter", "beside"),
+    [
+        ("where-the-gap-comes-from", "both-optimized"),
+        ("both-optimized", "where-the-gap-comes-from"),
+        ("fair", None),
+    ],
+)
+def test_what_the_same_trials_give_elsewhere_between_the_same_ends_stands_beside(
+    chapter: str, beside: str | None
+) -> None:
+    found, source = Findings(latest_published(chapter), chapter), _worth(chapter)
+    said = residual_elsewhere(found, source.factors, at=source.treatment)
+    named = re.findall(r'same trials <a href="([\w-]+)\.html">[^<]+</a> has ×([\d.]+)', said)
+    assert [name for name, _ in named] == ([beside] if beside else [])
+    for name, number in named:
+        assert float(number) == pytest.approx(_estimate(name), rel=0.006)
+
+
 def test_only_what_the_other_page_has_otherwise_is_named() -> None:
     found, source = Findings(latest_published("fair"), "fair"), _worth("fair")
     said = residual_elsewhere(found, source.factors, at=source.treatment).striptags()

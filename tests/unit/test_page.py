@@ -16,7 +16,7 @@ HOSTILE = "<script>alert('1')</script>"
 
 
 def test_text_is_escaped_and_html_is_kept() -> None:
-    assert page.answer(HOSTILE).html == f'<p class="gb-answer">{html.escape(HOSTILE)}</p>'
+    assert page.answer(HOSTILE).html == f'<p class="gb-answer">{Html.escape(HOSTILE).html}</p>'
     assert "<strong" in page.answer(page.estimate("×14.1 [13.4–14.8]")).html
     parts = [
         page.banner("stale", HOSTILE),
@@ -56,7 +56,7 @@ def test_rerun_command_is_complete_without_a_script() -> None:
         [Input("blocks", "blocks", "5"), Input("alpha", "α", "0.5 1.5", ("0.5 1.5", "0"))],
         needs="about 14 min",
     ).html
-    assert "gapbook run &#x27;a {chapter}&#x27; -p blocks=5 -p &#x27;alpha=0.5 1.5&#x27;</pre>" in panel
+    assert "gapbook run 'a {chapter}' -p blocks=5 -p 'alpha=0.5 1.5'</pre>" in panel
     before = re.search(r'data-command="([^"]+)"', panel)
     assert before
     assert json.loads(html.unescape(before.group(1))) == ["gapbook", "run", "a {chapter}"]

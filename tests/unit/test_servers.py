@@ -329,7 +329,7 @@ def test_each_program_between_client_and_system_says_its_version_once(
     ]
     bun.write_text("#!/bin/sh\necho 1.4.5", encoding="utf-8")
     node = subprocess.run(
-        [node_path(), "--version"], capture_output=True, text=True, check=True
+        [node_path(), "--version"], capture_output=True, encoding="utf-8", check=True
     ).stdout.strip()
     assert tier_versions([behind_bun, *behind_node, postgres("direct")]) == {"bun": "1.4.5", "node": node}
     for says_none in ("#!/bin/sh", "#!/bin/sh\nexit 3"):

@@ -87,7 +87,7 @@ def test_the_table_has_the_ratios_that_moved_farthest_and_its_file_has_all(
         (place,) = links_to_files(html)
         rows = list(csv.DictReader((tmp_path / place).read_text(encoding="utf-8").splitlines()))
         assert {row["ratio"]: float(row["now"]) for row in rows} == {
-            move.quantity: move.now.estimate for move in found
+            move.quantity: pytest.approx(move.now.estimate, rel=1e-5) for move in found
         }
         assert sum(row["narrow"] == "true" for row in rows) == len(narrow)
     assert longest > 12

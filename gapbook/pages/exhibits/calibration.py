@@ -176,7 +176,7 @@ def truth_table(found: Findings, contestants: Sequence[Named]) -> Html:
                 contestant.name,
                 f"{format_count(truth)}/s",
                 rate_cell(ours),
-                f"{ours.estimate / truth - 1:+.1%}" if ours else "–",
+                f"{100 * (ours.estimate / truth - 1):+.2g} %" if ours else "–",
                 _holds(ours, truth),
             ]
         )

@@ -65,31 +65,42 @@ class _Gap:
 
 
 def residual_elsewhere(found: Findings, factors: Sequence[Factor], *, at: float) -> Html:
-    """In a paragraph, where another page has the residual that is nearest to this one, and what is set otherwise there;
-    nothing where no other page has one between the same systems. A page with the same trials is no other measurement, and
-    left out."""
+    """In a paragraph, which page of other trials has the residual that is nearest to this one, and what is set otherwise
+    there; before it what pages of the same trials have between the same ends, for a mean over other combinations of the
+    choices is another number. Nothing where no page of other trials has one between the same systems."""
     (residual,) = (one for one in factors if one.family == "residual")
     here = _gap(found, Worth(tuple(factors), at, residual.name))
     own = measurement_of(found.run)
-    others = [
-        one for one in _elsewhere(found.scenario.chapter, residual) if measurement_of(one.found.run) != own
-    ]
+    gaps = list(_elsewhere(found.scenario.chapter, residual))
+    others = [one for one in gaps if measurement_of(one.found.run) != own]
     if here is None or not others:
         return Html("")
     there = min(others, key=lambda one: abs(one.log - here.log))
-    chapter, differences = there.found.scenario.chapter, ", ".join(_differences(there, here))
+    beside = [one for one in gaps if one not in others and not _differences(one, here)]
+    differences = ", ".join(_differences(there, here))
     compared = (
         f"Set otherwise there: {differences}"
         if differences
         else "Nothing is set otherwise there: so far apart two runs can be"
     )
-    return Html("<p>{} is {} here. The nearest number of another page is {}, in {}. {}.</p>").format(
+    return Html("<p>{} is {} here{}. The nearest number from other trials is {}, in {}. {}.</p>").format(
         f"The {residual.name[0].lower()}{residual.name[1:]}",
         here.printed,
+        Html("").join(
+            Html("; from the same trials {} has {}, a mean over other combinations of the choices").format(
+                _page_link(one), one.printed
+            )
+            for one in beside
+        ),
         there.printed,
-        link(f"{chapter}.html", chapter_titles().get(chapter, chapter)),
+        _page_link(there),
         compared,
     )
+
+
+def _page_link(gap: _Gap) -> Html:
+    chapter = gap.found.scenario.chapter
+    return link(f"{chapter}.html", chapter_titles().get(chapter, chapter))
 
 
 def times_elsewhere(chapter: str, over: str, under: str, *, at: float) -> str:
