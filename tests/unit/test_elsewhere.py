@@ -63,7 +63,7 @@ def test_what_the_same_trials_give_elsewhere_between_the_same_ends_stands_beside
 ) -> None:
     found, source = Findings(latest_published(chapter), chapter), _worth(chapter)
     said = residual_elsewhere(found, source.factors, at=source.treatment)
-    named = re.findall(r'same trials <a href="([\w-]+)\.html">[^<]+</a> has ×([\d.]+)', said)
+    named = re.findall(r'here; <a href="([\w-]+)\.html">[^<]+</a> has ×([\d.]+), over other', said)
     assert [name for name, _ in named] == ([beside] if beside else [])
     for name, number in named:
         assert float(number) == pytest.approx(_estimate(name), rel=0.006)

@@ -87,7 +87,7 @@ def residual_elsewhere(found: Findings, factors: Sequence[Factor], *, at: float)
         f"The {residual.name[0].lower()}{residual.name[1:]}",
         here.printed,
         Html("").join(
-            Html("; from the same trials {} has {}, a mean over other combinations of the choices").format(
+            Html("; {} has {}, over other combinations of the same trials").format(
                 _page_link(one), one.printed
             )
             for one in beside
