@@ -30,6 +30,8 @@ ELSEWHERE = "other runs of ours"
 """The column of what other runs made of a ratio: no number of the run that the chart shows."""
 _ROW = 24.0
 _VALUE_WIDTH = 150.0
+_NAME_GAP = 10.0
+"""Between a name and its condition, so that a full line does not run into it."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,7 @@ def _drawn(known: Sequence[Condition]) -> list[float]:
 
 def _draw_comparison(canvas: Canvas, row: Comparison, names: float) -> None:
     sizes = sizes_of(canvas)
-    lines = wrap(row.name, sizes.label, names or canvas.width, bold=True)
+    lines = wrap(row.name, sizes.label, names - _NAME_GAP if names else canvas.width, bold=True)
     top = canvas.y
     for index, line in enumerate(lines):
         canvas.text(0, top + 16 + 15 * index, line, size=sizes.label, bold=True)

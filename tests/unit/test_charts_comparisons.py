@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from gapbook.charts import ELSEWHERE, PHONE_WIDTH, Comparison, Condition, Figure, comparisons
+from gapbook.charts import ELSEWHERE, PHONE_WIDTH, WIDE_WIDTH, Comparison, Condition, Figure, comparisons
+from gapbook.charts._canvas import Canvas
+from gapbook.charts._frame import sizes_of
+from gapbook.charts._text import measure
 from tests.unit.chart_inputs import PROVENANCE, interval, scatter
 
 MEASURED = Condition("α = 0.5", interval(3.2), scatter(3.2), published=8.3)
@@ -38,6 +43,16 @@ def test_what_other_runs_made_of_a_ratio_is_a_mark_a_key_and_a_column_of_its_own
     assert several.table.columns[-1] == ELSEWHERE
     assert "another run of ours" in several.svg()
     assert "another run of ours" not in alone.svg()
+
+
+def test_a_name_that_fills_its_line_does_not_run_into_its_condition() -> None:
+    name = "Both one request at a time, stored procedure in Postgres, read committed"
+    svg = _drawn([Comparison(name, "postgres", (MEASURED,))]).svg()
+    (condition,) = re.findall(r'<text x="([\d.]+)" y="[\d.]+">α = 0\.5</text>', svg)
+    lines = [line for line in re.findall(r'<text x="0" y="[\d.]+">([^<]+)</text>', svg) if line in name]
+    assert " ".join(lines) == name
+    size = sizes_of(Canvas(WIDE_WIDTH)).label
+    assert all(measure(line, size, bold=True) <= float(condition) - 10 for line in lines)
 
 
 def test_without_any_ratio_there_is_no_chart() -> None:
