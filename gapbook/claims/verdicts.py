@@ -17,7 +17,7 @@ What is our own arithmetic on published figures is never confirmed: where it hol
 
 Where several published runs hold the same cells, all of them decide (:mod:`gapbook.method.over_runs`): the interval
 held against the bound is that of what another run should find, never that of the newest alone. Where that interval
-straddles and each run alone says the same, the verdict is of our runs: *confirmed, but only in each of them*, or *not
+straddles and each run alone says the same, the verdict is of our runs: *confirmed, but only in them*, or *not
 here* where a number was published.
 """
 
@@ -356,7 +356,7 @@ def _condition(evidence: Sequence[Evidence]) -> str:
     fails = {_place_of(one) for one in deciding if one not in holding}
     held = dict.fromkeys(_place_of(one) for one in holding if _place_of(one) not in fails)
     ours = [one.runs for one in holding if _only_in_our_runs(one)]
-    runs = f"in each of our {min(ours)} runs" if ours else ""
+    runs = f"in our {min(ours)} runs" if ours else ""
     places = "" if runs and not fails and not any(one.place for one in deciding) else " and ".join(held)
     return ", ".join(filter(None, (places, runs)))
 

@@ -383,7 +383,7 @@ def test_a_rule_that_leaves_a_verdict_without_its_words_is_refused(rule: dict[st
             "Cannot be decided here: V8 in Payload, not TrailBase",
             "Published about 40, here 35.1",
         ),
-        ("convex-headline-47x", "Cannot be decided here: Convex could not be run", ""),
+        ("convex-headline-47x", "Cannot be decided here: Convex was not run", ""),
         ("keynote-typescript-overhead", "Refuted", ""),
         ("keynote-note-factors-product", "Our own note", ""),
         ("walsync-memory-litestream-20db", "Confirmed, but only with Litestream 0.3", None),
@@ -537,7 +537,7 @@ def test_several_runs_decide_together_and_a_readers_own_by_itself() -> None:
     assert pooled.runs == pooled.runs_older == 4  # they are older than pooling
     assert pooled.pooled.startswith("over 4 runs on 2 machines, from ×")
     assert pooled.newest.startswith(f"×{newest.ratio(test['over'], test['under'], 0.5).estimate:.2f} ")  # type: ignore[union-attr]
-    assert _judged(rule, newest).word == "Confirmed, but only in each of our 4 runs"
+    assert _judged(rule, newest).word == "Confirmed, but only in our 4 runs"
     own = Findings(dataclasses.replace(newest.run, folder=CHECKOUT / "runs" / _CHAPTER / "own"), _CHAPTER)
     (alone,) = _judged(rule, own).evidence
     assert (alone.outcome, alone.runs, alone.pooled, alone.ours) == ("holds", 1, "", pooled.newest)

@@ -35,6 +35,8 @@ __all__ = [
 ]
 
 _TAIL_PERCENTILE = 99.0
+_ROUNDING = 1e-9
+"""How far two numbers may be apart, relatively, that only differ by how they were computed."""
 
 
 def answer_calibration(
@@ -176,7 +178,7 @@ def truth_table(found: Findings, contestants: Sequence[Named]) -> Html:
                 contestant.name,
                 f"{format_count(truth)}/s",
                 rate_cell(ours),
-                f"{100 * (ours.estimate / truth - 1):+.2g} %" if ours else "–",
+                _off(ours.estimate, truth) if ours else "–",
                 _holds(ours, truth),
             ]
         )
@@ -313,12 +315,23 @@ def _shares(ours: Decomposition, truth: Decomposition) -> list[tuple[str, Interv
 
 
 def _inside(ours: Interval, truth: float) -> bool:
-    return ours.low <= truth <= ours.high
+    """Whether the interval holds the truth, but for the rounding of both: trials that all count the same give an interval
+    of no width, a last digit beside the truth that they hit."""
+    return ours.low * (1 - _ROUNDING) <= truth <= ours.high * (1 + _ROUNDING)
 
 
 def _held_words(known: Sequence[tuple[Interval, float]]) -> str:
     """``19 of 26``"""
     return f"{sum(_inside(ours, truth) for ours, truth in known)} of {len(known)}"
+
+
+def _off(estimate: float, truth: float) -> str:
+    """``-0.013 %``, or ``0 %`` where nothing but rounding is between the two."""
+    return (
+        "0 %"
+        if math.isclose(estimate, truth, rel_tol=_ROUNDING)
+        else f"{100 * (estimate / truth - 1):+.2g} %"
+    )
 
 
 def _off_words(known: Sequence[tuple[Interval, float]]) -> str:
