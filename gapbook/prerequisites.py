@@ -19,6 +19,7 @@ __all__ = [
     "CARGO_HINT",
     "COMPILER_HINT",
     "ENVIRONMENT_NEEDS_BYTES",
+    "asked_version",
     "fault_of_checkout",
     "missing_of_python",
     "missing_to_build",
@@ -95,7 +96,7 @@ def tool_fault(name: str, install_hint: str) -> str:
     if found is None:
         return f"{name} is missing; install it: {install_hint}"
     try:
-        asked = _version(found)
+        asked = asked_version(found)
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"{name}: {found} --version failed ({error}); install it: {install_hint}"
     if asked.returncode == 0:
@@ -127,7 +128,8 @@ def _builds_no_program() -> str:
     return f"cc: builds no program ({said.strip()[:200]}); get what is missing: {COMPILER_HINT}"
 
 
-def _version(program: str) -> "subprocess.CompletedProcess[str]":
+def asked_version(program: str) -> "subprocess.CompletedProcess[str]":
+    """How a program ended that was asked for its version, and what it said."""
     return subprocess.run(  # noqa: UP022 (capture_output is of Python 3.7)
         [program, "--version"],
         stdin=subprocess.DEVNULL,
@@ -141,7 +143,7 @@ def _version(program: str) -> "subprocess.CompletedProcess[str]":
 
 
 def _too_old_cargo() -> str:
-    said = _version("cargo").stdout
+    said = asked_version("cargo").stdout
     version = re.match(r"cargo (\d+)\.(\d+)", said)
     if version is None or (int(version[1]), int(version[2])) >= _CARGO:
         return ""

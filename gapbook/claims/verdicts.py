@@ -233,9 +233,7 @@ class Judgement:
 
     def _undecided(self) -> str:
         absent = [one.ours for one in _deciding(self.evidence) if one.outcome == "missing"]
-        if absent:
-            return f"{absent[0]}."
-        return ""
+        return f"{absent[0]}." if absent else ""
 
     def _places(self, outcome: Outcome) -> str:
         return "; ".join(
@@ -340,9 +338,11 @@ def _verdict(rule: str, evidence: Sequence[Evidence], *, of_its_day: bool) -> Ve
 def _in_our_runs(one: Evidence, rule: str) -> Outcome:
     """What a place says of our runs. One that another run might turn says what each of ours did: that it holds, or that
     it is another number than the published one, which refutes nothing."""
-    if one.outcome == "straddles" and (one.alike == "holds" or (one.alike == "fails" and rule in _STRADDLES)):
-        return one.alike
-    return one.outcome
+    if _only_in_our_runs(one):
+        return "holds"
+    return (
+        "fails" if one.outcome == "straddles" and one.alike == "fails" and rule in _STRADDLES else one.outcome
+    )
 
 
 def _only_in_our_runs(one: Evidence) -> bool:

@@ -17,7 +17,7 @@ from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.environment import build_environment
 from gapbook.deploy.expected import CARGO_COUNTS, Expected, crates_counted, duration, without_progress
 from gapbook.errors import SetupError, StackError
-from gapbook.prerequisites import tool_fault
+from gapbook.prerequisites import asked_version, tool_fault
 from gapbook.streams import say
 
 __all__ = [
@@ -32,7 +32,6 @@ __all__ = [
 
 _REPORT_EVERY_S = 15.0
 _TAIL_BYTES = 10_000
-_ANSWERS_WITHIN_S = 30.0
 _NICENESS = 10  # the published book is built at the same time, to be read while servers compile
 _interrupted = threading.Event()
 
@@ -47,18 +46,13 @@ def require_tool(name: str, install_hint: str) -> Path:
 def said_version(program: Path) -> str:
     """The first line of what a program says of its version; raises SetupError where it says none."""
     try:
-        said = subprocess.run(
-            [program, "--version"],
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            timeout=_ANSWERS_WITHIN_S,
-            check=True,
-        ).stdout.strip()
-    except (OSError, subprocess.SubprocessError) as error:
+        asked = asked_version(str(program))
+    except (OSError, subprocess.TimeoutExpired) as error:
         raise SetupError(f"{program.name}: {program} --version failed ({error}); install it anew") from error
-    if not said:
-        raise SetupError(f"{program.name}: {program} --version says nothing; install it anew")
+    said = asked.stdout.strip()
+    if asked.returncode or not said:
+        why = f"ended with code {asked.returncode}" if asked.returncode else "says nothing"
+        raise SetupError(f"{program.name}: {program} --version {why}; install it anew")
     return said.splitlines()[0]
 
 
