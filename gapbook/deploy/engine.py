@@ -16,6 +16,7 @@ import urllib3.exceptions
 from docker.context import ContextAPI
 
 from gapbook.errors import SetupError, StackError
+from gapbook.record.absent import NO_ENGINE
 
 __all__ = [
     "ENGINE_FAULTS",
@@ -60,11 +61,9 @@ def connected() -> Engine:
             probe.connect(path)
         return docker.DockerClient(base_url=f"unix://{path}", timeout=_TIMEOUT_S)
     except OSError as error:
-        raise SetupError(
-            f"docker: no engine answers at {path} ({error.strerror or error}); {_GET_ONE}"
-        ) from error
+        raise SetupError(f"{NO_ENGINE} at {path} ({error.strerror or error}); {_GET_ONE}") from error
     except docker.errors.DockerException as error:
-        raise SetupError(f"docker: no engine answers ({one_line_reason(error)}); {_GET_ONE}") from error
+        raise SetupError(f"{NO_ENGINE} ({one_line_reason(error)}); {_GET_ONE}") from error
 
 
 def engine_address() -> str:

@@ -16,7 +16,7 @@ from gapbook.markup import Html
 from gapbook.method.cells import Named
 from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval, format_count
-from gapbook.method.source import Rate, Source
+from gapbook.method.source import Kept, Rate, Source
 from gapbook.pages import page
 from gapbook.pages.answer import answer_of_pair
 from gapbook.pages.gloss import wanted_words
@@ -36,6 +36,7 @@ __all__ = [
     "counted",
     "heading",
     "kept",
+    "kept_across",
     "rate",
     "sentence",
     "times",
@@ -115,6 +116,23 @@ def kept(found: Findings, one: Named, of: Named, *, at: float | None = None) -> 
         replace(said, printed=f"{format_count(100 * float(said.printed.replace(',', '')))} %")
         if said.printed
         else said
+    )
+
+
+def kept_across(found: Findings, one: Named, *, at: float, base: float) -> Said:
+    """Which part of its goodput at the value ``base`` of the treatment a contestant has at ``at``."""
+    contestant = found.contestant(one)
+    where = f"{contestant.full_label}, goodput kept, {found.at(at)} against {found.at(base)}"
+    part = found.across_treatments(contestant.name, at, base)
+    if part is None:
+        return Said(why=f"Not answered by this run: {where}: no block has both ends.")
+    if found.run.published and not part.tells:
+        return Said(
+            why=f"Not answered by this run: {where} has an interval that is too wide.", instead=TOO_WIDE
+        )
+    return Said(
+        f"{format_count(100 * part.estimate)} %",
+        page.Cited(where, part.as_percent(), part.n, source=Kept(contestant.name, at, base)),
     )
 
 

@@ -12,7 +12,7 @@ from gapbook.method.source import Worth, contrast_of
 from gapbook.pages.citation import cited_contrast
 from gapbook.pages.sentence import TOO_WIDE, Said
 
-__all__ = ["as_factors", "further_worth", "whole_gap", "worth"]
+__all__ = ["as_factors", "further_worth", "left_open", "whole_gap", "worth"]
 
 _NOT_CLOSED = "Not answered by this run: the gap is not closed."
 _TOO_WIDE = "Not answered by this run: the interval is too wide."
@@ -21,6 +21,12 @@ _TOO_WIDE = "Not answered by this run: the interval is too wide."
 def worth(found: Findings, factors: Sequence[Factor], name: str, *, at: float) -> Said:
     """How many times the factor of that name is worth in the gap at a value of the treatment."""
     return _said(found, f"{name}, of the gap", Worth(tuple(factors), at, name))
+
+
+def left_open(found: Findings, factors: Sequence[Factor], name: str, *, at: float) -> bool:
+    """Whether a run that tells what a factor is worth leaves open if it is worth more or less than nothing, ``×1``."""
+    contrast = contrast_of(Worth(tuple(factors), at, name), found)
+    return contrast is not None and contrast.interval.against(1.0, 1.0) == "straddles"
 
 
 def whole_gap(found: Findings, factors: Sequence[Factor], *, at: float) -> Said:

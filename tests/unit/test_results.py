@@ -82,7 +82,7 @@ SHAPES: dict[str, Callable[[], list[dict[str, Any]]]] = {
 }
 RESULTS: dict[str, Callable[[Findings], Any]] = {
     "answer_contention": lambda e: answer_contention(
-        e, SPACETIMEDB, PROCEDURE, "grows by {factor}: {over} {kept_over}, {under} {kept_under}"
+        e, ("grows by {factor}: {over} {kept_over}, {under} {kept_under}", SPACETIMEDB, PROCEDURE)
     ),
     "answer_factors": lambda e: answer_factors(e, FACTORS, "{over} {whole} {under}, {residual}"),
     "answer": lambda e: answer(

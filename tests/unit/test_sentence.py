@@ -22,16 +22,18 @@ from gapbook.pages.first_screen import on_all_machines, on_the_other_side, requi
 from gapbook.pages.page import Cited
 from gapbook.pages.sentence import (
     MOST_WORDS,
+    TOO_WIDE,
     Said,
     answered,
     conditions,
     heading,
     kept,
+    kept_across,
     rate,
     sentence,
     times,
 )
-from gapbook.pages.worth import as_factors, further_worth, whole_gap, worth
+from gapbook.pages.worth import as_factors, further_worth, left_open, whole_gap, worth
 from gapbook.record.run import Run, latest_published
 from tests.unit import stored_runs as runs
 from tests.unit.stored_runs import DRIZZLE, PROCEDURE, SPACETIMEDB
@@ -55,6 +57,37 @@ def test_numbers_of_a_sentence_are_the_runs_and_are_cited_with_their_intervals(f
 def test_what_is_kept_of_a_rate_is_said_in_percent_and_cited_as_the_ratio(found: Findings) -> None:
     part, ratio = kept(found, DRIZZLE, SPACETIMEDB, at=1.5), times(found, DRIZZLE, SPACETIMEDB, at=1.5)
     assert (part.printed, ratio.printed, part.cited) == ("6.25 %", "0.0625", ratio.cited)
+
+
+def test_what_is_kept_from_one_exponent_to_another_is_the_contestants_own_and_cited(
+    found: Findings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part = kept_across(found, DRIZZLE, at=1.5, base=0.0)
+    assert part.printed == "40.0 %"
+    assert part.cited is not None
+    assert part.cited.value.startswith("40.0 % [")
+    assert "α = 1.5 against α = 0" in part.cited.quantity
+    nothing = Findings(runs.store(tmp_path / runs.CHAPTER, runs.nothing_valid()), runs.CHAPTER)
+    assert kept_across(nothing, DRIZZLE, at=1.5, base=0.0).why.endswith("no block has both ends.")
+    two_blocks = Findings(runs.store(tmp_path / "two" / runs.CHAPTER, runs.whole(2)), runs.CHAPTER)
+    monkeypatch.setattr(Run, "published", True)
+    assert kept_across(two_blocks, DRIZZLE, at=1.5, base=0.0).instead == TOO_WIDE
+
+
+def test_a_factor_whose_interval_holds_one_is_left_open(found: Findings, tmp_path: Path) -> None:
+    factors = (
+        Factor("ORM and its round trips", "access", "Drizzle", "one call", "wire"),
+        Factor("Engine residual", "system", "postgres", "spacetimedb", "residual"),
+    )
+    rows = [
+        runs.valid(
+            planned, 100.0 * (0.8, 1.0, 1.3)[planned.block] if planned.contestant == DRIZZLE.name else 100.0
+        )
+        for planned in runs.planned_trials(3)
+    ]
+    noisy = Findings(runs.store(tmp_path / runs.CHAPTER, rows), runs.CHAPTER)
+    assert left_open(noisy, factors, factors[0].name, at=0.0)
+    assert not left_open(found, factors, factors[0].name, at=0.0)
 
 
 def test_what_all_runs_made_of_its_numbers_is_a_line_of_its_own() -> None:

@@ -38,8 +38,8 @@ def contention_chart(
 ) -> charts.Figure:
     """Goodput over the Zipf exponent. ``ceiling_of`` adds the bound of a lock on the hottest account,
     held for as long as the contestant's goodput at the highest exponent allows at most. With ``kept``, two exponents,
-    each name says which part of its rate at the first a contestant keeps at the second. ``names`` are those of the author,
-    by contestant."""
+    each name says which part of its rate at the first a contestant keeps at the second, with its interval. ``names`` are
+    those of the author, by contestant."""
     shown = found.contestants(contestants)
     called = {**_told_apart(shown), **(names or {})}
     title = title or _contention_title(found, shown)
@@ -67,7 +67,8 @@ def contention_chart(
         x_log=False,
         provenance=provenance(found),
         title=title,
-        subtitle=f"Verified goodput. Durability {found.scenario.durability}.",
+        subtitle=f"Verified goodput. Durability {found.scenario.durability}."
+        + (f" Kept: from α = {kept[0]:g} to {kept[1]:g}." if kept else ""),
         **line_axis(found, GOODPUT.name),
     )
 
@@ -88,7 +89,7 @@ def _kept(found: Findings, contestant: RecordedContestant, span: tuple[float, fl
         return ""
     first, last = span
     part = found.across_treatments(contestant.name, last, first)
-    return f": keeps {part.as_percent().partition(' [')[0]} from {first:g} to {last:g}" if part else ""
+    return f": keeps {part.as_percent()}" if part else ""
 
 
 def _ceiling(found: Findings, contestant: Named) -> charts.Line | None:
@@ -169,23 +170,24 @@ def redraw_table(found: Findings) -> Html:
 
 
 def answer_contention(
-    found: Findings, over: Named, under: Named, sentence: str, spans: Sequence[tuple[float, float]] = ()
+    found: Findings, *told: tuple[str, Named, Named], spans: Sequence[tuple[float, float]] = ()
 ) -> page.Answer:
-    """``{factor}`` becomes the growth of the ratio from a low exponent to a high one, ``{low}`` and ``{high}``
-    these, ``{kept_over}`` and ``{kept_under}`` what each contestant keeps of its rate, ``{over}`` and
-    ``{under}`` their names.
+    """A sentence for each pair of contestants, the first over the second: ``{factor}`` becomes the growth of their ratio
+    from a low exponent to a high one, ``{low}`` and ``{high}`` these, ``{kept_over}`` and ``{kept_under}`` what each
+    contestant keeps of its rate, ``{over}`` and ``{under}`` their systems.
 
-    The sentence is said for each of ``spans`` that the run has; without any, from its lowest exponent to its
-    highest.
+    The sentences are said for each of ``spans`` that the run has; without any, from its lowest exponent to its highest.
     """
     known = [span for span in spans if set(span) <= set(found.treatments)]
     asked = known or [(found.treatments[0], found.treatments[-1])]
-    told = [_contention(found, over, under, sentence, low, high) for low, high in asked]
+    said = [
+        _contention(found, over, under, sentence, *span) for span in asked for sentence, over, under in told
+    ]
     return read_with(
         found,
-        Html(" ").join(dict.fromkeys(one.sentence for one in told)),
-        [(over, under)],
-        [number for one in told for number in one.cited],
+        Html(" ").join(dict.fromkeys(one.sentence for one in said)),
+        [pair for _, *pair in told],
+        [number for one in said for number in one.cited],
         at=sorted({exponent for span in asked for exponent in span}),
     )
 

@@ -10,8 +10,11 @@ from gapbook.method.cells import Named
 from gapbook.method.findings import Findings
 from gapbook.pages import page
 from gapbook.pages.words import rate_cell
+from gapbook.record.absent import NO_ENGINE
 
 __all__ = ["published_beside_table", "why_unmeasured"]
+
+_NO_ENGINE = "it needs a container engine, and none answered"
 
 
 def why_unmeasured(found: Findings, contestant: Named, otherwise: str) -> str | None:
@@ -20,7 +23,8 @@ def why_unmeasured(found: Findings, contestant: Named, otherwise: str) -> str | 
     Where it was looked for, and what a reader can do about it, stands in the table of servers, which has the whole reason.
     """
     if contestant.name in found.absent:
-        reason = found.absent[contestant.name].partition("; ")[0].partition(" at /")[0]
+        recorded = found.absent[contestant.name]
+        reason = _NO_ENGINE if recorded.startswith(NO_ENGINE) else recorded.partition("; ")[0]
         return f"not measured here: {reason}"
     if found.scenario.find(contestant.name) is None:
         return f"not measured here: {otherwise}"
