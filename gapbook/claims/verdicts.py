@@ -7,9 +7,9 @@ tested in one or several places:
 - fewer do: *refuted*, where a direction, a limit, arithmetic or a source says so; *not here*, where it is a number that
   we measured and got another of. One place whose failure refutes the claim by its own check does so alone;
 - an interval that straddles its bound in one of our runs, or a place without a measurement: it *cannot be decided here*;
-- of another version than the claim's, or where the claim names none: *not here* if every place is outside, else it
-  cannot be decided here, for what holds on one version says nothing of another. Either way the line says our numbers
-  and the reason;
+- of another version than the claim's, or where the claim names none: *not here* if every place is outside, *confirmed,
+  but only* with the versions measured if every place holds and says its version, else it cannot be decided here. Either
+  way the line says our numbers and the reason;
 - of the version that was the newest release when a claim that names none was made: those places decide alone, and where
   they hold it is *confirmed, but only* with that version.
 
@@ -322,6 +322,8 @@ def _verdict(rule: str, evidence: Sequence[Evidence], *, of_its_day: bool) -> Ve
     if "missing" in outcomes:
         return "undecided"
     if rule == "version" and not of_its_day:
+        if outcomes == {"holds"} and all(one.place for one in evidence):
+            return "conditions"
         return "not-here" if outcomes == {"fails"} else "undecided"
     if any(one.refutes for one in evidence):
         return "refuted"

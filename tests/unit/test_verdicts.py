@@ -232,6 +232,16 @@ def test_another_version_confirms_nothing_and_says_what_came_out(
     assert (judged.word, "".join(judged.line)) == (word, line)
 
 
+def test_another_version_that_its_place_names_is_confirmed_alone_where_every_place_holds(planted: Any) -> None:
+    rule = _rule("version")
+    places = "with the old one", "with the new one"
+    rule["test"] = [rule["test"][0] | {"equals": 2.0, "place": place} for place in places]
+    judged = _judged(rule, planted(2.0, 2.02, 1.98))
+    assert judged.word == "Confirmed, but only with the old one and with the new one"
+    rule["test"][1]["equals"] = 2.2
+    assert _judged(rule, planted(2.0, 2.02, 1.98)).verdict == "undecided"
+
+
 @pytest.mark.parametrize(
     ("expected", "line"),
     [
