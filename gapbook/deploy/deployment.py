@@ -246,13 +246,15 @@ class Deployment:
         process = self.start(command, name=name, user=user)
         try:
             code = process.popen.wait(timeout_s)
-        except subprocess.TimeoutExpired:
+        except BaseException as error:
             process.stop(grace_s=0.5)
-            raise StackError(
-                f"{name}: no end after {timeout_s:.0f} s: {log_tail(process.log_path)}"
-            ) from None
-        finally:
-            self.forget(process)
+            # Here, while its folders are there: what it shared in memory is found by them.
+            self.stop(process)
+            if isinstance(error, subprocess.TimeoutExpired):
+                said = log_tail(process.log_path)
+                raise StackError(f"{name}: no end after {timeout_s:.0f} s: {said}") from None
+            raise
+        self.forget(process)
         if code != 0:
             raise StackError(f"{name}: ended with code {code}: {log_tail(process.log_path)}")
 

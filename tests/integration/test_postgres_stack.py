@@ -5,6 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import sys
+import threading
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +19,7 @@ from gapbook.errors import StackError
 from gapbook.record.durability import Durability
 from tests.bank import balances_of, seed_bank
 from tests.hostile import hostile_shell
+from tests.integration.running import eventually
 from tests.processes import process_of
 
 _OTHER = {"none": "", "delayed": "on", "delayed(500 ms)": "on", "fsync-per-commit": "off"}
@@ -83,3 +87,35 @@ def test_a_server_that_is_killed_leaves_no_shared_memory_and_starts_again(deploy
     seed_bank(stack, 3, 100)
     assert balances_of(stack).tolist() == [100] * 3
     stack.stop()
+
+
+_SHARES = """\
+import ctypes, os, sys, time
+libc = ctypes.CDLL(None)
+assert libc.shmget(ctypes.c_int32(os.stat(sys.argv[1]).st_ino), 56, 0o1600) >= 0  # IPC_CREAT, as Postgres does
+open(sys.argv[2], "w").close()
+time.sleep(60)
+"""
+
+
+def test_a_command_that_is_interrupted_leaves_no_shared_memory(
+    deployment: Deployment, tmp_path: Path
+) -> None:
+    """As where Ctrl-C meets initdb: its folder is what tells whose the memory is, and is removed after it."""
+    data, shared = deployment.directory / "server", tmp_path / "shared"
+    data.mkdir()
+
+    def interrupt() -> None:
+        assert eventually(shared.exists)
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    striker = threading.Thread(target=interrupt)
+    striker.start()
+    with pytest.raises(KeyboardInterrupt):
+        deployment.run([sys.executable, "-c", _SHARES, data, shared], name="shares")
+    striker.join()
+    assert not [line for line in _shared_memory() if int(line.split()[0]) == data.stat().st_ino]
+
+
+def _shared_memory() -> list[str]:
+    return Path("/proc/sysvipc/shm").read_text(encoding="utf-8").splitlines()[1:]
