@@ -10,7 +10,12 @@ __all__ = ["MAKERS", "wrong_end", "wrong_end_of_struck"]
 MAKERS = frozenset({"harness", "harness and warden", "command"})
 """Whoever makes the run; the signal that strikes it says how it ends."""
 _CODES = {"kill": -9, "interrupt": 130, "terminate": 143, "hang up": 129}
-_DEAD_KERNEL = "its kernel was ended from outside by signal 9 (SIGKILL, as where memory is short); trials finished so far are kept"
+_BY_SIGNAL = "was ended from outside by signal 9 (SIGKILL, as where memory is short)"
+_DEAD_KERNEL = (
+    f"its kernel {_BY_SIGNAL}; trials finished so far are kept",
+    f"its kernel did not start: it {_BY_SIGNAL}",
+)
+"""What is said of a kernel that was killed: in a cell, or before the first."""
 _DONE, _REFUSED = 0, 2
 _STILL_THERE = " is still there ("
 """What a run could not take back elsewhere has a line of its own, beside that of its error."""
@@ -41,7 +46,7 @@ def wrong_end_of_struck(leg: Leg, fault: Fault, within_s: float) -> list[str]:
         allowed = {_CODES[fault.kind]}
     elif fault.victim == "kernel":
         allowed = {_REFUSED}
-        if _DEAD_KERNEL not in said:
+        if not any(line in said for line in _DEAD_KERNEL):
             return [f"its kernel was killed, and it says: {said}"]
     else:
         allowed = {_DONE, _REFUSED}

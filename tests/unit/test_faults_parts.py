@@ -226,6 +226,7 @@ class _Ended(Leg):
         return []
 
 
+_OF_STARTING_KERNEL = "gapbook: chapter x: its kernel did not start: it was ended from outside by signal 9 (SIGKILL, as where memory is short)\n"
 _OF_KERNEL = "gapbook: chapter x: its kernel was ended from outside by signal 9 (SIGKILL, as where memory is short); trials finished so far are kept\n"
 
 
@@ -245,6 +246,7 @@ _OF_KERNEL = "gapbook: chapter x: its kernel was ended from outside by signal 9 
         ("answers", "mute", 2, "gapbook: d is still there (no)\ngapbook: a\n", []),
         ("answers", "mute", 2, "gapbook: d is still there (no)\n", ["code 2 without a line"]),
         ("kill", "kernel", 2, _OF_KERNEL, []),
+        ("kill", "kernel", 2, _OF_STARTING_KERNEL, []),
         ("kill", "kernel", 2, "gapbook: no\n", ["its kernel was killed, and it says: gapbook: no"]),
         ("kill", "kernel", 1, _OF_KERNEL, [f"code 1 after kill, not 2: {_OF_KERNEL.strip()}"]),
     ],
