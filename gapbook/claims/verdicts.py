@@ -186,7 +186,11 @@ class Judgement:
         numbers = [
             _number_of(one) if one.place == self.condition else _number_and_place(one) for one in shown
         ]
-        ours, published = " and ".join(numbers), self.claim.at_a_glance
+        # What holds it and what does not are not read as one.
+        ours, published = (
+            (", but " if self.verdict == "conditions" else " and ").join(numbers),
+            self.claim.at_a_glance,
+        )
         if self.verdict == "not-here":
             return f"We got {ours}, not {published}{f' ({self.reason})' if self.reason else ''}"
         return f"Published {published}, here {ours}"

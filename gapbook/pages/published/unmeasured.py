@@ -14,7 +14,7 @@ from gapbook.record.absent import NO_ENGINE
 
 __all__ = ["published_beside_table", "why_unmeasured"]
 
-_NO_ENGINE = "it needs a container engine, and none answered"
+_NO_ENGINE = "no container engine answered"
 
 
 def why_unmeasured(found: Findings, contestant: Named, otherwise: str) -> str | None:
