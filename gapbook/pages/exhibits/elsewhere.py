@@ -150,12 +150,12 @@ def _published(chapter: str) -> Findings | None:
 
 
 def _differences(there: _Gap, here: _Gap) -> list[str]:
-    """How the other gap is set where this one is not: ``one request at a time``; its end, its beginning, then the load and
+    """How the other gap is set where this one is not: ``one request at a time``; its end, its slow end, then the load and
     the machine."""
     return [
         *_otherwise(*((*_end_words(one, one.ends[1]),) for one in (there, here))),
         *(
-            f"at the beginning {words}"
+            f"at the slow end {words}"
             for words in _otherwise(*((*_levels(one.ends[0]),) for one in (there, here)))
         ),
         *_otherwise(*((*one.load, processor_name(one.found.run.manifest.machine)) for one in (there, here))),
