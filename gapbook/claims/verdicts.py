@@ -195,6 +195,11 @@ class Judgement:
             return f"We got {ours}, not {published}{f' ({self.reason})' if self.reason else ''}"
         return f"Published {published}, here {ours}"
 
+    @property
+    def numbers(self) -> Sequence[str]:
+        """Our numbers in the line, as they are printed there."""
+        return [_number_of(one) for one in self._at_a_glance()]
+
     def _ours_and_what_agrees(self) -> str:
         """``7.73 with SpacetimeDB 2.8.3, which agrees, and 2.62 with 1.2.0``; empty where no number can stand there.
 

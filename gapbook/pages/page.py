@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain, zip_longest
 from typing import Literal
 
 from gapbook.markup import Html, each, link, values_table
@@ -178,16 +180,20 @@ def published_claim(kind: str, says: str, *, by: str, address: str) -> Html:
     )
 
 
-def verdict_line(key: str, word: str, goes_on: str, *, anchor: str) -> Html:
+def verdict_line(key: str, word: str, goes_on: str, *, anchor: str, numbers: Sequence[str] = ()) -> Html:
     """A verdict (a key of the icons and its words), what goes on from it with our numbers, and where the register says
-    why."""
+    why. ``numbers`` are ours in it: they stand out, for they are what the word is about."""
+    # Not as a part of another: 2.0 in 2.0.1.
+    ours = re.compile("|".join(rf"(?<![\d.,]){re.escape(one)}(?!\d|[.,]\d)" for one in numbers) or "(?!)")
+    shown = [Html('<strong class="gb-number">{}</strong>').format(one) for one in ours.findall(goes_on)]
+    parts = chain.from_iterable(zip_longest(ours.split(goes_on), shown, fillvalue=""))
     return Html(
         '<p class="gb-verdict gb-verdict-{}">{}<strong>{}</strong>{}. <span class="gb-muted">{}</span></p>'
     ).format(
         key,
         verdict_icon(key),
         word,
-        goes_on,
+        Html("").join(parts),
         link(f"claims.html#claim-{anchor}", "Why"),
     )
 

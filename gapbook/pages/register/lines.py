@@ -40,7 +40,7 @@ def claim_and_verdict(found: Findings, claim_id: str) -> Html:
         about.says,
         by=about.published_by,
         address=about.address,
-    ) + page.verdict_line(judged.verdict, *judged.line, anchor=claim_id)
+    ) + page.verdict_line(judged.verdict, *judged.line, anchor=claim_id, numbers=judged.numbers)
 
 
 def _basis(found: Findings, judged: verdicts.Judgement) -> str | Html:
