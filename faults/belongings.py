@@ -22,6 +22,7 @@ __all__ = [
     "mounts_below",
     "shared_files",
     "socket_inodes",
+    "unused_shared_memory",
 ]
 
 FILLER = "filler"
@@ -77,7 +78,7 @@ class Belongings:
         ]
 
     def _unswept(self) -> Iterator[str]:
-        yield from (f"shared memory {key}" for key in self.shared_memory_keys & _unused_shared_memory())
+        yield from (f"shared memory {key}" for key in self.shared_memory_keys & unused_shared_memory())
         yield from (f"shared memory {file}" for file in sorted(self.shared_files) if file.exists())
         yield from (f"mount {mount}" for mount in mounts_below(self.root / "data" / "gapbook-"))
         for folder in (self.root / "data", self.root / "tmp"):
@@ -147,7 +148,8 @@ def _folders(parent: Path) -> list[Path]:
     return [parent / name for _, names, _ in itertools.islice(os.walk(parent), 1) for name in names]
 
 
-def _unused_shared_memory() -> set[int]:
+def unused_shared_memory() -> set[int]:
+    """The keys of System V shared memory that no process uses."""
     lines = Path("/proc/sysvipc/shm").read_text(encoding="utf-8").splitlines()[1:]
     return {int(line.split()[0]) for line in lines if int(line.split()[6]) == 0}
 

@@ -247,9 +247,8 @@ class Deployment:
         try:
             code = process.popen.wait(timeout_s)
         except BaseException as error:
-            process.stop(grace_s=0.5)
             # Here, while its folders are there: what it shared in memory is found by them.
-            self.stop(process)
+            self.stop(process, grace_s=0.5)
             if isinstance(error, subprocess.TimeoutExpired):
                 said = log_tail(process.log_path)
                 raise StackError(f"{name}: no end after {timeout_s:.0f} s: {said}") from None
@@ -258,9 +257,9 @@ class Deployment:
         if code != 0:
             raise StackError(f"{name}: ended with code {code}: {log_tail(process.log_path)}")
 
-    def stop(self, process: Process) -> None:
+    def stop(self, process: Process, grace_s: float = 10.0) -> None:
         """End a process, and what it left behind: the backends of a server that was killed live on."""
-        process.stop()
+        process.stop(grace_s)
         self.forget(process)
         orphans = warden.processes_of(self.token, self.directory)
         led = [other.pid for other in self._processes]

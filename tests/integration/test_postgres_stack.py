@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import signal
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from faults.belongings import shared_files
+from faults.belongings import shared_files, unused_shared_memory
 from gapbook.deploy import warden
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.stack import StackContext, stack_class
@@ -114,8 +115,4 @@ def test_a_command_that_is_interrupted_leaves_no_shared_memory(
     with pytest.raises(KeyboardInterrupt):
         deployment.run([sys.executable, "-c", _SHARES, data, shared], name="shares")
     striker.join()
-    assert not [line for line in _shared_memory() if int(line.split()[0]) == data.stat().st_ino]
-
-
-def _shared_memory() -> list[str]:
-    return Path("/proc/sysvipc/shm").read_text(encoding="utf-8").splitlines()[1:]
+    assert ctypes.c_int32(data.stat().st_ino).value not in unused_shared_memory()

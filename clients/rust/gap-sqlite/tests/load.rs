@@ -119,18 +119,18 @@ fn an_error_of_the_engine_is_counted_and_leaves_no_transaction_open() {
 #[test]
 fn the_open_loop_offers_its_rate() {
     // The last is due long before the window ends. A busy machine can be too late for it, but not each time.
-    let attempted = (0..8).map(|_| {
+    let in_time = (0..8).any(|_| {
         let bank = Bank::new("open", accounts(), 1_000_000_000);
         let configuration = bank.loaded_by(
             json!({"loop": {"kind": "open", "rate_per_s": 11.0}, "warmup_s": 0.0, "window_s": 0.5}),
         );
         let report = run(CLIENT, &configuration).report();
         assert_eq!(bank.balances(), replay(&report, &configuration, 1_000_000_000));
-        number(&report["attempted"])
+        let attempted = number(&report["attempted"]);
+        assert!(attempted <= 6, "{attempted} attempted, not 6");
+        attempted == 6
     });
-    let tried: Vec<u64> =
-        attempted.inspect(|count| assert!(*count <= 6)).take_while(|count| *count != 6).collect();
-    assert!(tried.len() < 8, "{tried:?} attempted, not 6");
+    assert!(in_time, "never 6 attempted");
 }
 
 #[test]
