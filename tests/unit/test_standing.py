@@ -1,4 +1,4 @@
-"""Which published run a page shows: the newest, save one that says less of another machine."""
+"""Which published run a page shows: the newest, save one that says no more of another machine."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ _FIRST = _run(1, "Xeon", 5)
     ("newer", "takes_over"),
     [
         (_run(2, "EPYC", 3), False),
-        (_run(2, "EPYC", 5), True),
+        (_run(2, "EPYC", 5), False),
+        (_run(2, "EPYC", 6), True),
         (_run(2, "Xeon", 3), True),
         (_run(2, "EPYC", 3, connections=50), True),
         (_run(2, "Xeon", 5, contestants="b"), False),
@@ -45,7 +46,8 @@ _FIRST = _run(1, "Xeon", 5)
     ],
     ids=[
         "fewer sessions of another processor",
-        "as many",
+        "as many of another processor",
+        "more of another processor",
         "the same processor",
         "another load",
         "one of the contestants",
@@ -55,14 +57,25 @@ _FIRST = _run(1, "Xeon", 5)
         "one of them under another load",
     ],
 )
-def test_a_newer_run_takes_the_page_over_unless_it_says_less(newer: Standing, takes_over: bool) -> None:
+def test_a_newer_run_takes_the_page_over_unless_it_says_no_more(newer: Standing, takes_over: bool) -> None:
     assert shown([newer, _FIRST]) is (newer if takes_over else _FIRST)
 
 
 def test_each_newer_run_is_held_against_the_one_that_the_page_shows_by_then() -> None:
-    beside, last = _run(2, "EPYC", 3), _run(3, "EPYC", 4)
-    assert shown([_FIRST, beside, last]) is _FIRST
-    assert shown([_FIRST, beside, last, _run(4, "Xeon", 5)]).started_unix_s == 4
+    beside = _run(2, "EPYC", 2)
+    assert shown([_FIRST, beside, _run(3, "EPYC", 3)]) is _FIRST
+    assert shown([_FIRST, beside, _run(3, "EPYC", 3), _run(4, "Xeon", 1)]).started_unix_s == 4
+
+
+def test_the_processor_with_most_sessions_in_all_has_the_page() -> None:
+    beside, last = _run(2, "EPYC", 2), _run(3, "EPYC", 4)
+    assert shown([_FIRST, beside, last]) is last
+    assert shown([_FIRST, _run(2, "EPYC", 2, connections=50), last]) is not _FIRST, (
+        "the load is another one by then"
+    )
+    assert shown([_FIRST, _run(2, "EPYC", 2, contestants="a"), last]) is _FIRST, (
+        "sessions of fewer contestants"
+    )
 
 
 def test_a_run_that_tells_no_sessions_has_none() -> None:
