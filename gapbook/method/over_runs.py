@@ -23,15 +23,17 @@ from gapbook.record.published import given_runs, machine_of, measurement_of, pub
 from gapbook.record.run import Run
 
 __all__ = [
+    "LEAST_BLOCKS",
     "Between",
     "OverRuns",
     "RunEstimate",
     "estimates_over_runs",
+    "published_findings",
     "ratio_beside",
     "ratio_over_runs",
 ]
 
-_LEAST_BLOCKS = 3
+LEAST_BLOCKS = 3
 """A run in which fewer blocks tell a value says too little of it to stand beside others."""
 
 
@@ -218,12 +220,12 @@ def estimates_over_runs(
     if own.keys() != set(cells):
         return None
     each: dict[str, RunEstimate] = {}
-    others = [*_published(), *(_given() if with_given else ())]
+    others = [*published_findings(), *(_given() if with_given else ())]
     for other, known in [*others, (Findings(found.run, found.scenario.chapter), cells_of(found.run))]:
         if not all(setup in known for setup in own.values()):
             continue
         held = estimate(other, {cell: known[setup] for cell, setup in own.items()})
-        if held is not None and held.bounded and held.n >= _LEAST_BLOCKS:
+        if held is not None and held.bounded and held.n >= LEAST_BLOCKS:
             each[measurement_of(other.run)] = RunEstimate(other.run, held)
     if measurement_of(found.run) not in each:
         return None
@@ -231,7 +233,8 @@ def estimates_over_runs(
 
 
 @cache
-def _published() -> Sequence[tuple[Findings, Mapping[Setup, Cell]]]:
+def published_findings() -> Sequence[tuple[Findings, Mapping[Setup, Cell]]]:
+    """Every published run, and what it calls each of its cells."""
     return tuple(map(_with_cells, published_runs()))
 
 

@@ -12,11 +12,13 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from gapbook.markup import Html, SupportsHtml, link
+from gapbook.method.factors import Factor
 from gapbook.method.findings import Findings
 from gapbook.pages.choices import explorer_address
 from gapbook.pages.exhibits.comparisons import Pair
 from gapbook.pages.exhibits.flaws import metrics_table
 from gapbook.pages.exhibits.rates import catch_up_table, goodput_table, retries_table
+from gapbook.pages.exhibits.travelled import travelled
 from gapbook.pages.first_screen import provenance_line
 from gapbook.pages.losses.copies import copies_table
 from gapbook.pages.losses.cuts import cuts_table, faults_table
@@ -74,6 +76,7 @@ class _Asked:
     found: Findings
     comparisons: Sequence[Pair]
     labels: Mapping[str, str] = field(default_factory=dict)
+    gap: Sequence[Factor] = ()
 
     @property
     def operation(self) -> str:
@@ -94,11 +97,15 @@ class _Asked:
 
 
 def proof(
-    found: Findings, comparisons: Sequence[Pair] = (), labels: Mapping[str, str] | None = None
+    found: Findings,
+    comparisons: Sequence[Pair] = (),
+    labels: Mapping[str, str] | None = None,
+    *,
+    gap: Sequence[Factor] = (),
 ) -> Proof:
     """All that the run's record has to prove a chapter with. ``comparisons`` are those that the chapter answers with;
-    ``labels`` what it calls contestants, by their names."""
-    asked = _Asked(found, comparisons, labels or {})
+    ``labels`` what it calls contestants, by their names; ``gap`` the factors that it takes its gap apart into."""
+    asked = _Asked(found, comparisons, labels or {}, gap)
     return Proof(_line(asked), tuple(section for make in _SECTIONS for section in make(asked)))
 
 
@@ -174,6 +181,16 @@ def _sessions(asked: _Asked) -> Iterator[Section]:
         yield Section(
             "How much do the sessions differ?", (lead, sessions_table(asked.found, asked.comparisons))
         )
+
+
+def _travelled(asked: _Asked) -> Iterator[Section]:
+    by_treatment = [travelled(asked.found, asked.gap, value) for value in asked.found.treatments]
+    if asked.gap and asked.found.run.published and any(by_treatment):
+        lead = Html(
+            "<p>Each number is a mean over the runs of a processor that hold the two ends of the gap under the same load. A "
+            "run that measured fewer combinations has fewer orders of the steps.</p>"
+        )
+        yield Section("Do the parts of the gap hold on another machine?", (lead, *filter(None, by_treatment)))
 
 
 def _every(asked: _Asked) -> Iterator[Section]:
@@ -299,6 +316,7 @@ _SECTIONS: tuple[Callable[[_Asked], Iterator[Section]], ...] = (
     _counted,
     _let_in,
     _sessions,
+    _travelled,
     _noise,
     _every,
     _shared,
