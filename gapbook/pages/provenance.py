@@ -149,7 +149,6 @@ def provenance_parts(found: Findings) -> list[str]:
         _promise(found),
         facts["date"],
         _code_words(found.run.manifest),
-        *_ignored_words(found.run.manifest),
     ]
 
 
@@ -163,13 +162,6 @@ def _code_words(manifest: Manifest) -> str:
     if not code_is_kept(manifest):
         said.append("(this commit was lost: see Corrections)")
     return " ".join(said)
-
-
-def _ignored_words(manifest: Manifest) -> list[str]:
-    """What of the shell could have changed servers and clients, had they got it."""
-    environments = [one.environment for one in manifest.deployments if one.environment is not None]
-    names = sorted({name for environment in environments for name in environment.ignored})
-    return [f"not passed on from the shell: {', '.join(names)}"] if names else []
 
 
 def date_of(unix_s: float) -> str:

@@ -38,6 +38,7 @@ from gapbook.pages.versions import versioned_label
 from gapbook.pages.who import who_table
 from gapbook.pages.words import listed_html, operation_of, operations_of, state_row_of
 from gapbook.record.scenario import RecordedContestant
+from gapbook.record.schema import Manifest
 
 __all__ = ["Proof", "Section", "proof"]
 
@@ -301,7 +302,17 @@ def _servers(asked: _Asked) -> Iterator[Section]:
     lead = Html(
         "<p>Settings are read back from the running servers; none is copied from our own configuration.</p>"
     )
-    yield Section("The servers", (lead, systems_table(asked.found)))
+    yield Section("The servers", (lead, *_kept_out(asked.found.run.manifest), systems_table(asked.found)))
+
+
+def _kept_out(manifest: Manifest) -> Iterator[Html]:
+    """What of the shell could have changed servers and clients, had they got it."""
+    environments = [one.environment for one in manifest.deployments if one.environment is not None]
+    if names := sorted({name for environment in environments for name in environment.ignored}):
+        yield Html(
+            "<p>Servers and clients get no variable of the shell unless it is declared. It had these, which are known to "
+            "change one of them: {}.</p>"
+        ).format(", ".join(names))
 
 
 def _machine(asked: _Asked) -> Iterator[Section]:
