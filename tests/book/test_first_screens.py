@@ -25,7 +25,7 @@ _SAID = re.compile(r'<p class="gb-(?:sentence|conditions)">(.*?)</p>', re.DOTALL
 _OF_ALL = {
     "version": re.compile(r"\d+\.\d+\.\d+|\bPostgres \d+\.\d+|\bno version\b"),
     "promise about the disk": re.compile(r"\bdisk\b|\bnothing is stored\b"),
-    "machine": re.compile(r"client and server on \d+ cores"),
+    "machine": re.compile(r"(client and server|writer, replicator and storage) on \d+ cores"),
 }
 _WANTED = re.compile(r"\bwant (?:the same|one) account\b|\ball accounts wanted alike\b")
 _LOAD = re.compile(

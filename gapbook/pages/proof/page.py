@@ -185,8 +185,10 @@ def _sessions(asked: _Asked) -> Iterator[Section]:
 
 
 def _travelled(asked: _Asked) -> Iterator[Section]:
+    if not (asked.gap and asked.found.run.published):
+        return
     by_treatment = [travelled(asked.found, asked.gap, value) for value in asked.found.treatments]
-    if asked.gap and asked.found.run.published and any(by_treatment):
+    if any(by_treatment):
         lead = Html(
             "<p>Each number is a mean over the runs of a processor that hold the two ends of the gap under the same load. A "
             "run that measured fewer combinations has fewer orders of the steps.</p>"
