@@ -81,7 +81,9 @@ TO_THE_DIGITS = ", to the digits printed"
 _VERSION_UNKNOWN = "the claim names no version"
 _NOT_RUN = "no usable run of it yet"
 _NOT_HELD = "our run does not hold it"
-_STRADDLES = {kind: "intervals straddle the band" for kind in ("band", "version")}
+_TOO_WIDE = "our intervals are too wide"
+_TWO_SIDED = ("band", "version")
+"""Kinds of rules that hold a number against another one, and not against a bound."""
 _PLACES_SHOWN = 2
 """How many of our numbers stand beside a published one at a glance."""
 
@@ -352,7 +354,7 @@ def _in_our_runs(one: Evidence, rule: str) -> Outcome:
     if _only_in_our_runs(one):
         return "holds"
     return (
-        "fails" if one.outcome == "straddles" and one.alike == "fails" and rule in _STRADDLES else one.outcome
+        "fails" if one.outcome == "straddles" and one.alike == "fails" and rule in _TWO_SIDED else one.outcome
     )
 
 
@@ -396,7 +398,7 @@ def _reason(rule: Mapping[str, Any], verdict: Verdict, evidence: Sequence[Eviden
         return ""
     if "reason" in rule:
         return str(rule["reason"])
-    return _STRADDLES.get(kind, "intervals straddle the bound")
+    return _TOO_WIDE
 
 
 def _agreement(evidence: Sequence[Evidence]) -> str:

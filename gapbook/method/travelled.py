@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from gapbook.method.factors import Decomposition, Factor
@@ -33,36 +33,66 @@ class OnProcessor:
         by_factor = zip(*(parts.shares for parts in self.each), strict=True)
         return tuple(_mean([share.multiplier.estimate for share in shares]) for shares in by_factor)
 
-    @property
-    def orderings(self) -> tuple[int, ...]:
-        """How many orders of the steps the runs measured whole; a number for each that differs."""
-        return tuple(sorted({parts.orderings for parts in self.each}))
-
 
 def on_processors(found: Findings, factors: Sequence[Factor], treatment: float) -> list[OnProcessor]:
-    """The gap of a run in every published run of its chapter that holds its two ends under the same load, by processor,
-    that with the smallest gap first; empty where the run at hand does not close it.
+    """The gap of a run in every published run of its chapter that closes it under the same load, by processor, that with
+    the smallest gap first; empty where the run at hand does not close it.
 
-    A run counts the cells that are the same as some of the run at hand, so that one of fewer contestants has fewer orders.
+    Every run is taken apart over the combinations that all of them measured, and so over the same orders of the steps: a
+    mean over other orders is another number, which no machine has moved.
     """
     own = cells_of(found.run)
+    closing = [
+        (other, measured)
+        for other, known in published_findings()
+        if other.scenario.chapter == found.scenario.chapter
+        and _closes(other, factors, treatment, measured := _measured(other, own, known, treatment))
+    ]
+    if not closing:
+        return []
+    common = set.intersection(*(set(measured) for _, measured in closing))
     each: dict[str, list[Decomposition]] = defaultdict(list)
-    for other, known in published_findings():
-        if other.scenario.chapter != found.scenario.chapter:
-            continue
-        parts = other.decompose(factors, treatment, without=_others(other, own, known, treatment))
-        if parts is not None and parts.gap.bounded and parts.gap.n >= LEAST_BLOCKS:
-            each[other.run.manifest.machine.processor].append(parts)
+    for other, measured in closing:
+        kept = {name for setup, name in measured.items() if setup in common}
+        parts = _apart(other, factors, treatment, kept)
+        if parts is None:
+            return []
+        each[other.run.manifest.machine.processor].append(parts)
     by_processor = [OnProcessor(processor, tuple(runs)) for processor, runs in each.items()]
     return sorted(by_processor, key=lambda one: one.gap)
 
 
-def _others(
+def _measured(
     other: Findings, own: Mapping[Setup, Cell], known: Mapping[Setup, Cell], treatment: float
-) -> list[str]:
-    """The contestants of a run that the run at hand has not under the same load."""
-    same = {cell.contestant for setup, cell in known.items() if setup in own and cell.treatment == treatment}
-    return [one.name for one in other.scenario.contestants if one.name not in same]
+) -> dict[Setup, str]:
+    """What a run calls those cells of the run at hand that it measured at a value of the treatment."""
+    return {
+        setup: cell.contestant
+        for setup, cell in known.items()
+        if setup in own
+        and cell.treatment == treatment
+        and len(other.values(cell.contestant, treatment)) >= LEAST_BLOCKS
+    }
+
+
+def _apart(
+    other: Findings, factors: Sequence[Factor], treatment: float, kept: Collection[str]
+) -> Decomposition | None:
+    """The gap over the combinations of the contestants that are kept. Others that differ from one of these in nothing
+    that a factor changes, such as those with a longer window, are no combinations of their own."""
+    changed = dict.fromkeys(dimension for factor in factors for dimension in factor.changes)
+    levels = {one.name: tuple(map(one.level, changed)) for one in other.scenario.contestants}
+    combinations = {levels[name] for name in kept}
+    return other.decompose(
+        factors, treatment, without=[name for name, of_one in levels.items() if of_one not in combinations]
+    )
+
+
+def _closes(
+    other: Findings, factors: Sequence[Factor], treatment: float, measured: Mapping[Setup, str]
+) -> bool:
+    parts = _apart(other, factors, treatment, set(measured.values()))
+    return parts is not None and parts.gap.bounded and parts.gap.n >= LEAST_BLOCKS
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -87,9 +87,13 @@ def _losses(
     found: Findings, contestants: Sequence[RecordedContestant], labels: Mapping[str, str]
 ) -> list[str]:
     """``A lost 123 acknowledged transfers (0.02 s of work)``, ``B lost 4,002 (0.18 s)``, or ``B up to 4,002
-    (0.18 s)``: the most a kill took."""
-    worst = dict.fromkeys((labels[one.name], _loss_however_called(found, one)) for one in contestants)
-    (label, loss), *others = worst
+    (0.18 s)``: the most a kill took, of those that share a label."""
+    worst: dict[str, ObservedLoss] = {}
+    for one in contestants:
+        loss, label = _loss_however_called(found, one), labels[one.name]
+        if label not in worst or (loss.worst_lost_transfers or 0) > (worst[label].worst_lost_transfers or 0):
+            worst[label] = loss
+    (label, loss), *others = worst.items()
     return [
         f"{label} lost {_loss_words(loss, f' acknowledged {operations_of(found.scenario.workload)}', ' of work')}",
         *(f"{label} {'' if loss.kills > 1 else 'lost '}{_loss_words(loss)}" for label, loss in others),
@@ -99,7 +103,7 @@ def _losses(
 def _called(found: Findings, contestants: Sequence[RecordedContestant]) -> str:
     """Says so where losses are told of kills in which the server was called in another way than in the answer."""
     own = all(_loss_however_called(found, one) == found.observed_loss(one.name) for one in contestants)
-    return "" if own else ", however called"
+    return "" if own else ", by whatever client"
 
 
 def _loss_however_called(found: Findings, contestant: RecordedContestant) -> ObservedLoss:

@@ -64,13 +64,13 @@ def flaws_table(found: Findings, treatment: float) -> Html:
         for flaw in contestant.settings.flaw_names:
             pairs = [pair for row in seen if (pair := _numbers(flaw, row)) is not None]
             if not pairs:
-                rows.append([f"{contestant.name}: {flaw}", "no trial", "–", "–", _judged(seen)])
+                rows.append([_labelled(contestant.name, flaw), "no trial", "–", "–", _judged(seen)])
                 continue
             flawed = statistics.median(pair[0] for pair in pairs)
             honest = statistics.median(pair[1] for pair in pairs)
             rows.append(
                 [
-                    f"{contestant.name}: {flaw}",
+                    _labelled(contestant.name, flaw),
                     _with_unit(flawed, flaw, "with"),
                     _with_unit(honest, flaw, "without"),
                     f"×{format_factor(flawed / honest)}" if honest > 0 and flawed > 0 else "–",
@@ -78,6 +78,11 @@ def flaws_table(found: Findings, treatment: float) -> Html:
                 ]
             )
     return values_table(_COLUMNS, rows, caption=_MEDIANS)
+
+
+def _labelled(contestant: str, flaw: str) -> str:
+    """The flaw, with its contestant where that is called otherwise: ``counts-finished-tasks, killed-server``."""
+    return flaw if flaw == contestant else f"{flaw}, {contestant}"
 
 
 def answer_counts(

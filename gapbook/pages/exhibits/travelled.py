@@ -25,12 +25,13 @@ def travelled(found: Findings, factors: Sequence[Factor], treatment: float) -> H
     most = max(range(len(moved)), key=lambda index: abs(math.log(moved[index])))
     lead = Html(
         "<p>At {} the largest gap is ×{} the smallest. The changes of the factors multiply to that; the largest change is that "
-        "of <em>{}</em>, ×{}.</p>"
+        "of <em>{}</em>, ×{}. Factors are means over {}.</p>"
     ).format(
         found.at(treatment),
         format_factor(greatest.gap / least.gap),
         factors[most].name,
         format_factor(moved[most]),
+        _orders(least.each[0].orderings),
     )
     columns = ["factor", *(_named(one) for one in by_processor), "largest gap ÷ smallest"]
     rows = [
@@ -38,8 +39,15 @@ def travelled(found: Findings, factors: Sequence[Factor], treatment: float) -> H
         for index, factor in enumerate(factors)
     ]
     whole = ["whole gap", *(_factor(one.gap) for one in by_processor), _factor(greatest.gap / least.gap)]
-    orders = ["orders of the steps", *(" or ".join(map(str, one.orderings)) for one in by_processor), "–"]
-    return lead + values_table(columns, [*rows, whole, orders])
+    return lead + values_table(columns, [*rows, whole])
+
+
+def _orders(number: int) -> str:
+    return (
+        "one order of the steps"
+        if number == 1
+        else f"the {number} orders of the steps that every run measured"
+    )
 
 
 def _named(one: OnProcessor) -> str:

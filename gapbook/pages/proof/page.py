@@ -190,8 +190,8 @@ def _travelled(asked: _Asked) -> Iterator[Section]:
     by_treatment = [travelled(asked.found, asked.gap, value) for value in asked.found.treatments]
     if any(by_treatment):
         lead = Html(
-            "<p>Each number is a mean over the runs of a processor that hold the two ends of the gap under the same load. A "
-            "run that measured fewer combinations has fewer orders of the steps.</p>"
+            "<p>Each number is a mean over the runs of a processor that close the gap under the same load, over the "
+            "combinations that all of them measured. The page has more of them, so its factors differ.</p>"
         )
         yield Section("Do the parts of the gap hold on another machine?", (lead, *filter(None, by_treatment)))
 
