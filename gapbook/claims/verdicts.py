@@ -81,7 +81,7 @@ TO_THE_DIGITS = ", to the digits printed"
 _VERSION_UNKNOWN = "the claim names no version"
 _NOT_RUN = "no usable run of it yet"
 _NOT_HELD = "our run does not hold it"
-_TOO_WIDE = "our intervals are too wide"
+_TOO_WIDE = "intervals are too wide"
 _TWO_SIDED = ("band", "version")
 """Kinds of rules that hold a number against another one, and not against a bound."""
 _PLACES_SHOWN = 2

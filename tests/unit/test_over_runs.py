@@ -98,7 +98,7 @@ def test_cells_are_the_same_by_what_they_are_not_by_their_names(
 ) -> None:
     later = _renamed(run, connections=connections)
     known = [(Findings(later, "later"), cells_of(later))]
-    monkeypatch.setattr("gapbook.method.over_runs._published", lambda: known)
+    monkeypatch.setattr("gapbook.method.over_runs.published_findings", lambda: known)
     found = ratio_over_runs(Findings(run, run.scenario.chapter), SPACETIMEDB.name, DRIZZLE.name, 0.0)
     assert found is not None
     assert found.runs == count

@@ -155,7 +155,7 @@ def test_runs_of_one_measurement_count_once_wherever_runs_are_counted(
     run = measured(both.whole)
     views = [write_view(run, view, ["first", "second"]) for view in both.views(run)]
     found = [Findings(view, view.manifest.chapter) for view in views]
-    monkeypatch.setattr(over_runs, "_published", lambda: [(one, cells_of(one.run)) for one in found])
+    monkeypatch.setattr(over_runs, "published_findings", lambda: [(one, cells_of(one.run)) for one in found])
     several = over_runs.ratio_over_runs(found[0], "drizzle", "procedure", 1.5)
     assert several is not None
     assert [each.run for each in several.each] == [views[0]]

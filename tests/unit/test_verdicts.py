@@ -251,7 +251,7 @@ def test_another_version_that_its_place_names_is_confirmed_alone_where_every_pla
         ([3.0], "Not here: we got 2.00 with the one of that day, not about 2 (the claim names no version)"),
         (
             [2.2],
-            "Cannot be decided here: our intervals are too wide. Published about 2, here 2.00 with the one of that day",
+            "Cannot be decided here: intervals are too wide. Published about 2, here 2.00 with the one of that day",
         ),
         ([3.0, 2.0], "Confirmed, but only elsewhere"),
     ],
