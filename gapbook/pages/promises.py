@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 
 from gapbook.method.findings import Findings
@@ -88,12 +89,10 @@ def _losses(
 ) -> list[str]:
     """``A lost 123 acknowledged transfers (0.02 s of work)``, ``B lost 4,002 (0.18 s)``, or ``B up to 4,002
     (0.18 s)``: the most a kill took, of those that share a label."""
-    worst: dict[str, ObservedLoss] = {}
+    of_label: dict[str, set[str]] = defaultdict(set)
     for one in contestants:
-        loss, label = _loss_however_called(found, one), labels[one.name]
-        if label not in worst or (loss.worst_lost_transfers or 0) > (worst[label].worst_lost_transfers or 0):
-            worst[label] = loss
-    (label, loss), *others = worst.items()
+        of_label[labels[one.name]].update(_however_called(found, one))
+    (label, loss), *others = ((label, found.observed_loss(*names)) for label, names in of_label.items())
     return [
         f"{label} lost {_loss_words(loss, f' acknowledged {operations_of(found.scenario.workload)}', ' of work')}",
         *(f"{label} {'' if loss.kills > 1 else 'lost '}{_loss_words(loss)}" for label, loss in others),
@@ -102,19 +101,20 @@ def _losses(
 
 def _called(found: Findings, contestants: Sequence[RecordedContestant]) -> str:
     """Says so where losses are told of kills in which the server was called in another way than in the answer."""
-    own = all(_loss_however_called(found, one) == found.observed_loss(one.name) for one in contestants)
+    own = all(
+        found.observed_loss(*_however_called(found, one)) == found.observed_loss(one.name)
+        for one in contestants
+    )
     return "" if own else ", by whatever client"
 
 
-def _loss_however_called(found: Findings, contestant: RecordedContestant) -> ObservedLoss:
-    """What kills took of its system, version and class, whichever way that was called."""
-    return found.observed_loss(
-        *(
-            one.name
-            for one in found.scenario.contestants
-            if (one.server, one.durability) == (contestant.server, contestant.durability)
-        )
-    )
+def _however_called(found: Findings, contestant: RecordedContestant) -> list[str]:
+    """All of its server and class, whichever way that was called."""
+    return [
+        one.name
+        for one in found.scenario.contestants
+        if (one.server, one.durability) == (contestant.server, contestant.durability)
+    ]
 
 
 def _all_cut(found: Findings, contestants: Sequence[RecordedContestant]) -> bool:

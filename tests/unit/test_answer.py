@@ -146,6 +146,22 @@ def test_a_loss_is_told_with_its_class_where_the_classes_differ(tmp_path: Path) 
     )
 
 
+def test_losses_under_one_label_are_told_together_with_the_most_of_each(tmp_path: Path) -> None:
+    on_one_core = replace(PROCEDURE, name="procedure-one", server_cores=1)
+    scenario = replace(runs.SCENARIO, contestants=(PROCEDURE, on_one_core))
+    rows = [runs.valid(planned, goodput_per_s=1e3) for planned in runs.planned_trials(3, scenario)]
+    checks = [
+        runs.kills("procedure", 300, "lost 300 (within its class)") | {"lost_s": 0.5},
+        runs.kills("procedure-one", 400, "lost 400 (within its class)"),
+    ]
+    system = {"version": "1.0", "sha256": "a" * 64, "settings": {}}
+    systems = {"postgres": system, "postgres (1 core)": system}
+    run = runs.store(tmp_path / runs.CHAPTER, rows, scenario=scenario, kill_checks=checks, systems=systems)
+    said = runs.answer_ratio(Findings(run, runs.CHAPTER), PROCEDURE, on_one_core)
+    assert "Postgres 1.0 lost up to 400 acknowledged transfers a kill (0.50 s of work)." in said.html
+    assert said.html.count("Postgres 1.0 lost") == 1
+
+
 def test_losses_of_one_server_are_told_together_however_it_was_called(tmp_path: Path) -> None:
     checks = [
         runs.kills("procedure", 300, "lost 300 (within its class)") | {"lost_s": 0.5},
