@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from gapbook.method.estimate import geometric_mean
 from gapbook.method.factors import Decomposition, Factor
 from gapbook.method.findings import Findings
 from gapbook.method.over_runs import LEAST_BLOCKS, published_findings
@@ -25,13 +25,13 @@ class OnProcessor:
     @property
     def gap(self) -> float:
         """The whole gap: the geometric mean over the runs, as of every part, so that the parts multiply to it."""
-        return _mean([parts.gap.estimate for parts in self.each])
+        return geometric_mean([parts.gap.estimate for parts in self.each])
 
     @property
     def shares(self) -> tuple[float, ...]:
         """Each factor's part, in their order."""
         by_factor = zip(*(parts.shares for parts in self.each), strict=True)
-        return tuple(_mean([share.multiplier.estimate for share in shares]) for shares in by_factor)
+        return tuple(geometric_mean([share.multiplier.estimate for share in shares]) for shares in by_factor)
 
 
 def on_processors(found: Findings, factors: Sequence[Factor], treatment: float) -> list[OnProcessor]:
@@ -93,7 +93,3 @@ def _closes(
 ) -> bool:
     parts = _apart(other, factors, treatment, set(measured.values()))
     return parts is not None and parts.gap.bounded and parts.gap.n >= LEAST_BLOCKS
-
-
-def _mean(values: Sequence[float]) -> float:
-    return math.exp(math.fsum(map(math.log, values)) / len(values))

@@ -22,7 +22,7 @@ from gapbook.pages.answer import answer_of_pair
 from gapbook.pages.gloss import wanted_words
 from gapbook.pages.words import operations_of
 from gapbook.record.load_hosts import hosts_counted
-from gapbook.record.machine import machine_with_both_sides, processor_and_cores
+from gapbook.record.machine import machine_with_sides, processor_and_cores
 from gapbook.record.metric import GOODPUT
 
 __all__ = [
@@ -218,16 +218,24 @@ def sentence(text: str, **parts: Said | str) -> Sentence:
     return done
 
 
-def conditions(found: Findings, text: str, *, at: float | None = None, **parts: str) -> str:
+def conditions(
+    found: Findings,
+    text: str,
+    *,
+    at: float | None = None,
+    sides: str = "client and server",
+    **parts: str,
+) -> str:
     """The line of conditions: version, promise about the disk, how many want the same account, machine.
 
     ``{wanted}`` says how many transfers want one account at ``at``, ``{wanted_first}`` at the first value of the
-    treatment; ``{machine}`` is the processor with the cores that the run could use, and other names are what is given.
+    treatment; ``{machine}`` is the processor with the cores that the run could use and the ``sides`` that
+    share them, and other names are what is given.
 
     Raises ParameterError as :func:`sentence` does.
     """
     _refuse(text, "line of conditions", ())
-    known: dict[str, str] = {"machine": _machine_words(found), **parts}
+    known: dict[str, str] = {"machine": _machine_words(found, sides), **parts}
     if found.scenario.workload.accounts:
         known["wanted"] = wanted_words(found.scenario, _at(found, at))
         known["wanted_first"] = wanted_words(found.scenario, found.treatments[0])
@@ -236,11 +244,11 @@ def conditions(found: Findings, text: str, *, at: float | None = None, **parts: 
     return text.format(**known)
 
 
-def _machine_words(found: Findings) -> str:
+def _machine_words(found: Findings, sides: str) -> str:
     """The machine of both sides, or that of the server and from how many hosts its load came."""
     machine, hosts = found.run.manifest.machine, len(found.run.manifest.load_hosts)
     if not hosts:
-        return machine_with_both_sides(machine)
+        return machine_with_sides(machine, sides)
     return f"{processor_and_cores(machine)}, load from {hosts_counted(hosts)}"
 
 

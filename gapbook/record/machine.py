@@ -16,7 +16,7 @@ __all__ = [
     "allowed_count",
     "cores_number",
     "cores_words",
-    "machine_with_both_sides",
+    "machine_with_sides",
     "processor_and_cores",
     "processor_name",
     "processor_words",
@@ -113,9 +113,9 @@ def processor_and_cores(machine: Machine) -> str:
     return f"{processor_name(machine)}, {cores_words(machine)}"
 
 
-def machine_with_both_sides(machine: Machine) -> str:
+def machine_with_sides(machine: Machine, sides: str) -> str:
     """``AMD EPYC, client and server on 2 cores``"""
-    return f"{processor_name(machine)}, client and server on {cores_words(machine)}"
+    return f"{processor_name(machine)}, {sides} on {cores_words(machine)}"
 
 
 def processor_words(machine: Machine) -> str:

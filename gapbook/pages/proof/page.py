@@ -191,7 +191,7 @@ def _travelled(asked: _Asked) -> Iterator[Section]:
     if any(by_treatment):
         lead = Html(
             "<p>Each number is a mean over the runs of a processor that close the gap under the same load, over the "
-            "combinations that all of them measured. The page has more of them, so its factors differ.</p>"
+            "combinations that all of them measured. Where the page has more of them, its factors differ.</p>"
         )
         yield Section("Do the parts of the gap hold on another machine?", (lead, *filter(None, by_treatment)))
 
