@@ -89,7 +89,7 @@ def key_interval(token: str) -> KeyItem:
         for end in (x, x + 15):
             canvas.line((end, y - 4), (end, y + 4), token=token, plane=Plane.MARK, width=1.8)
 
-    return KeyItem("95 % CI", 16, draw)
+    return KeyItem("95 % CI of this run", 16, draw)
 
 
 def key_dots(token: str, label: str) -> KeyItem:

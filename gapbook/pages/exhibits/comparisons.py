@@ -70,6 +70,7 @@ def comparisons_chart(
         title=title or _comparisons_title(found, pairs, rows),
         **_divided(
             found,
+            pairs,
             found.metric(metric),
             sorted({value for _, *pair in pairs for value in _shown_at(found, at, pair)}),
         ),
@@ -166,7 +167,7 @@ def _shown_at(found: Findings, at: Collection[float], pair: Sequence[Named]) -> 
     return found.wanted_of(at, *names) or found.treatments_of(*names)
 
 
-def _divided(found: Findings, metric: Metric, at: Sequence[float]) -> dict[str, str]:
+def _divided(found: Findings, pairs: Sequence[Pair], metric: Metric, at: Sequence[float]) -> dict[str, str]:
     """What was divided by what, under the axis and over the picture."""
     if metric is not GOODPUT:
         of = metric.words[0].upper() + metric.words[1:]
@@ -177,9 +178,15 @@ def _divided(found: Findings, metric: Metric, at: Sequence[float]) -> dict[str, 
     operations = operations_of(found.scenario.workload)
     return {
         "axis": f"how many times as many {operations} per second (log scale)",
-        "subtitle": f"Right of ×1, what stands before ÷ makes more {operations} per second. "
+        "subtitle": f"Right of ×1, {_first_of(found, pairs)} makes more {operations} per second. "
         f"{_who_wants_one(found, at)}".strip(),
     }
+
+
+def _first_of(found: Findings, pairs: Sequence[Pair]) -> str:
+    """Who is ahead right of ×1: a system, where it stands first in every pair and in no second place."""
+    over, under = ({found.contestant(pair[place]).system_label for _, *pair in pairs} for place in (0, 1))
+    return over.pop() if len(over) == 1 and not over & under else "the first of the two named"
 
 
 def _who_wants_one(found: Findings, at: Sequence[float]) -> str:
