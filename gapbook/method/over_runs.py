@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from gapbook.method.cells import Cells
 from gapbook.method.findings import Findings
-from gapbook.method.interval import Interval, format_factor
+from gapbook.method.interval import Interval, format_count, format_factor
 from gapbook.method.random_effects import Pooled, expected_next, pooled
 from gapbook.method.same import Cell, Setup, cells_of
 from gapbook.method.student import quantile_of_t
@@ -28,6 +28,7 @@ __all__ = [
     "OverRuns",
     "RunEstimate",
     "estimates_over_runs",
+    "kept_beside",
     "published_findings",
     "ratio_beside",
     "ratio_over_runs",
@@ -50,7 +51,8 @@ class RunEstimate:
 
 
 class Between(NamedTuple):
-    """What several runs made of a ratio: ``×4.84 to ×8.53``, how many they are, and on how many machines."""
+    """What several runs made of a ratio, ``×4.84 to ×8.53``, or of a part, ``30.3 to 41.5 %``; how many they are, and on
+    how many machines."""
 
     ends: str
     runs: int
@@ -135,6 +137,11 @@ class OverRuns:
         ends = (f"×{format_factor(end)}" for end in (self.least, self.greatest))
         return " to ".join(dict.fromkeys(ends))
 
+    def as_range_in_percent(self) -> str:
+        """``30.3 to 41.5 %``, of a part."""
+        ends = (format_count(100 * end) for end in (self.least, self.greatest))
+        return f"{' to '.join(dict.fromkeys(ends))} %"
+
     @property
     def where(self) -> str:
         """``over 4 runs on 3 machines``"""
@@ -144,6 +151,11 @@ class OverRuns:
     def between(self) -> Between:
         """Of a ratio."""
         return Between(self.as_range(), self.runs, self.machines)
+
+    @property
+    def between_in_percent(self) -> Between:
+        """Of a part."""
+        return Between(self.as_range_in_percent(), self.runs, self.machines)
 
     def _with_error(self, interval: Interval) -> tuple[float, float]:
         """An estimate and its standard error on the scale of comparison."""
@@ -201,6 +213,21 @@ def ratio_beside(
     if not found.run.published:
         return None
     return ratio_over_runs(found, over, under, treatment, metric, with_given=with_given)
+
+
+def kept_beside(found: Cells, name: str, treatment: float, base: float) -> OverRuns | None:
+    """Which part of its goodput at the value ``base`` of the treatment a contestant has at another, over the same runs as
+    :func:`ratio_beside`; None as there."""
+
+    def part(of: Findings, named: Mapping[Cell, Cell]) -> Interval | None:
+        there, at_base = (named[Cell(name, value)] for value in (treatment, base))
+        if there.contestant != at_base.contestant:
+            return None
+        return of.across_treatments(there.contestant, there.treatment, at_base.treatment)
+
+    if not found.run.published:
+        return None
+    return estimates_over_runs(found, [Cell(name, treatment), Cell(name, base)], part)
 
 
 def estimates_over_runs(

@@ -16,6 +16,7 @@ from gapbook.markup import Html
 from gapbook.method.cells import Named
 from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval, format_count
+from gapbook.method.over_runs import kept_beside
 from gapbook.method.source import Kept, Rate, Source
 from gapbook.pages import page
 from gapbook.pages.answer import answer_of_pair
@@ -37,6 +38,7 @@ __all__ = [
     "heading",
     "kept",
     "kept_across",
+    "part_kept",
     "rate",
     "sentence",
     "times",
@@ -45,6 +47,7 @@ __all__ = [
 MOST_WORDS = 40
 MOST_NUMBERS = 2
 MOST_CONDITION_WORDS = 30
+_RUNS_FOR_A_MEAN = 3
 _A_MACHINE = "AMD EPYC, client and server on 2 cores"
 _NUMBER = re.compile(r"×?([\d.,]*\d(?: %)?)")
 _BRACKETS = re.compile(r"[()\[\]]")
@@ -130,10 +133,27 @@ def kept_across(found: Findings, one: Named, *, at: float, base: float) -> Said:
         return Said(
             why=f"Not answered by this run: {where} has an interval that is too wide.", instead=TOO_WIDE
         )
+    over_runs = kept_beside(found, contestant.name, at, base)
     return Said(
         f"{format_count(100 * part.estimate)} %",
-        page.Cited(where, part.as_percent(), part.n, source=Kept(contestant.name, at, base)),
+        page.Cited(
+            where,
+            part.as_percent(),
+            part.n,
+            between_runs=over_runs.between_in_percent if over_runs and over_runs.runs > 1 else None,
+            source=Kept(contestant.name, at, base),
+        ),
     )
+
+
+def part_kept(found: Findings, one: Named, *, at: float, base: float) -> Interval | None:
+    """The same as an interval: the mean over all published runs where there are three of them or more, else of the run
+    at hand."""
+    name = found.contestant(one).name
+    over_runs = kept_beside(found, name, at, base)
+    if over_runs and over_runs.runs >= _RUNS_FOR_A_MEAN:
+        return over_runs.mean
+    return found.across_treatments(name, at, base)
 
 
 def rate(found: Findings, one: Named, *, at: float | None = None, metric: str = GOODPUT.name) -> Said:

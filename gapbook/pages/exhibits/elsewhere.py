@@ -26,7 +26,7 @@ from gapbook.record.published import measurement_of
 from gapbook.record.run import latest_published
 from gapbook.record.scenario import RecordedContestant
 
-__all__ = ["residual_elsewhere", "times_elsewhere"]
+__all__ = ["growth_elsewhere", "residual_elsewhere", "times_elsewhere"]
 
 _DISK = {
     "fsync-per-commit": "waiting for the disk",
@@ -109,6 +109,13 @@ def times_elsewhere(chapter: str, over: str, under: str, *, at: float) -> str:
     found = _published(chapter)
     ratio = found.ratio(over, under, at) if found else None
     return format_factor(ratio.estimate) if ratio else Said().instead
+
+
+def growth_elsewhere(chapter: str, over: str, under: str, *, at: float, base: float) -> str:
+    """By how much that ratio grows from one value of the treatment there to another, with its interval."""
+    found = _published(chapter)
+    growth = found.ratio_of_ratios(over, under, at, base) if found else None
+    return growth.as_factor() if growth else Said().instead
 
 
 def _gap(found: Findings, source: Worth) -> _Gap | None:
