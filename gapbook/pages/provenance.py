@@ -134,6 +134,7 @@ def provenance_parts(found: Findings) -> list[str]:
     facts, machine = run_facts(found), found.run.manifest.machine
     return [
         f"Run {found.run.run_id}",
+        _measured_with(found.run.manifest),
         f"{facts['blocks']} block{'' if found.blocks == 1 else 's'} in {_held(found)}",
         f"{facts['valid_trials']} of {facts['trials']} trials valid",
         facts["load"],
@@ -150,6 +151,17 @@ def provenance_parts(found: Findings) -> list[str]:
         facts["date"],
         _code_words(found.run.manifest),
     ]
+
+
+def _measured_with(manifest: Manifest) -> str:
+    """That other pages print numbers of the same trials, and which; empty where none does."""
+    together = manifest.measured_with
+    others = [name for name in together.chapters if name != manifest.chapter] if together else []
+    return (
+        f"the same measurement as {words.listed(others)}: equal numbers there repeat nothing"
+        if others
+        else ""
+    )
 
 
 def _code_words(manifest: Manifest) -> str:
