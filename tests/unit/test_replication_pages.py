@@ -18,6 +18,7 @@ from gapbook.pages.losses.replication import (
     memory_answer,
     memory_chart,
     metrics_table,
+    strikes_table,
     writes_table,
 )
 from gapbook.pages.register.lines import claim_lines
@@ -74,12 +75,16 @@ def _found(tmp_path_factory: pytest.TempPathFactory) -> Findings:
     return _shown(tmp_path_factory.mktemp("replication"), lambda _: True)
 
 
-def _shown(folder: Path, counts: Callable[[PlannedTrial], bool]) -> Findings:
+def _shown(
+    folder: Path,
+    counts: Callable[[PlannedTrial], bool],
+    told: Callable[[PlannedTrial], dict[str, Any]] = _told,
+) -> Findings:
     rows = []
     for planned in runs.planned_trials(3, _SCENARIO):
         if counts(planned):
             row = runs.valid(planned, 1000.0 if planned.contestant == "alone" else 900.0)
-            rows.append({**row, "acknowledged": 400, "metrics": _told(planned)})
+            rows.append({**row, "acknowledged": 400, "metrics": told(planned)})
         else:
             rows.append(runs.broken(planned))
     run = runs.store(folder / runs.CHAPTER, rows, scenario=_SCENARIO)
@@ -103,7 +108,36 @@ def test_one_row_of_a_replicator_adds_up_its_conditions(found: Findings) -> None
     table = _cells(copies_of_all_table(found, groups).html)
     each = _cells(copies_table(found, [("keeps", _KEEPS), ("each", _EACH)]).html)
     trials = sum(int(row[2]) for row in each)
-    assert table == [["lossy", "0 %", "0 of 6", "0"], ["whole", "100 %", f"{trials} of {trials}", "0"]]
+    assert table == [
+        ["lossy", "0 %", "0 of 6", "0", "0"],
+        ["whole", "100 %", f"{trials} of {trials}", "0", "0"],
+    ]
+
+
+def test_rows_are_lost_only_where_a_copy_could_be_read(tmp_path: Path) -> None:
+    def told(planned: PlannedTrial) -> dict[str, Any]:
+        known = _told(planned)
+        fails = planned.contestant == "each" or (planned.contestant == "keeps" and planned.block == 0)
+        if not known or not fails:
+            return known
+        changed = {"rows lost": 1001.0, "copies unusable": 1.0, "restored whole": 0.0}
+        return known | {name: {**known[name], "value": value} for name, value in changed.items()}
+
+    found = _shown(tmp_path, lambda planned: planned.treatment == 1, told)
+    rows = [("keeps", _KEEPS), ("each", _EACH), ("lossy", _LOSSY), ("alone", _ALONE)]
+    table = _cells(copies_table(found, rows).html)
+    assert [[row[0], *row[4:6]] for row in table] == [
+        ["each", "–", "3"],
+        ["keeps", "0", "1"],
+        ["lossy", "120", "0"],
+    ]
+    struck = _cells(strikes_table(found, rows).html)
+    assert [[row[0], *row[2:5]] for row in struck] == [
+        ["keeps", "2 of 3", "1", "0"],
+        ["each", "0 of 3", "3", "–"],
+        ["lossy", "0 of 3", "0", "40"],
+    ]
+    assert "No trial of this run has been restored" in strikes_table(found, [("alone", _ALONE)]).html
 
 
 def test_the_answer_gives_each_count_and_says_what_the_copies_were_worth(found: Findings) -> None:

@@ -15,14 +15,22 @@ from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval
 from gapbook.method.source import Rate
 from gapbook.pages import page
-from gapbook.pages.losses.copies import losses, places
+from gapbook.pages.losses.copies import NOTHING_RESTORED, losses, lost_where_read, places, told_by_trials
 from gapbook.pages.provenance import provenance
 from gapbook.pages.versions import versioned_label
 from gapbook.pages.who import Rows
 from gapbook.pages.words import rate_cell
 from gapbook.record.metric import Metric
 
-__all__ = ["Column", "PublishedLine", "memory_answer", "memory_chart", "metrics_table", "writes_table"]
+__all__ = [
+    "Column",
+    "PublishedLine",
+    "memory_answer",
+    "memory_chart",
+    "metrics_table",
+    "strikes_table",
+    "writes_table",
+]
 
 Column: TypeAlias = tuple[str, str]
 """The head of a column, and the metric in it."""
@@ -211,6 +219,46 @@ def metrics_table(
     if not body:
         return page.banner("note", "This run has none of these contestants.")
     return values_table(heads, body, caption=caption)
+
+
+def strikes_table(found: Findings, rows: Rows, *, caption: str = "") -> Html:
+    """What came back after a strike: copies that fail are counted, and rows only where the copies could be read."""
+    columns = (
+        "replicator",
+        "condition",
+        "trials with every copy whole",
+        "trials with a copy that fails its check or restore",
+        "rows lost in each of the other trials",
+        "everything can be restored after",
+    )
+    body: list[list[str | Html]] = []
+    for label, one in rows:
+        for at in places(found, one):
+            whole, failing = (
+                told_by_trials(found, one.name, at, metric)
+                for metric in ("restored whole", "copies unusable")
+            )
+            if whole:
+                body.append(
+                    [
+                        label,
+                        found.at(at),
+                        f"{sum(share == 1.0 for share in whole)} of {len(whole)}",
+                        f"{sum(count > 0 for count in failing)}",
+                        _least_and_most(lost_where_read(found, one.name, at)),
+                        _printed(found, one.name, at, "restorable after"),
+                    ]
+                )
+    if not body:
+        return page.banner("note", NOTHING_RESTORED)
+    return values_table(columns, body, caption=caption)
+
+
+def _least_and_most(rows: Sequence[float]) -> str:
+    """``564``, ``0 to 12``; a dash for nothing."""
+    if not rows:
+        return _NEVER
+    return " to ".join(dict.fromkeys(f"{end:,.0f}" for end in (min(rows), max(rows))))
 
 
 def writes_table(found: Findings, rows: Sequence[tuple[str, Named, Named]]) -> Html:
