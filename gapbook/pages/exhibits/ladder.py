@@ -9,7 +9,8 @@ from gapbook.claims.rules import VERDICT_BAND_FRAC
 from gapbook.markup import Html, values_table
 from gapbook.method.findings import Findings
 from gapbook.method.interval import format_factor
-from gapbook.pages.words import JAMS, factor_cell
+from gapbook.method.over_runs import ratio_beside
+from gapbook.pages.words import JAMS, factor_cell, listed
 
 __all__ = ["ladder_table"]
 
@@ -18,12 +19,18 @@ def ladder_table(
     found: Findings, rungs: Sequence[tuple[str, str, str, Mapping[tuple[str, float], str]]]
 ) -> Html:
     """Each rung as a ratio of two contestants: as published, as measured, and whether our interval
-    lies inside the band round the published value. Where nothing was published, ours alone."""
+    lies inside the band round the published value. Where nothing was published, ours alone.
+
+    Beneath stand the rungs of which another published run says the opposite."""
     rows: list[list[str | Html]] = []
+    turned: list[str] = []
     for name, over, under, published in rungs:
         for treatment in found.treatments_of(over, under):
             stuck = any(found.jams(name, treatment) for name in (over, under))
             ours = None if stuck else found.ratio(over, under, treatment)
+            beside = ratio_beside(found, over, under, treatment) if ours else None
+            if opposed := beside.opposed(found.run) if beside else []:
+                turned.append(f"{name}, {listed([one.interval.as_factor() for one in opposed])}")
             theirs = _published_ratio(published, over, under, treatment)
             rows.append(
                 [
@@ -37,7 +44,9 @@ def ladder_table(
             )
     columns = ("comparison", "measured here", "published", f"against published ±{VERDICT_BAND_FRAC:.0%}")
     shown = len(columns) if any(published for _, _, _, published in rungs) else 2
-    return values_table(columns[:shown], [row[:shown] for row in rows])
+    table = values_table(columns[:shown], [row[:shown] for row in rows])
+    line = Html('<p class="gb-between">Other runs of ours lie on the other side of ×1: {}.</p>')
+    return table + line.format("; ".join(turned)) if turned else table
 
 
 def _published_ratio(

@@ -14,7 +14,7 @@ from gapbook.markup import Html, values_table
 from gapbook.method.interval import format_factor
 from gapbook.paths import CHECKOUT
 
-__all__ = ["absent_table", "published_ratio", "published_times_table"]
+__all__ = ["absent_table", "published_rate", "published_ratio", "published_times_table"]
 
 
 @cache
@@ -61,19 +61,22 @@ def published_times_table(benchmark: str, what: str, fastest: str) -> Html:
 def published_ratio(benchmark: str, what: str, *, over: str, under: str, client: str) -> str:
     """How many times the noted rate of ``under`` that of ``over`` is, both with the same client and each at its best.
 
-    Raises ParameterError where one of them has no time with that client.
+    Raises ParameterError as :func:`published_rate` does.
     """
+    over_rate, under_rate = (published_rate(benchmark, what, system, client) for system in (over, under))
+    return format_factor(over_rate / under_rate)
 
-    def best(system: str) -> float:
-        noted = [one for one in _times_of(benchmark).time if (one.system, one.what) == (system, what)]
-        rates = [one.rate_per_s for one in noted if one.client == client]
-        if not rates:
-            raise ParameterError(
-                f"published times: {system!r} has none of {what!r} with a client in {client}"
-            )
-        return max(rates)
 
-    return format_factor(best(over) / best(under))
+def published_rate(benchmark: str, what: str, system: str, client: str) -> float:
+    """The best noted rate of a system with a client, in operations a second.
+
+    Raises ParameterError where it has no time with that client.
+    """
+    noted = [one for one in _times_of(benchmark).time if (one.system, one.what) == (system, what)]
+    rates = [one.rate_per_s for one in noted if one.client == client]
+    if not rates:
+        raise ParameterError(f"published times: {system!r} has none of {what!r} with a client in {client}")
+    return max(rates)
 
 
 def absent_table(benchmark: str) -> Html:
