@@ -5,22 +5,24 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from gapbook import charts
 from gapbook.markup import Html, values_table
 from gapbook.method.cells import Named
-from gapbook.method.coverage import Coverage
+from gapbook.method.coverage import TOTAL_GAP, Coverage
 from gapbook.method.factors import Decomposition, Factor, decompose
 from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval, format_count, format_factor
 from gapbook.model.plant import Knobs, counted_bounds_per_s, true_goodput_per_s
 from gapbook.pages import page
 from gapbook.pages.provenance import provenance
-from gapbook.pages.words import factor_cell, rate_cell
+from gapbook.pages.words import factor_cell, listed, rate_cell
 from gapbook.record.histograms import decode_histogram
 from gapbook.record.scenario import RecordedContestant
 
 __all__ = [
+    "CalibrationFacts",
     "answer_calibration",
     "calibration_chart",
     "calibration_facts",
@@ -37,6 +39,17 @@ __all__ = [
 _TAIL_PERCENTILE = 99.0
 _ROUNDING = 1e-9
 """How far two numbers may be apart, relatively, that only differ by how they were computed."""
+
+
+class CalibrationFacts(NamedTuple):
+    """In how many cases an interval held the truth, and how far off the farthest estimate was: of live servers and
+    their ratios, and of a gap that is taken apart; ``missed`` are the live servers whose interval missed."""
+
+    held: str
+    factors_held: str
+    off: str
+    factors_off: str
+    missed: str
 
 
 def answer_calibration(
@@ -59,12 +72,13 @@ def answer_calibration(
         )
     virtual = f"{100 * min(shares):.0f} % to {100 * max(shares):.0f} %"
     real, farthest = _held_words(known), _off_words(known)
-    misled = min(fixed_order.quantities, key=lambda one: one.covered / one.tried)
+    misled = next(one for one in fixed_order.quantities if one.name == TOTAL_GAP)
     in_order = f"{100 * misled.covered / misled.tried:.1f} %"
     text = Html(
         "The values, yes: on simulated servers run live they were at most {} off. The intervals, not quite: {} of "
-        "those at 95 % held the truth, for they hold the noise of one run only. In simulation {} did, by quantity and "
-        "design. With trials in a fixed order on a drifting machine, {} did: that is why the order is drawn."
+        "those at 95 % held the truth. They hold the noise of one run, and no small shift against the truth that was "
+        "set. In simulation {} did, by quantity and design. With trials in a fixed order on a drifting machine, {} of "
+        "those of the whole gap did: that is why the order is drawn."
     ).format(*map(page.estimate, (farthest, real, virtual, in_order)))
     planted = _planted(found, factors, lattice)
     split = _shares(*planted) if planted else []
@@ -140,9 +154,9 @@ def calibration_facts(
     pairs: Sequence[tuple[str, Named, Named]],
     factors: Sequence[Factor],
     lattice: Sequence[Named],
-) -> tuple[str, str, str] | None:
-    """In how many cases an interval held the truth: of live servers, and of a gap that is taken apart; then how far off
-    the farthest estimate of a live server was. None where one of them has no interval."""
+) -> CalibrationFacts | None:
+    """How often intervals held the truth, and how far estimates were off; None where one of both groups has no
+    interval."""
     planted = _planted(found, factors, lattice)
     live, split = (
         [(ours, truth) for ours, truth in group if ours.bounded]
@@ -151,7 +165,18 @@ def calibration_facts(
             [(ours, truth) for _, ours, truth in _shares(*planted)] if planted else [],
         )
     )
-    return (_held_words(live), _held_words(split), _off_words(live)) if live and split else None
+    if not live or not split:
+        return None
+    missed = [
+        f"{plant.name} by {abs(100 * (ours.estimate / truth - 1)):.2g} %"
+        for plant in plants
+        if (ours := found.goodput(plant.name, found.treatments[0])) is not None
+        and ours.bounded
+        and not _inside(ours, truth := _truth(found, plant))
+    ]
+    return CalibrationFacts(
+        _held_words(live), _held_words(split), _off_words(live), _off_words(split), listed(missed) or "none"
+    )
 
 
 def _live(
