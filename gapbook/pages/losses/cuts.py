@@ -91,7 +91,7 @@ def cuts_table(found: Findings, levels: Levels) -> Html:
         f"{'balance' if found.scenario.workload.accounts else 'row'} was read. "
         "Acknowledged and gone: of the cuts that left something to count in. "
         "Worst loss: the age of the oldest acknowledged work that was gone. Where the disk failed before the power did, "
-        "or nothing is left, only the time that the lost work took counts. It is an estimate, and the load bounds it: "
+        "or nothing is left, only the time that the lost work took counts; "
         "a longer load can lose more."
     )
     return values_table(_CLASSES, [_class_cells(level) for level in shown], caption=caption)
@@ -230,8 +230,8 @@ def losses_chart(found: Findings, levels: Levels) -> charts.Figure:
         drawn,
         provenance=provenance(found),
         title=title,
-        subtitle="The rate is that of trials without a cut. Each dot is one power cut under load. The bar ends at the most "
-        "that the setting's promise allows it to lose.",
+        subtitle="The rate is that of trials without a cut. Each dot is one power cut under load. Bar: how far back the "
+        "setting may lose by its promise.",
     )
 
 
