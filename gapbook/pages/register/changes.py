@@ -62,8 +62,9 @@ def pooled_table() -> Html:
 
 
 def change_facts() -> dict[str, str]:
-    """For the prose: how many verdicts changed, and how many values several runs decide."""
-    return {"other_verdicts": str(len(verdict_changes())), "pooled_values": str(len(_pooled()))}
+    """For the prose: of how many claims the verdict changed, once or more, and how many values several runs decide."""
+    changed = {one.claim for one in verdict_changes()}
+    return {"changed_claims": str(len(changed)), "pooled_values": str(len(_pooled()))}
 
 
 @cache
