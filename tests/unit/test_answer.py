@@ -29,6 +29,7 @@ from gapbook.pages.provenance import provenance_parts
 from gapbook.pages.who import who_table
 from gapbook.record.run import Run
 from gapbook.record.tables import StoredGate
+from gapbook.trial.contestant import Contestant
 from tests.unit import stored_runs as runs
 from tests.unit.stored_runs import DRIZZLE, PROCEDURE, SPACETIMEDB, SQL
 from tests.unit.test_results import FACTORS, RESULTS
@@ -186,6 +187,19 @@ def test_of_several_losses_the_first_says_what_is_counted(tmp_path: Path) -> Non
         "killed under load, SpacetimeDB 1.0 lost 400 acknowledged transfers (0.40 s of work) "
         "and Postgres 1.0 lost 300 (0.30 s)." in html.unescape(said.html)
     )
+
+
+def test_a_chart_of_ratios_says_who_is_ahead(tmp_path: Path) -> None:
+    found = Findings(runs.store(tmp_path / runs.CHAPTER, runs.whole(2)), runs.CHAPTER)
+
+    def ahead(*pairs: tuple[Contestant, Contestant]) -> str:
+        drawn = comparisons_chart(found, [(f"row {row}", *pair) for row, pair in enumerate(pairs)]).html
+        (said,) = set(re.findall("Right of ×1, (.*?) makes more", drawn))
+        return str(said)
+
+    assert ahead((SPACETIMEDB, DRIZZLE), (SPACETIMEDB, PROCEDURE)) == "SpacetimeDB"
+    assert ahead((PROCEDURE, DRIZZLE)) == "the first of the two named"
+    assert ahead((SPACETIMEDB, DRIZZLE), (PROCEDURE, DRIZZLE)) == "the first of the two named"
 
 
 def test_a_jam_gets_a_word_and_no_number(tmp_path: Path) -> None:

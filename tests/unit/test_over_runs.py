@@ -12,11 +12,11 @@ import pytest
 
 from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval
-from gapbook.method.over_runs import OverRuns, RunEstimate, ratio_over_runs
+from gapbook.method.over_runs import OverRuns, RunEstimate, kept_beside, ratio_over_runs
 from gapbook.method.random_effects import pooled
 from gapbook.method.same import cells_of
 from gapbook.record.published import published_runs
-from gapbook.record.run import Run
+from gapbook.record.run import Run, latest_published
 from gapbook.record.scenario import RecordedScenario
 from tests.unit import stored_runs as runs
 from tests.unit.stored_runs import DRIZZLE, SPACETIMEDB
@@ -116,3 +116,28 @@ def test_two_runs_are_told_by_their_range_and_what_their_noise_adds(run: Run) ->
     one = OverRuns([RunEstimate(run, precise)])
     assert one.expected == one.mean == precise
     assert one.as_range() == "×2.00"
+
+
+def test_what_is_kept_of_a_rate_is_told_over_all_runs_and_agrees_with_their_trials() -> None:
+    shown = latest_published("contention")
+    told = kept_beside(Findings(shown, "contention"), "sql-rust", 1.5, 0.0)
+    assert told is not None
+    assert told.runs >= 3
+    parts = [_kept_by_hand(one.run, "sql-rust") for one in told.each]
+    assert [one.interval.estimate for one in told.each] == pytest.approx(parts)
+    least, greatest = (100 * pick(parts) for pick in (min, max))
+    assert told.between_in_percent.ends == f"{least:.1f} to {greatest:.1f} %"
+
+
+def _kept_by_hand(run: Run, contestant: str) -> float:
+    """The geometric mean over blocks of the rate at the highest exponent by that at the lowest."""
+    own = run.trials.filter(pl.col("valid"), pl.col("contestant") == contestant)
+    rates = own.with_columns(rate=pl.col("acknowledged_in_window") / pl.col("window_s")).pivot(
+        "treatment", index="block", values="rate", aggregate_function="mean"
+    )
+    parts = rates.drop_nulls(["0.0", "1.5"]).select((pl.col("1.5") / pl.col("0.0")).log().mean().exp())
+    return float(parts.item())
+
+
+def test_what_a_readers_own_run_kept_is_of_that_run_alone(run: Run) -> None:
+    assert kept_beside(Findings(run, runs.CHAPTER), DRIZZLE.name, *run.scenario.treatment.values[:2]) is None

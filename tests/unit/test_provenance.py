@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from gapbook.method.findings import Findings, versions_of
 from gapbook.pages.first_screen import cite_panels
@@ -75,3 +76,15 @@ def test_every_place_that_tells_cores_tells_those_that_the_run_could_use(tmp_pat
     assert run_facts(shown)["processors"] == "0.5 of 2"
     assert sum(text.count("Zen 2, 0.5 of 2 cores") for text in told) == 2 + len(FORMS)
     assert not any("Zen 2, 2 cores" in text for text in told)
+
+
+def test_the_line_of_a_run_names_the_chapters_that_have_its_trials(tmp_path: Path) -> None:
+    def told(**manifest: Any) -> list[str]:
+        run = runs.store(tmp_path / runs.CHAPTER, runs.whole(2), **manifest)
+        return [part for part in provenance_parts(Findings(run, runs.CHAPTER)) if "same measurement" in part]
+
+    assert not told()
+    together = {"run": "0123456789ab", "chapters": ["contention", runs.CHAPTER, "fair"]}
+    assert told(measured_with=together) == [
+        "the same measurement as contention and fair: equal numbers there repeat nothing"
+    ]
