@@ -125,11 +125,39 @@ def _reindexed() -> Scenario:
     )
 
 
+def _waiting_batches() -> Scenario:
+    """The stored procedure in Postgres, each commit on disk: one transfer a commit, pipelined or not, and many transfers
+    a commit; and SpacetimeDB with as many in flight."""
+
+    def called(name: str, access: str, in_flight: int) -> Contestant:
+        return Contestant(name, "postgres", access, "direct", "rust", in_flight)
+
+    return Scenario(
+        chapter="waiting-batches",
+        contestants=(
+            called("single", "procedure", 1),
+            called("pipelined", "procedure", 64),
+            called("batched", "batch", 64),
+            Contestant("spacetimedb", "spacetimedb", "reducer", "direct", "rust", 64, version="2.8.3"),
+        ),
+        workload=WorkloadSettings(
+            "transfer", {"accounts": 100_000, "amount_max": 1, "redraw": "destination"}
+        ),
+        treatment=Treatment.of(EXPONENT, "transfer", [0.5, 1.5]),
+        connections=64,
+        window_s=2.0,
+        warmup_s=3.0,
+        durability=Durability.parse("fsync-per-commit"),
+        seed=4432,
+    )
+
+
 _SHORT: Mapping[str, Callable[[], Scenario]] = {
     "k6-log-lines": _k6_log_lines,
     "own-cpu-group": _own_cpu_group,
     "same-transaction": _same_transaction,
     "reindexed": _reindexed,
+    "waiting-batches": _waiting_batches,
 }
 
 
