@@ -140,10 +140,11 @@ def test_a_residual_stands_beside_the_cores_that_both_servers_used(tmp_path: Pat
     assert ">1.50<" in first
     assert ">0.50<" in first
     assert "not readable" in second
-    assert "above all cores" not in text
-    rows = [runs.valid(planned, server_cpu_s=9.0) for planned in runs.planned_trials(3)]
+    assert "more than all cores" not in text
+    # Two cores for two seconds: what server and client used together cannot be more than four.
+    rows = [runs.valid(planned, server_cpu_s=3.9, client_cpu_s=0.5) for planned in runs.planned_trials(3)]
     busier = Findings(runs.store(tmp_path / "busier", rows), runs.CHAPTER)
-    assert "above all cores" in residual_by_cores_table(busier, [PAIR]).html
+    assert "come to 10 % more than all cores" in residual_by_cores_table(busier, [PAIR]).html
 
 
 @pytest.mark.parametrize(("sessions", "words"), [(1, "in one session;"), (3, "in 3 sessions;")])
