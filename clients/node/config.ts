@@ -19,6 +19,8 @@ export interface Config {
   readonly requestTimeoutS: number;
   /** When the clock starts, by the wall clock; null is as soon as the connections are up. */
   readonly startUnixS: number | null;
+  /** How long after the window connections stay open at least, idle. */
+  readonly lingerS: number;
 }
 
 /** What `--draw` needs; the rest of a configuration may be there and is not looked at. */
@@ -46,6 +48,7 @@ export async function parseConfig(json: string): Promise<Config> {
     drainS: root.number("drain_s"),
     requestTimeoutS: root.number("request_timeout_s"),
     startUnixS: root.has("start_unix_s") ? root.number("start_unix_s") : null,
+    lingerS: root.has("linger_s") ? root.number("linger_s") : 0,
   };
 }
 

@@ -55,6 +55,7 @@ export class Load {
   readonly #inFlight: number;
   readonly #requestTimeout: number;
   readonly #startUnixS: number | null;
+  readonly #linger: number;
   #clock = new Clock();
   #nextTick = TICK_NS;
   #nextTimeoutCheck = 0;
@@ -72,6 +73,7 @@ export class Load {
     this.#inFlight = config.inFlight;
     this.#requestTimeout = toNanoseconds(config.requestTimeoutS);
     this.#startUnixS = config.startUnixS;
+    this.#linger = toNanoseconds(config.lingerS);
     this.phases = new Phases(config);
     this.schedule = new Schedule(config);
     this.tally = new Tally(this.phases, config.workload);
@@ -252,9 +254,15 @@ export class Load {
     return this.#windowEnded && (now >= this.phases.drainEnd || this.connections.every(({ out }) => out.size === 0));
   }
 
+  /** The load is over, though connections may stay open for a while. */
   #finish(now: number): void {
     this.drainedS = toSeconds(now - this.phases.windowEnd);
-    for (const connection of this.connections) this.#giveUp(connection);
-    this.#end();
+    const left = this.phases.windowEnd + this.#linger - now;
+    const close = (): void => {
+      for (const connection of this.connections) this.#giveUp(connection);
+      this.#end();
+    };
+    if (left > 0) this.#timer = setTimeout(close, left / 1e6);
+    else close();
   }
 }

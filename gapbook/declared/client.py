@@ -19,7 +19,8 @@ class ClientDeclaration(Declared, frozen=True, kw_only=True):
     express, any where a protocol is not named. ``sequential`` are the protocols in which it has one request out on
     each connection. ``reports`` says whether it lists which operations were not acknowledged, or counts them.
     ``programs`` must be installed besides. ``starts_at_moment``: it can start at a moment that it is told
-    (``start_unix_s``), as one of several that make one load together.
+    (``start_unix_s``), as one of several that make one load together. ``lingers``: it can keep its connections open for
+    a while after the window (``linger_s``).
     """
 
     language: str
@@ -31,6 +32,7 @@ class ClientDeclaration(Declared, frozen=True, kw_only=True):
     reports: Literal["indices", "counts"] = "indices"
     programs: tuple[str, ...] = ()
     starts_at_moment: bool = False
+    lingers: bool = False
 
 
 class NullEndpoint(Declared, frozen=True, kw_only=True):

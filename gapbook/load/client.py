@@ -137,6 +137,7 @@ def configure_load(
     max_retries: int = 0,
     flaws: Sequence[Mapping[str, Any]] = (),
     rate_per_s: float | None = None,
+    linger_s: float = 0.0,
 ) -> LoadConfiguration:
     """The configuration of a load on one thread (clients/CONTRACT.md): a closed loop, or an open one that
     offers ``rate_per_s``.
@@ -166,6 +167,8 @@ def configure_load(
         told["max_retries"] = max_retries
     if flaws:
         told["flaws"] = list(flaws)
+    if linger_s:
+        told["linger_s"] = linger_s
     return told
 
 

@@ -46,3 +46,4 @@ class LoadConfiguration(TypedDict):
     max_retries: NotRequired[int]
     flaws: NotRequired[list[Mapping[str, object]]]
     start_unix_s: NotRequired[float]
+    linger_s: NotRequired[float]

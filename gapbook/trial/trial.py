@@ -38,6 +38,9 @@ from gapbook.trial.window_cpu import WindowSampler
 __all__ = ["run_trial"]
 
 _REPLAYED = "replayed-pairs"
+_LINGER_S = 0.25
+"""For so long after the window clients keep their connections, so that a server that has a process for each is read with
+these processes and without their ends, which are no part of the load."""
 
 
 def run_trial(
@@ -207,6 +210,7 @@ def _configuration(
         max_retries=contestant.client_retries,
         flaws=contestant.flaws,
         rate_per_s=contestant.rate_per_s,
+        linger_s=_LINGER_S if contestant.load_client.lingers else 0.0,
     )
 
 

@@ -49,6 +49,7 @@ test("a whole configuration is taken over", async () => {
     drainS: 30,
     requestTimeoutS: 30,
     startUnixS: null,
+    lingerS: 0,
   });
 });
 

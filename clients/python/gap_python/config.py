@@ -33,6 +33,7 @@ class _Configuration(Decoded):
     threads: int = 1
     max_retries: int = 0
     flaws: tuple[Any, ...] = ()
+    linger_s: float = 0.0
 
 
 class _Draw(Decoded):
@@ -56,6 +57,8 @@ class Config:
     drain_s: float
     request_timeout_s: float
     max_retries: int
+    linger_s: float
+    """How long after the window connections stay open at least, idle."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +94,7 @@ def parse_config(text: str) -> Config:
         drain_s=configuration.drain_s,
         request_timeout_s=configuration.request_timeout_s,
         max_retries=configuration.max_retries,
+        linger_s=configuration.linger_s,
     )
 
 

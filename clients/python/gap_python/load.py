@@ -80,6 +80,8 @@ class Load:
         await self._keep_time()
         now = self._now()
         self.drained_s = (now - self.phases.window_end) / NANOSECONDS_PER_SECOND
+        if self._failure is None:
+            await asyncio.sleep(max(0.0, self.config.linger_s - self.drained_s))
         for load in self.connections:
             self._give_up(load, now)
         await ended

@@ -48,6 +48,8 @@ pub struct RawConfig {
     #[serde(default)]
     flaws: Vec<Flaw>,
     start_unix_s: Option<f64>,
+    #[serde(default)]
+    linger_s: f64,
 }
 
 fn one() -> NonZeroUsize {
@@ -118,6 +120,8 @@ pub struct Config<E> {
     pub flaws: Flaws,
     /// When the clock starts, by the wall clock; `None` is as soon as the connections are up.
     pub start_unix_s: Option<f64>,
+    /// How long after the window connections stay open at least, idle.
+    pub linger_s: f64,
 }
 
 impl RawConfig {
@@ -153,6 +157,7 @@ impl<E: DeserializeOwned> Config<E> {
             max_retries: raw.max_retries,
             flaws: Flaws::new(&raw.flaws, rate_per_s.is_some(), raw.window_s)?,
             start_unix_s: raw.start_unix_s,
+            linger_s: raw.linger_s,
         })
     }
 }

@@ -159,6 +159,7 @@ impl<W: Workload, P: Protocol<W>> Worker<W, P> {
             trial.shared.publish(self.thread, &self.tally);
         }
         self.ended_at = trial.clock.now();
+        trial.clock.sleep_until(trial.phases.linger_end);
         for connection in &mut self.connections {
             connection.close(trial, &mut self.tally, self.ended_at);
         }
@@ -289,7 +290,7 @@ impl<W: Workload, P: Protocol<W>> Worker<W, P> {
     }
 
     fn deadline(&self, trial: &Trial<W>, now: Nanoseconds) -> Nanoseconds {
-        let Phases { window_start, window_end, drain_end } = trial.phases;
+        let Phases { window_start, window_end, drain_end, .. } = trial.phases;
         let edge = [window_start, window_end, drain_end].into_iter().find(|edge| *edge > now).unwrap_or(now);
         let due = self.next_intended(trial).map_or(Nanoseconds::MAX, |(_, intended)| intended);
         edge.min(self.next_tick).min(self.next_timeout_check).min(due)

@@ -413,7 +413,12 @@ mod tests {
 
     /// A window of four seconds after one of warm-up.
     fn tally() -> FlawTally {
-        let phases = Phases { window_start: SECOND, window_end: 5 * SECOND, drain_end: 9 * SECOND };
+        let phases = Phases {
+            window_start: SECOND,
+            window_end: 5 * SECOND,
+            drain_end: 9 * SECOND,
+            linger_end: 5 * SECOND,
+        };
         FlawTally::new(all(), phases)
     }
 

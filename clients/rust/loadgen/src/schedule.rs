@@ -47,6 +47,10 @@ impl Clock {
         Ok((clock, start_unix_s))
     }
 
+    pub fn sleep_until(&self, moment: Nanoseconds) {
+        thread::sleep(Duration::from_nanos(moment.saturating_sub(self.now())));
+    }
+
     #[inline]
     pub fn now(&self) -> Nanoseconds {
         monotonic().saturating_sub(self.start)
@@ -71,13 +75,21 @@ pub struct Phases {
     pub window_start: Nanoseconds,
     pub window_end: Nanoseconds,
     pub drain_end: Nanoseconds,
+    /// Until then connections stay open, whatever has been answered.
+    pub linger_end: Nanoseconds,
 }
 
 impl Phases {
     pub fn new<E>(config: &Config<E>) -> Self {
         let window_start = to_nanoseconds(config.warmup_s);
         let window_end = window_start + to_nanoseconds(config.window_s);
-        Self { window_start, window_end, drain_end: window_end + to_nanoseconds(config.drain_s) }
+        let after = |seconds| window_end + to_nanoseconds(seconds);
+        Self {
+            window_start,
+            window_end,
+            drain_end: after(config.drain_s),
+            linger_end: after(config.linger_s),
+        }
     }
 
     pub fn name(&self, now: Nanoseconds) -> &'static str {
@@ -170,7 +182,7 @@ mod tests {
 
     #[test]
     fn overlap_is_cut_at_both_edges_of_the_window() {
-        let phases = Phases { window_start: 100, window_end: 200, drain_end: 300 };
+        let phases = Phases { window_start: 100, window_end: 200, drain_end: 300, linger_end: 200 };
         for (start, end, expected) in
             [(0, 50, 0), (50, 150, 50), (120, 130, 10), (150, 250, 50), (0, 300, 100), (200, 300, 0)]
         {

@@ -269,7 +269,12 @@ mod tests {
     }
 
     fn tally_of<W: Workload>() -> Tally {
-        let phases = Phases { window_start: SECOND, window_end: 2 * SECOND, drain_end: 3 * SECOND };
+        let phases = Phases {
+            window_start: SECOND,
+            window_end: 2 * SECOND,
+            drain_end: 3 * SECOND,
+            linger_end: 2 * SECOND,
+        };
         Tally::new::<W>(phases, true).unwrap()
     }
 
