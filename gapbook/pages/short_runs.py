@@ -14,7 +14,7 @@ import polars as pl
 from gapbook.errors import RecordError
 from gapbook.method.estimate import geometric_interval
 from gapbook.method.findings import Findings
-from gapbook.method.interval import Interval, format_count
+from gapbook.method.interval import Interval, format_count, format_factor
 from gapbook.paths import CHECKOUT
 from gapbook.record.run import MANIFEST, load_run
 
@@ -25,6 +25,7 @@ __all__ = [
     "log_line_facts",
     "same_transaction_facts",
     "short_runs",
+    "waiting_batch_facts",
 ]
 
 _SHORT = CHECKOUT / "results" / "short"
@@ -86,6 +87,25 @@ def same_transaction_facts() -> dict[str, str]:
     return told
 
 
+def waiting_batch_facts() -> dict[str, str]:
+    """What batches are worth to Postgres where each commit is on disk and most transfers want one account, and what they
+    leave of the lead of SpacetimeDB with as many requests in flight."""
+    (found,) = runs = short_runs("waiting-batches")
+    busy = found.treatments[-1]
+    pairs = {
+        "gain": ("batched", "pipelined"),
+        "led": ("spacetimedb", "batched"),
+        "led_pipelined": ("spacetimedb", "pipelined"),
+    }
+    told = {f"batches_{name}": _ratio(runs, *pair, at=busy) for name, pair in pairs.items()}
+    return {
+        **{name: ratio.as_factor() for name, ratio in told.items()},
+        **{f"{name}_alone": format_factor(ratio.estimate) for name, ratio in told.items()},
+        "batches_size": str(_in_flight(found, "batched")),
+        "batches_run": found.run.run_id,
+    }
+
+
 def copies_after_reindex() -> dict[str, str]:
     """Of copies that failed SQLite's integrity check: how many passed it after REINDEX, and which rows they lacked.
 
@@ -107,12 +127,18 @@ def copies_after_reindex() -> dict[str, str]:
     }
 
 
-def _ratio(runs: Sequence[Findings], over: str, under: str) -> Interval:
-    """The ratio of two contestants over the blocks of all these runs."""
+def _ratio(runs: Sequence[Findings], over: str, under: str, *, at: float | None = None) -> Interval:
+    """The ratio of two contestants over the blocks of all these runs, at one value of their treatment: the first."""
     by_block = [
-        value for found in runs for value in found.ratio_by_block(over, under, found.treatments[0]).values()
+        value
+        for found in runs
+        for value in found.ratio_by_block(over, under, found.treatments[0] if at is None else at).values()
     ]
     return geometric_interval(by_block)
+
+
+def _in_flight(found: Findings, name: str) -> int:
+    return next(one.in_flight for one in found.scenario.contestants if one.name == name)
 
 
 def _client_us(found: Findings, contestant: str, treatment: float) -> str:
