@@ -25,6 +25,7 @@ from gapbook.method.interval import Interval, format_factor
 from gapbook.pages import page
 from gapbook.record.goodput import PRINTED
 from gapbook.record.labels import CLIENT_BOUND
+from gapbook.record.machine import usable_cores
 from gapbook.record.published import published_runs
 from gapbook.record.run import Run
 from gapbook.record.scenario import RecordedContestant
@@ -38,6 +39,7 @@ __all__ = [
     "corrections_table",
     "fixed_table",
     "hour",
+    "late_reading_facts",
     "one_step_apart",
     "verdicts_table",
 ]
@@ -46,6 +48,8 @@ _COLUMNS = ("quantity", "printed", "now")
 _COMPARED = ("system", "in flight")
 _MUCH_FRAC = 0.10
 """By how much of itself a printed number has to change for the change to count as a large one."""
+_READ_LATE_FRAC = 0.05
+"""Of all cores: the counters of the machine and of processes are not read at one instant, so less says nothing."""
 _Quantity: TypeAlias = tuple[str, Interval | None, Callable[[Interval | None], str]]
 """A printed quantity: its name with its condition, its value, and how it is printed."""
 
@@ -138,6 +142,27 @@ def correction_facts(prefix: str) -> dict[str, str]:
         "much": f"{_MUCH_FRAC:.0%}".replace("%", " %"),
         "changed_most": f"×{format_factor(max(moved))}",
         "changed_verdicts": str(len(_changed_verdicts(prefix))) if _changed_verdicts(prefix) else "no",
+    }
+
+
+def late_reading_facts() -> dict[str, str]:
+    """In how many valid trials of published runs the processor time of the trial's own programs exceeded what the machine
+    counted of all programs, by more than a share of the cores, and whose trials they are."""
+    trials, systems = 0, set()
+    for run in published_runs():
+        cores = usable_cores(run.manifest.machine)
+        window_s = pl.col("window_s").fill_null(run.scenario.window_s)
+        beyond = run.trials.filter(
+            pl.col("valid"), pl.col("other_cpu_s") < -_READ_LATE_FRAC * cores * window_s
+        )
+        trials += len(beyond)
+        systems |= {
+            one.system_label for one in run.scenario.contestants if one.name in set(beyond["contestant"])
+        }
+    return {
+        "late_trials": f"{trials:,}",
+        "late_systems": " and ".join(sorted(systems)),
+        "late_share": f"{_READ_LATE_FRAC:.0%}".replace("%", " %"),
     }
 
 

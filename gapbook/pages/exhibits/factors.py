@@ -41,8 +41,8 @@ __all__ = [
 _SHOWN_INTERACTIONS = 8
 _MORE_THAN_ALL = Html(
     "<p>With their clients, some of these servers come to {} % more than all cores. Processor time is read just after the window, "
-    "and has the end of each process that served a connection, as Postgres has them: their numbers are too high by about as "
-    "much.</p>"
+    "and in this run has the end of each process that served a connection, as Postgres has them: numbers of Postgres are too "
+    "high by that and more.</p>"
 )
 _READ_LATE_FRAC = 0.01
 """Counters of the machine and of processes are not read at one instant: so little more than all cores says nothing."""
