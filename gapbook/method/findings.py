@@ -232,15 +232,27 @@ class Findings(Cells):
         something that is no dimension, as how often they try again, the one that was stated first stands for
         the cell, as in :meth:`end`.
         """
+        standing = self._standing(dimensions, like)
+        return {cell: self.values(one.name, treatment, metric) for cell, one in standing.items()}
+
+    def jamming_cells(
+        self, dimensions: Sequence[str], treatment: float, like: Named | None
+    ) -> set[tuple[str, ...]]:
+        """Those of :meth:`cells` whose contestant all but stands still (:meth:`jams`)."""
+        standing = self._standing(dimensions, like)
+        return {cell for cell, one in standing.items() if self.jams(one.name, treatment)}
+
+    def _standing(
+        self, dimensions: Sequence[str], like: Named | None
+    ) -> dict[tuple[str, ...], RecordedContestant]:
         if like is None:
             return {}
         levels = self.contestant(like).levels
         fixed = {key: level for key, level in levels.items() if key not in dimensions}
-        found: dict[tuple[str, ...], dict[int, float]] = {}
+        found: dict[tuple[str, ...], RecordedContestant] = {}
         for contestant in self.scenario.contestants:
             if fixed.items() <= contestant.levels.items():
-                cell = tuple(map(contestant.level, dimensions))
-                found.setdefault(cell, self.values(contestant.name, treatment, metric))
+                found.setdefault(tuple(map(contestant.level, dimensions)), contestant)
         return found
 
     def end(self, factors: Sequence[Factor], which: Literal["before", "after"]) -> RecordedContestant | None:

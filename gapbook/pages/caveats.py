@@ -65,7 +65,7 @@ def _jammed(found: Findings, compared: Groups, at: Collection[float]) -> list[st
         if found.jams(one.name, treatment)
     }
     return [
-        f"*{JAMS.capitalize()}*: fewer requests are answered in the {found.scenario.warmup_s + window_s:g} s of a trial than "
+        f"{JAMS.capitalize()}: fewer requests are answered in the {found.scenario.warmup_s + window_s:g} s of a trial than "
         "are in flight."
         for window_s in sorted(windows)[:1]
     ]

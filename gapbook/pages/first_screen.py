@@ -115,8 +115,8 @@ def on_all_machines(sentence: Sentence) -> Html:
     told: dict[str, list[str]] = {}
     for printed, between in several:
         told.setdefault(between.on_machines, []).append(f"{between.ends} for {printed}")
-    words = "; ".join(f"{where}, gave {listed(ends)}" for where, ends in told.items())
-    return Html('<p class="gb-between">The newest full run is shown. All our runs, {}.</p>').format(words)
+    words = listed([f"{listed(ends)} {where}" for where, ends in told.items()])
+    return Html('<p class="gb-between">The newest full run is shown. All our runs gave {}.</p>').format(words)
 
 
 def on_the_other_side(picture: charts.Figure) -> Html:

@@ -18,7 +18,7 @@ from gapbook.model.plan import PlannedTrial
 from gapbook.pages.answer import answer
 from gapbook.pages.exhibits.comparisons import comparisons_chart, comparisons_table
 from gapbook.pages.exhibits.contention import contention_chart
-from gapbook.pages.exhibits.factors import answer_factors
+from gapbook.pages.exhibits.factors import answer_factors, interaction_chart
 from gapbook.pages.exhibits.gap import waterfall
 from gapbook.pages.exhibits.ladder import ladder_table
 from gapbook.pages.exhibits.latencies import latency_chart
@@ -224,6 +224,14 @@ def test_a_jam_gets_a_word_and_no_number(tmp_path: Path) -> None:
         *(one.value for one in said.cited),
     ]
     assert not [text for text in shown if "×100" in text]
+    told = [
+        {
+            row[1].endswith("one of the two jams")
+            for row in interaction_chart(found, FACTORS, at).table.rows[1:2]
+        }
+        for at in (0.0, 1.5)
+    ]
+    assert told == [{False}, {True}]
 
 
 @pytest.mark.parametrize(

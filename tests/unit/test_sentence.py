@@ -103,16 +103,15 @@ def test_what_all_runs_made_of_its_numbers_is_a_line_of_its_own() -> None:
     assert told(None, None) == ""
     assert (
         told(far, near)
-        == "The newest full run is shown. All our runs, on 2 machines, gave ×1.50 to ×2.00 for 2.00 and ×1.90 to ×2.00 for 2.00."
+        == "The newest full run is shown. All our runs gave ×1.50 to ×2.00 for 2.00 and ×1.90 to ×2.00 for 2.00 on 2 machines."
     )
     assert (
         told(None, near)
-        == "The newest full run is shown. All our runs, on 2 machines, gave ×1.90 to ×2.00 for 2.00."
+        == "The newest full run is shown. All our runs gave ×1.90 to ×2.00 for 2.00 on 2 machines."
     )
     here = Between("×1.80 to ×2.00", 2, 1)
     assert (
-        told(here)
-        == "The newest full run is shown. All our runs, on 1 machine, gave ×1.80 to ×2.00 for 2.00."
+        told(here) == "The newest full run is shown. All our runs gave ×1.80 to ×2.00 for 2.00 on 1 machine."
     )
 
 

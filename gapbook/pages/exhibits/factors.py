@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from gapbook import charts
 from gapbook.markup import Html, values_table
@@ -121,6 +121,14 @@ def interaction_chart(
             provenance=provenance(found),
         )
     rows = []
+    dimensions = _dimensions(factors)
+    stuck = found.jamming_cells(dimensions, treatment, found.end(factors, "before"))
+
+    def told(factor: Factor, state: Mapping[str, str]) -> str:
+        ends = ({**state, factor.dimension: level} for level in (factor.before, factor.after))
+        jams = any(tuple(map(end.__getitem__, dimensions)) in stuck for end in ends)
+        return state_in_words(state) + (", one of the two jams" if jams else "")
+
     for share in parts.shares:
         effect = _effect(found, factors, share.factor, treatment, metric)
         rows.append(
@@ -129,7 +137,7 @@ def interaction_chart(
                 _from_to_words(found, share.factor),
                 share.factor.family,
                 share.multiplier,
-                tuple((state_in_words(state), value) for state, value in effect.states),
+                tuple((told(share.factor, state), value) for state, value in effect.states),
             )
         )
     # Of states that lie on no order, such as those of another client, the gap holds none.

@@ -53,7 +53,7 @@ _COLUMNS_OF_ALL = (
 _CAPTION_OF_ALL = (
     "A copy is whole when its integrity check passes and it has every row of its database, and no other. The first "
     "number is the mean over trials of the share of their copies. A trial without a whole first copy has no load; it "
-    "counts as one whose copies are not whole, each time that it was tried."
+    "counts as one without whole copies, at each attempt."
 )
 
 
