@@ -27,9 +27,29 @@ def test_a_control_group_of_its_own_is_told_from_its_trials() -> None:
     assert float(told["group_deep_group_us"]) > 5 * float(told["group_deep_beside_us"])
 
 
+def test_batches_that_wait_are_told_from_their_trials_under_contention() -> None:
+    (found,) = short_runs.short_runs("waiting-batches")
+    rates = {
+        name: dict(
+            found.run.trials.filter(valid=True, contestant=name, treatment=1.5)
+            .select("block", "goodput_per_s")
+            .iter_rows()
+        )
+        for name in ("spacetimedb", "batched")
+    }
+    both = sorted(rates["spacetimedb"].keys() & rates["batched"].keys())
+    ratio = geometric_interval([rates["spacetimedb"][block] / rates["batched"][block] for block in both])
+    assert len(both) == found.blocks
+    assert short_runs.waiting_batch_facts()["batches_led"] == ratio.as_factor()
+    assert found.scenario.durability == "fsync-per-commit"
+
+
 def test_every_short_run_is_told_and_none_counts_as_published() -> None:
     told = (
-        short_runs.log_line_facts() | short_runs.same_transaction_facts() | short_runs.copies_after_reindex()
+        short_runs.log_line_facts()
+        | short_runs.same_transaction_facts()
+        | short_runs.copies_after_reindex()
+        | short_runs.waiting_batch_facts()
     )
     assert all(told.values())
     folders = [path for path in short_runs._SHORT.glob("*/*") if path.is_dir()]
