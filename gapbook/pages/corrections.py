@@ -156,9 +156,8 @@ def late_reading_facts() -> dict[str, str]:
             pl.col("valid"), pl.col("other_cpu_s") < -_READ_LATE_FRAC * cores * window_s
         )
         trials += len(beyond)
-        systems |= {
-            one.system_label for one in run.scenario.contestants if one.name in set(beyond["contestant"])
-        }
+        whose = set(beyond["contestant"])
+        systems |= {one.system_label for one in run.scenario.contestants if one.name in whose}
     return {
         "late_trials": f"{trials:,}",
         "late_systems": " and ".join(sorted(systems)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Mapping, Sequence
+from typing import Literal, TypeAlias
 
 from gapbook import charts
 from gapbook.markup import Html, values_table
@@ -44,6 +45,8 @@ _MORE_THAN_ALL = Html(
     "and in this run has the end of each process that served a connection, as Postgres has them: numbers of Postgres are too "
     "high by that and more.</p>"
 )
+_CpuPart: TypeAlias = Literal["server_cpu_s", "tier_cpu_s", "client_cpu_s"]
+_ALL_PARTS: tuple[_CpuPart, ...] = ("server_cpu_s", "tier_cpu_s", "client_cpu_s")
 _READ_LATE_FRAC = 0.01
 """Counters of the machine and of processes are not read at one instant: so little more than all cores says nothing."""
 
@@ -215,8 +218,8 @@ def residual_by_cores_table(found: Findings, pairs: Sequence[Pair]) -> Html:
     together: list[float] = []
     for treatment in found.treatments:
         for label, over, under in pairs:
-            cores = [_server_cores(found, one.name, treatment) for one in (over, under)]
-            together += (_all_cores(found, one.name, treatment) for one in (over, under))
+            cores = [_cores(found, one.name, treatment) for one in (over, under)]
+            together += (_cores(found, one.name, treatment, _ALL_PARTS) or 0.0 for one in (over, under))
             rows.append(
                 [
                     f"{label}, {found.at(treatment)}",
@@ -231,25 +234,16 @@ def residual_by_cores_table(found: Findings, pairs: Sequence[Pair]) -> Html:
     return Html("").join([table, _MORE_THAN_ALL.format(format_percent(beyond))]) if more else table
 
 
-def _server_cores(found: Findings, name: str, treatment: float) -> float | None:
-    """None where no trial tells."""
+def _cores(
+    found: Findings, name: str, treatment: float, parts: Sequence[_CpuPart] = ("server_cpu_s",)
+) -> float | None:
+    """How many cores these parts used together, in the median; None where no trial tells that of the server."""
     used = [
-        row["server_cpu_s"] / (row["window_s"] or found.scenario.window_s)
+        sum(row[part] or 0.0 for part in parts) / (row["window_s"] or found.scenario.window_s)
         for row in found.valid_rows(name, treatment)
         if row["server_cpu_s"] is not None
     ]
     return statistics.median(used) if used else None
-
-
-def _all_cores(found: Findings, name: str, treatment: float) -> float:
-    """What the server, what stands before it, and the client used together; 0 where no trial tells."""
-    used = [
-        sum(row[part] or 0.0 for part in ("server_cpu_s", "tier_cpu_s", "client_cpu_s"))
-        / (row["window_s"] or found.scenario.window_s)
-        for row in found.valid_rows(name, treatment)
-        if row["server_cpu_s"] is not None
-    ]
-    return statistics.median(used) if used else 0.0
 
 
 def _lattice(
