@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gapbook.charts._canvas import Canvas, Plane
 from gapbook.charts._figure import Figure, Table, build
@@ -38,7 +38,7 @@ _NAME_GAP = 10.0
 class Condition:
     """One ratio: under which condition, with its interval and what each block says of it; None where there is none,
     and ``missing`` says why in a word or two. ``published`` is what somebody else printed for it, ``elsewhere`` what
-    other runs of ours made of it."""
+    other runs of ours made of it, of which one says the opposite where it is ``turned``."""
 
     label: str
     ratio: Interval | None
@@ -46,6 +46,7 @@ class Condition:
     published: float | None = None
     missing: str = "not measured"
     elsewhere: tuple[float, ...] = ()
+    turned: bool = False
 
     @property
     def printed(self) -> str:
@@ -94,7 +95,8 @@ def comparisons(
         draw_ratio_axis(canvas, top, axis)
         draw_footer(canvas, provenance)
 
-    return build("comparisons", title, _description(title, rows), _table(rows), draw)
+    figure = build("comparisons", title, _description(title, rows), _table(rows), draw)
+    return replace(figure, turned=tuple(row.name for row in rows if any(c.turned for c in row.conditions)))
 
 
 def _drawn(known: Sequence[Condition]) -> list[float]:

@@ -57,6 +57,8 @@ class Figure:
     phone: Drawing
     table: Table
     given: str = ""
+    turned: tuple[str, ...] = ()
+    """The rows of which another run says the opposite."""
 
     def named(self, given: str) -> Figure:
         """The same under a name of its author's, by which its files are found for good: where a heading has several

@@ -18,14 +18,13 @@ from gapbook.pages.register.lines import claim_and_verdict
 from gapbook.pages.rerun import rerun_panel
 from gapbook.pages.sentence import Sentence
 from gapbook.pages.short_citation import Citable, number_citation, number_id, own_run_citation, place_of
-from gapbook.pages.words import listed
+from gapbook.pages.words import listed, other_side
 from gapbook.record.machine import processor_and_cores
 
 __all__ = [
     "cite_panels",
     "first_screen",
     "on_all_machines",
-    "on_the_other_side",
     "own_run_banner",
     "provenance_line",
     "require_in",
@@ -33,8 +32,6 @@ __all__ = [
 ]
 
 _SUMMARY = "compare.json"
-_RATIO = re.compile(r"×([\d.,]*\d)(?: \[([\d.,]*\d)–([\d.,]*\d)\])?")
-_BAND = 1.1  # a point that lies nearer to ×1 is on no side of it
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 
 
@@ -64,7 +61,7 @@ def first_screen(
         Html('<p class="gb-conditions">{}</p>').format(conditions) if sentence.cited else Html(""),
         picture,
         on_all_machines(sentence),
-        on_the_other_side(picture),
+        other_side(picture.turned),
         run_buttons(found),
         _in_full(found, in_full),
         cite_panels(found, sentence),
@@ -117,29 +114,6 @@ def on_all_machines(sentence: Sentence) -> Html:
         told.setdefault(between.on_machines, []).append(f"{between.ends} for {printed}")
     words = listed([f"{listed(ends)} {where}" for where, ends in told.items()])
     return Html('<p class="gb-between">The newest full run is shown. All our runs gave {}.</p>').format(words)
-
-
-def on_the_other_side(picture: charts.Figure) -> Html:
-    """The rows of a chart of ratios of which the runs disagree: the shown interval lies on one side of ×1, and another run
-    of ours on the other. Nothing where there is none."""
-    columns = list(picture.table.columns)
-    if not {"ratio", charts.ELSEWHERE} <= set(columns):
-        return Html("")
-    ratio, elsewhere = columns.index("ratio"), columns.index(charts.ELSEWHERE)
-    turned = dict.fromkeys(row[0] for row in picture.table.rows if _turned_round(row[ratio], row[elsewhere]))
-    if not turned:
-        return Html("")
-    line = Html('<p class="gb-between">Other runs of ours lie on the other side of ×1: {}.</p>')
-    return line.format(listed(list(turned)))
-
-
-def _turned_round(shown: str, others: str) -> bool:
-    own = _RATIO.match(shown)
-    if own is None or own[2] is None:
-        return False
-    low, high = (float(end.replace(",", "")) for end in own.groups()[1:])
-    points = [float(one[1].replace(",", "")) for one in _RATIO.finditer(others)]
-    return any((low > 1 and point * _BAND < 1) or (high < 1 and point > _BAND) for point in points)
 
 
 def tell_sentence(found: Findings, sentence: Sentence, conditions: str) -> None:

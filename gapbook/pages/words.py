@@ -22,6 +22,7 @@ __all__ = [
     "listed_html",
     "operation_of",
     "operations_of",
+    "other_side",
     "parameter_words",
     "rate_cell",
     "state_row_of",
@@ -112,3 +113,9 @@ def listed(names: Sequence[str]) -> str:
 def listed_html(parts: Sequence[Html]) -> Html:
     """The same of parts that are HTML."""
     return Html(" and ").join([Html(", ").join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+
+
+def other_side(rows: Sequence[str]) -> Html:
+    """The line beneath ratios of which the runs disagree; nothing where they do not."""
+    line = Html('<p class="gb-between">Other runs of ours lie on the other side of ×1: {}.</p>')
+    return line.format("; ".join(dict.fromkeys(rows))) if rows else Html("")

@@ -45,6 +45,12 @@ def test_what_other_runs_made_of_a_ratio_is_a_mark_a_key_and_a_column_of_its_own
     assert "another run of ours" not in alone.svg()
 
 
+def test_rows_that_other_runs_turn_round_are_known_once_each() -> None:
+    turned = Condition("α = 1.5", interval(3.2), elsewhere=(0.7,), turned=True)
+    rows = [Comparison("a ÷ b", "postgres", (turned, turned)), Comparison("c ÷ b", "postgres", (MEASURED,))]
+    assert _drawn(rows).turned == ("a ÷ b",)
+
+
 def test_a_name_that_fills_its_line_does_not_run_into_its_condition() -> None:
     name = "Both one request at a time, stored procedure in Postgres, read committed"
     svg = _drawn([Comparison(name, "postgres", (MEASURED,))]).svg()

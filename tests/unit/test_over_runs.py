@@ -118,6 +118,28 @@ def test_two_runs_are_told_by_their_range_and_what_their_noise_adds(run: Run) ->
     assert one.as_range() == "×2.00"
 
 
+@pytest.mark.parametrize(
+    ("shown", "another", "opposed"),
+    [
+        ((1.13, 1.55), (0.59, 0.85), True),
+        ((0.50, 0.70), (1.05, 1.25), True),
+        ((1.13, 1.55), (0.90, 1.05), False),  # the other holds ×1
+        ((0.98, 1.55), (0.59, 0.85), False),  # the shown one does
+        ((1.13, 1.55), (1.60, 1.90), False),
+        ((1.13, 1.55), (math.nan, math.nan), False),  # of a single block
+    ],
+)
+def test_a_run_says_the_opposite_where_both_intervals_leave_out_one(
+    run: Run, shown: tuple[float, float], another: tuple[float, float], opposed: bool
+) -> None:
+    later = _renamed(run)
+    both = [
+        RunEstimate(which, Interval(math.sqrt(low * high), low, high, 5))
+        for which, (low, high) in ((run, shown), (later, another))
+    ]
+    assert [one.run for one in OverRuns(both).opposed(run)] == [later] * opposed
+
+
 def test_what_is_kept_of_a_rate_is_told_over_all_runs_and_agrees_with_their_trials() -> None:
     shown = latest_published("contention")
     told = kept_beside(Findings(shown, "contention"), "sql-rust", 1.5, 0.0)

@@ -18,7 +18,7 @@ from gapbook.method.interval import Interval
 from gapbook.method.over_runs import Between
 from gapbook.pages.exhibits.comparisons import comparisons_chart
 from gapbook.pages.exhibits.gap import waterfall
-from gapbook.pages.first_screen import on_all_machines, on_the_other_side, require_in
+from gapbook.pages.first_screen import on_all_machines, require_in
 from gapbook.pages.page import Cited
 from gapbook.pages.sentence import (
     MOST_WORDS,
@@ -33,6 +33,7 @@ from gapbook.pages.sentence import (
     sentence,
     times,
 )
+from gapbook.pages.words import other_side
 from gapbook.pages.worth import as_factors, further_worth, left_open, whole_gap, worth
 from gapbook.record.run import Run, latest_published
 from tests.unit import stored_runs as runs
@@ -214,30 +215,11 @@ def test_a_number_that_its_chart_does_not_show_fails(found: Findings) -> None:
             require_in(picture, sentence("It is {a} times.", a=Said(number)))
 
 
-@pytest.mark.parametrize(
-    ("shown", "others", "told"),
-    [
-        ("×1.32 [1.13–1.55]", "×0.708", True),
-        ("×1.32 [1.13–1.55]", "×1.40, ×0.708", True),
-        ("×0.608 [0.500–0.700]", "×1.14", True),
-        ("×1.32 [1.13–1.55]", "×0.950", False),  # hardly on any side
-        ("×1.32 [0.980–1.55]", "×0.708", False),  # nor is the shown one
-        ("×1.32", "×0.708", False),
-        ("×1,320 [1,130–1,550]", "–", False),
-    ],
-)
-def test_a_row_that_other_runs_turn_round_is_named(
-    found: Findings, shown: str, others: str, told: bool
-) -> None:
-    picture = comparisons_chart(found, [("engine", SPACETIMEDB, DRIZZLE)])
-    cells = {"ratio": shown, charts.ELSEWHERE: others}
-    rows = [
-        tuple(cells.get(column, cell) for column, cell in zip(picture.table.columns, row, strict=True))
-        for row in picture.table.rows
-    ]
-    drawn = dataclasses.replace(picture, table=dataclasses.replace(picture.table, rows=tuple(rows)))
-    line = "Other runs of ours lie on the other side of ×1: engine." if told else ""
-    assert on_the_other_side(drawn).striptags() == line
+def test_rows_that_other_runs_turn_round_are_named() -> None:
+    assert other_side(["engine", "client", "engine"]).striptags() == (
+        "Other runs of ours lie on the other side of ×1: engine; client."
+    )
+    assert not other_side([])
 
 
 def test_a_chart_that_prints_more_digits_shows_the_number() -> None:

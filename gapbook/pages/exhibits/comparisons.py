@@ -94,16 +94,16 @@ def _condition(
     ratio, missing = _told_ratio(found, pair, treatment, metric)
     over, under = (found.contestant(one).name for one in pair)
     blocks = tuple(found.ratio_by_block(over, under, treatment, metric).values()) if ratio else ()
-    elsewhere = _elsewhere(found, over, under, treatment, metric) if ratio else ()
+    several = ratio_beside(found, over, under, treatment, metric) if ratio else None
     return charts.Condition(
-        found.at(treatment), ratio, blocks, printed if ratio else None, missing, elsewhere
+        found.at(treatment),
+        ratio,
+        blocks,
+        printed if ratio else None,
+        missing,
+        elsewhere=tuple(run.interval.estimate for run in several.beside(found.run)) if several else (),
+        turned=bool(several and several.opposed(found.run)),
     )
-
-
-def _elsewhere(found: Findings, over: str, under: str, treatment: float, metric: str) -> tuple[float, ...]:
-    """What other published runs made of the same ratio, oldest first."""
-    several = ratio_beside(found, over, under, treatment, metric)
-    return tuple(one.interval.estimate for one in several.beside(found.run)) if several else ()
 
 
 def _comparisons_title(found: Findings, pairs: Sequence[Pair], rows: Sequence[charts.Comparison]) -> str:

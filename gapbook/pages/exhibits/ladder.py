@@ -10,7 +10,7 @@ from gapbook.markup import Html, values_table
 from gapbook.method.findings import Findings
 from gapbook.method.interval import format_factor
 from gapbook.method.over_runs import ratio_beside
-from gapbook.pages.words import JAMS, factor_cell, listed
+from gapbook.pages.words import JAMS, factor_cell, listed, other_side
 
 __all__ = ["ladder_table"]
 
@@ -44,9 +44,7 @@ def ladder_table(
             )
     columns = ("comparison", "measured here", "published", f"against published ±{VERDICT_BAND_FRAC:.0%}")
     shown = len(columns) if any(published for _, _, _, published in rungs) else 2
-    table = values_table(columns[:shown], [row[:shown] for row in rows])
-    line = Html('<p class="gb-between">Other runs of ours lie on the other side of ×1: {}.</p>')
-    return table + line.format("; ".join(turned)) if turned else table
+    return values_table(columns[:shown], [row[:shown] for row in rows]) + other_side(turned)
 
 
 def _published_ratio(
