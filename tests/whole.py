@@ -1,7 +1,7 @@
-"""All tests, in two lanes: ``make test`` takes a sample of what is long by nature, ``make test-all`` all of it.
+"""All tests, two suites at a time: ``make test`` takes a sample of what is long by nature, ``make test-all`` all of it.
 
-A lane runs its suites one after the other. Servers and browsers wait much, so two lanes side by side leave the
-processors less idle than either does. Systems that take minutes to compile are built beside the first suites and asked
+Servers and browsers wait much, so two suites side by side leave the processors less idle than either does; whichever
+ends makes room for the next. Systems that take minutes to compile are built beside the first suites and asked
 in the last ones. At the end stands what each suite cost, and a row for each system; a system that could run here and of
 which no case passed fails the run.
 """
@@ -63,24 +63,19 @@ class Ended:
     """What pytest says of each case that failed, in a line."""
 
 
-_LANES = (
-    (
-        Suite("unit", ["-n", "2"]),
-        # Servers are asked what is true, not how fast, and wait much. What a file starts it may also interrupt: each
-        # file in one process, in the order of tests/integration/conftest.py.
-        Suite(
-            "integration",
-            ["-n", "3", "--dist", "loadfile", "--no-loadscope-reorder"],
-            needs_all_systems=True,
-        ),
-    ),
-    (
-        # What is measured here beside the published book: two browsers, and one build of it.
-        Suite("book", ["-n", "2", "--dist", "loadgroup"]),
-        Suite("contract", ["-n", "2", "--dist", "loadgroup"], needs_all_systems=True),
-    ),
+_AT_A_TIME = 2
+# Servers are asked what is true, not how fast. What a file starts it may also interrupt: each file in one process.
+_BY_FILE = ("-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
+_SUITES = (
+    Suite("unit", ["-n", "2"]),
+    # What is measured here beside the published book: two browsers, and one build of it.
+    Suite("book", ["-n", "2", "--dist", "loadgroup"]),
+    Suite("hosts", _BY_FILE),
+    Suite("integration", _BY_FILE, needs_all_systems=True),
+    Suite("contract", ["-n", "2", "--dist", "loadgroup"], needs_all_systems=True),
+    Suite("failures", _BY_FILE, needs_all_systems=True),
 )
-_SUITES = tuple(suite for lane in _LANES for suite in lane)
+"""In the order in which they begin; what waits for a compiler comes late, and what is short comes last."""
 
 
 def main() -> int:
@@ -100,14 +95,14 @@ def main() -> int:
     unknown = sorted(set(chosen.suites) - {one.name for one in _SUITES})
     if unknown:
         parser.error(f"no suite {', '.join(unknown)}; allowed: {', '.join(one.name for one in _SUITES)}")
-    lanes = [[one for one in lane if not chosen.suites or one.name in chosen.suites] for lane in _LANES]
+    suites = [one for one in _SUITES if not chosen.suites or one.name in chosen.suites]
     began_s = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="gapbook-tests-") as folder, _building(Path(folder)) as built:
         rows = Path(folder) / "rows.jsonl"
         rows.touch()
-        running = _Running(Path(folder), rows, built, alone=sum(map(bool, lanes)) == 1, all_cases=chosen.all)
-        with ThreadPoolExecutor(len(lanes)) as pool:
-            ended = [one for lane in pool.map(running.lane, lanes) for one in lane]
+        running = _Running(Path(folder), rows, built, alone=len(suites) == 1, all_cases=chosen.all)
+        with ThreadPoolExecutor(_AT_A_TIME) as pool:
+            ended = list(pool.map(running.suite, suites))
         asked = read_rows(rows)
     wall_s = time.monotonic() - began_s
     print(f"\n{rows_text(asked)}\n\n{_costs_text(ended, wall_s)}")
@@ -163,7 +158,7 @@ def _building(folder: Path) -> Iterator[_Built]:
 
 @dataclass(frozen=True)
 class _Running:
-    """Runs the suites of a lane; where there are several lanes, what a suite says is printed when it has ended."""
+    """Runs suites; where there are several, what one says is printed when it has ended."""
 
     folder: Path
     rows: Path
@@ -172,15 +167,9 @@ class _Running:
     all_cases: bool
     _printing: threading.Lock = field(default_factory=threading.Lock)
 
-    def lane(self, suites: Sequence[Suite]) -> Sequence[Ended]:
-        ended = []
-        for suite in suites:
-            if suite.needs_all_systems:
-                self.built()
-            ended.append(self._run(suite))
-        return ended
-
-    def _run(self, suite: Suite) -> Ended:
+    def suite(self, suite: Suite) -> Ended:
+        if suite.needs_all_systems:
+            self.built()
         self._print(f"\n--- {suite.name}: started")
         environment = os.environ | {ROWS_VARIABLE: str(self.rows)}
         environment |= {"GAPBOOK_DRAW": "all"} if self.all_cases else {}
@@ -190,7 +179,7 @@ class _Running:
         with log.open("wb") as told:
             out = None if self.alone else told
             process = subprocess.Popen(command, cwd=CHECKOUT, env=environment, stdout=out, stderr=out)
-            # With what it used, and its children, and theirs: of the clock two lanes have the same.
+            # With what it used, and its children, and theirs: of the clock two suites have the same.
             _, status, used = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
         said = log.read_text(encoding="utf-8", errors="replace")
@@ -219,7 +208,7 @@ def _costs_text(ended: Sequence[Ended], wall_s: float) -> str:
 
 
 def _all(ended: Sequence[Ended], wall_s: float) -> Ended:
-    """All suites: lanes run side by side, so their minutes are not the sum."""
+    """All suites: two run side by side, so their minutes are not the sum."""
     return Ended("all", all(one.passed for one in ended), wall_s, sum(one.cpu_s for one in ended))
 
 

@@ -41,7 +41,7 @@ from gapbook.trial.servers import stack_of
 from gapbook.trial.trial import run_trial
 from tests.bank import alphas, balances_of, bank, seed_bank
 from tests.conftest import DELAYED
-from tests.integration.running import eventually
+from tests.running import eventually
 
 _HOST = "docker+host-network+own-image"
 _PLACES = (_HOST, "docker+own-image", "docker+layer+own-image")

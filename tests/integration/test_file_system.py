@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gapbook.deploy.file_system import file_system, size_unless_gone
-from tests.integration.running import mounted
+from tests.running import mounted
 
 
 @pytest.fixture(name="layered")

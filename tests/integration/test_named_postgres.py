@@ -21,7 +21,7 @@ from gapbook.errors import StackError
 from gapbook.record.durability import Durability
 from gapbook.record.run import find_run
 from tests.bank import seed_bank
-from tests.integration.running import CHAPTER, Running, eventually, loading
+from tests.running import CHAPTER, Running, eventually, loading
 
 _DELAYED = Durability("delayed", 500.0)
 _PLANT = (

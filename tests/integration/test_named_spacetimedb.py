@@ -22,8 +22,8 @@ from gapbook.deploy.stack import Stack, StackContext, stack_class
 from gapbook.errors import SetupError
 from gapbook.record.durability import Durability
 from tests.bank import seed_bank
-from tests.integration.running import environment_with, eventually
 from tests.newer import newer_version
+from tests.running import environment_with, eventually
 
 _RUN = """
 import json, sys

@@ -20,8 +20,8 @@ from gapbook.errors import StackError
 from gapbook.record.durability import Durability
 from tests.bank import balances_of, seed_bank
 from tests.hostile import hostile_shell
-from tests.integration.running import eventually
 from tests.processes import process_of
+from tests.running import eventually
 
 _OTHER = {"none": "", "delayed": "on", "delayed(500 ms)": "on", "fsync-per-commit": "off"}
 """By class a value of synchronous_commit with which a session would have another; none without fsync."""

@@ -30,7 +30,7 @@ from gapbook.trial.scenario import Scenario, WorkloadSettings
 from gapbook.trial.treatment import Treatment
 from gapbook.trial.trial import run_trial
 from gapbook.trial.workloads import find_workload
-from tests.integration.running import eventually
+from tests.running import eventually
 
 _WORKLOAD = "counter-and-messages"
 _PARAMETERS = {"increment_share": 0.0, "message_bytes": 200}

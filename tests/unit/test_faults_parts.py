@@ -29,7 +29,7 @@ from faults.surroundings import no_small_disk, small_disk
 from faults.victims import find_victims
 from gapbook.record.fault_points import counted, failed
 from gapbook.record.journal import Journal
-from tests.integration.running import eventually
+from tests.running import eventually
 from tests.unit import stored_runs as runs
 
 _LISTENS = """

@@ -12,7 +12,7 @@ from gapbook.deploy import toolchain
 from gapbook.deploy.to_be_made import to_be_made
 from gapbook.errors import SetupError
 from gapbook.locks import taking_turns
-from tests.integration.running import eventually
+from tests.running import eventually
 
 
 @pytest.fixture(name="cache", autouse=True)

@@ -14,9 +14,9 @@ import pytest
 
 from gapbook.record.run import Run, load_run
 from tests.drawn import drawn
-from tests.integration import campaign_on, load_from
-from tests.integration.clusters_apart import CampaignHosts, LoadingHosts, says, until
-from tests.integration.hosts_apart import cut_off, why_none
+from tests.hosts import campaign_on, load_from
+from tests.hosts.clusters_apart import CampaignHosts, LoadingHosts, says, until
+from tests.hosts.hosts_apart import cut_off, why_none
 
 _WITHIN_S = 240
 _SESSIONS, _BLOCKS = 3, 3

@@ -1,5 +1,5 @@
 """A small run whose load comes from the hosts behind a scheduler, with what it hears told in lines:
-``python -m tests.integration.load_from ADDRESS BLOCKS WINDOW_S CONTESTANTS``."""
+``python -m tests.hosts.load_from ADDRESS BLOCKS WINDOW_S CONTESTANTS``."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from faults.belongings import belongs_to
 from gapbook.paths import CHECKOUT
 from gapbook.record.fault_points import counted, failed, read_fault_points
 from tests.drawn import drawn
-from tests.integration.running import environment_with, eventually
+from tests.running import environment_with, eventually
 
 _SECONDS = 150
 """No point is begun after so long, except where all are asked for."""

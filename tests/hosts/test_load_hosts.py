@@ -20,9 +20,9 @@ from gapbook.method.findings import Findings
 from gapbook.pages.provenance import provenance_parts
 from gapbook.record.run import Run, load_run
 from gapbook.trial.workloads import find_workload
-from tests.integration.clusters_apart import LoadingHosts, says, until
-from tests.integration.hosts_apart import cut_off, why_none
-from tests.integration.load_from import CHAPTER, CONNECTIONS
+from tests.hosts.clusters_apart import LoadingHosts, says, until
+from tests.hosts.hosts_apart import cut_off, why_none
+from tests.hosts.load_from import CHAPTER, CONNECTIONS
 
 _NEEDS_HOSTS = pytest.mark.skipif(why_none() is not None, reason=str(why_none()))
 _OF_THE_MACHINE = {"quiet machine", "steal", "steady"}

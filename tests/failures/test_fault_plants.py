@@ -15,7 +15,7 @@ import pytest
 from faults.belongings import belongs_to
 from faults.surroundings import named_server
 from gapbook.paths import CHECKOUT
-from tests.integration.running import environment_with
+from tests.running import environment_with
 
 # In a process of its own: whoever plays points forks, which no process with threads may. Each point in a fork of it, so
 # that libraries are loaded once and what is put in stays in one point.

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from subprocess import Popen
 
-from tests.integration.hosts_apart import Host, hosts_apart
+from tests.hosts.hosts_apart import Host, hosts_apart
 
 __all__ = ["CampaignHosts", "LoadingHosts", "hosts_with_disk", "says", "until"]
 
@@ -127,7 +127,7 @@ class CampaignHosts(_Cluster):
 
     def start_campaign(self, sessions: int) -> tuple[Popen[str], Path]:
         log = self.folder / "campaign.log"
-        module = ("-m", "tests.integration.campaign_on", self.address, str(sessions))
+        module = ("-m", "tests.hosts.campaign_on", self.address, str(sessions))
         return self.first.start(sys.executable, *module, log=log), log
 
     def require_nothing_left(self) -> None:
@@ -167,7 +167,7 @@ class LoadingHosts(_Cluster):
 
     def measure(self, *, blocks: int, window_s: float, contestants: str) -> tuple[Popen[str], Path]:
         log = self.folder / "measured.log"
-        words = ("-m", "tests.integration.load_from", self.address, str(blocks), str(window_s), contestants)
+        words = ("-m", "tests.hosts.load_from", self.address, str(blocks), str(window_s), contestants)
         data = {"GAPBOOK_DATA": str(self.data_of(self.first))}
         return self.first.start(sys.executable, *words, log=log, environment=data), log
 

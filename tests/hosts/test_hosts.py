@@ -20,9 +20,9 @@ from gapbook.hosts.request import Answer, Request
 from gapbook.hosts.resources import whole_machine
 from gapbook.record.kind import kind_of
 from gapbook.record.run import Run, finished_folders, load_run
-from tests.integration.campaign_on import CHAPTER
-from tests.integration.clusters_apart import CampaignHosts, says, until
-from tests.integration.hosts_apart import why_none
+from tests.hosts.campaign_on import CHAPTER
+from tests.hosts.clusters_apart import CampaignHosts, says, until
+from tests.hosts.hosts_apart import why_none
 
 _WITHIN_S = 240
 _NARROW = f"1 of {os.cpu_count()} cores of "

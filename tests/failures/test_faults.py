@@ -37,7 +37,8 @@ from gapbook.trial.contestant import Contestant
 from gapbook.trial.scenario import Scenario
 from gapbook.trial.trial import run_trial
 from tests.bank import alphas, bank
-from tests.integration.running import (
+from tests.processes import process_of
+from tests.running import (
     BIN,
     CHAPTER,
     Running,
@@ -46,7 +47,6 @@ from tests.integration.running import (
     loading,
     mounted,
 )
-from tests.processes import process_of
 
 _POSTGRES = Contestant("postgres-rust", "postgres", "procedure", "direct", "rust", 1)
 _SPACETIMEDB = Contestant("spacetimedb-rust", "spacetimedb", "reducer", "direct", "rust", 1)

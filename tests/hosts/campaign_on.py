@@ -1,4 +1,4 @@
-"""A small campaign on the machines behind a scheduler: ``python -m tests.integration.campaign_on ADDRESS SESSIONS``."""
+"""A small campaign on the machines behind a scheduler: ``python -m tests.hosts.campaign_on ADDRESS SESSIONS``."""
 
 from __future__ import annotations
 

@@ -142,5 +142,6 @@ class Running:
 
 def loading(running: Running) -> bool:
     """Whether a client loads a server at this moment."""
-    programs = (command_line(pid)[0] for pid in warden.descendants([running.popen.pid]) if command_line(pid))
-    return any(Path(os.fsdecode(program)).name.startswith("gap-") for program in programs)
+    # Read once: between two looks a process can end.
+    lines = [command_line(pid) for pid in warden.descendants([running.popen.pid])]
+    return any(Path(os.fsdecode(line[0])).name.startswith("gap-") for line in lines if line)
