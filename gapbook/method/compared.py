@@ -28,6 +28,7 @@ __all__ = [
     "Spread",
     "compared",
     "divided",
+    "standard_error_log",
     "why_nothing_is_shared",
 ]
 
@@ -184,7 +185,7 @@ def divided(over: Interval, under: Interval) -> Interval:
     estimate, n = over.estimate / under.estimate, min(over.n, under.n)
     if not (over.bounded and under.bounded and n > 1):
         return Interval(estimate, math.nan, math.nan, n)
-    variances = [_error(one) ** 2 for one in (over, under)]
+    variances = [standard_error_log(one) ** 2 for one in (over, under)]
     whole = sum(variances)
     if whole == 0:
         return Interval(estimate, estimate, estimate, n)
@@ -194,8 +195,8 @@ def divided(over: Interval, under: Interval) -> Interval:
     return Interval(estimate, estimate * math.exp(-half), estimate * math.exp(half), n)
 
 
-def _error(one: Interval) -> float:
-    """The standard error of an estimate on the log scale."""
+def standard_error_log(one: Interval) -> float:
+    """The standard error of an estimate on the log scale, by its interval over blocks."""
     freedom = min(one.n - 1, MOST_FREEDOM)
     return math.log(one.high / one.low) / 2 / quantile_of_t(freedom)
 

@@ -160,7 +160,8 @@ class OverRuns:
     def _with_error(self, interval: Interval) -> tuple[float, float]:
         """An estimate and its standard error on the scale of comparison."""
         low, middle, high = map(self._scaled, (interval.low, interval.estimate, interval.high))
-        return middle, (high - low) / 2 / quantile_of_t(interval.n - 1)
+        # By the longer side: a bound holds the other one back, as 0 does that of an amount.
+        return middle, max(high - middle, middle - low) / quantile_of_t(interval.n - 1)
 
     def _interval(self, half: float) -> Interval:
         middle = self.pooled.mean if self.pooled else math.nan

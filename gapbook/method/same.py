@@ -14,7 +14,7 @@ from gapbook.record.durability import Durability
 from gapbook.record.run import Run
 from gapbook.record.scenario import CONNECTIONS, RecordedContestant, RecordedScenario
 
-__all__ = ["Cell", "Setup", "cells_of", "load_of", "setup_of", "version_of"]
+__all__ = ["Cell", "Setup", "cells_of", "load_of", "number_word", "setup_of", "version_of"]
 
 Setup: TypeAlias = frozenset[tuple[str, str]]
 _RESOLVED_LEVELS = {"system", "durability", "workload", "backend"}
@@ -82,9 +82,20 @@ def version_of(run: Run, contestant: RecordedContestant) -> str:
     return contestant.version or ("" if server is None else server.version)
 
 
+def number_word(value: float) -> str:
+    """The one word for a number, whole or not: to six digits where those are all that it has, else to all of them.
+
+    Keys of stored cells hold the shorter word, so that it stays.
+    """
+    short = f"{value:g}"
+    if float(short) == value:
+        return short
+    return str(int(value)) if float(value).is_integer() else repr(value)
+
+
 def _words(facts: Mapping[str, object]) -> Setup:
     """Numbers are compared as numbers: an account count of 100000 is one of 100000.0."""
     return frozenset(
-        (name, f"{value:g}" if isinstance(value, int | float) else str(value))
+        (name, number_word(value) if isinstance(value, int | float) else str(value))
         for name, value in facts.items()
     )

@@ -13,7 +13,15 @@ from itertools import combinations, groupby
 from statistics import fmean
 
 from gapbook.errors import RecordError, cut
-from gapbook.method.compared import NO_SPREAD, Comparison, Row, Spread, compared, why_nothing_is_shared
+from gapbook.method.compared import (
+    NO_SPREAD,
+    Comparison,
+    Row,
+    Spread,
+    compared,
+    standard_error_log,
+    why_nothing_is_shared,
+)
 from gapbook.method.interval import Interval
 from gapbook.method.student import quantile_of_t
 from gapbook.method.summary import Summary, summary_of
@@ -92,9 +100,9 @@ def usual_noise() -> float:
 def _excess(rows: Sequence[Row]) -> Iterator[float]:
     """By how much the squared distance of a quantity exceeds what noise alone would make of it."""
     for row in rows:
-        if row.ratio.bounded and not row.versions and all(map(_is_narrow, (row.yours, row.ours))):
-            half = math.log(row.ratio.high / row.ratio.low) / 2
-            yield row.distance**2 - (half / quantile_of_t(math.inf)) ** 2
+        both = row.yours, row.ours
+        if row.ratio.bounded and not row.versions and all(map(_is_narrow, both)):
+            yield row.distance**2 - sum(standard_error_log(one) ** 2 for one in both)
 
 
 def _is_narrow(one: Interval) -> bool:

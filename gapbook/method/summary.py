@@ -19,7 +19,7 @@ import msgspec
 from gapbook.errors import RecordError, cut
 from gapbook.method.findings import Findings, versions_of
 from gapbook.method.interval import Interval
-from gapbook.method.same import Cell, Setup, cells_of
+from gapbook.method.same import Cell, Setup, cells_of, number_word
 from gapbook.method.source import Worth, made
 from gapbook.method.stated import cells_behind, stated_numbers
 from gapbook.record.bounds import parsed
@@ -242,7 +242,7 @@ def _summary(run: Run) -> Summary:
         trials=run.trials.height,
         valid_trials=int(run.trials["valid"].sum()),
         treatment=scenario.treatment.name,
-        words={f"{value:g}": scenario.treatment.at(value) for value in scenario.treatment.values},
+        words={number_word(value): scenario.treatment.at(value) for value in scenario.treatment.values},
         facts=dict(sorted(shared.items())),
         contestants=[
             SummaryContestant(
@@ -253,7 +253,7 @@ def _summary(run: Run) -> Summary:
             for name in named
         ],
         cells=[
-            SummaryCell(named.index(cell.contestant), f"{cell.treatment:g}", value)
+            SummaryCell(named.index(cell.contestant), number_word(cell.treatment), value)
             for cell, (_, value) in measured.items()
         ],
         ratios=list(_ratios(found, list(measured), recorded)),

@@ -63,25 +63,28 @@ def warmth_of(trials: Iterable[Mapping[str, Any]], warmup_s: float, window_s: fl
     """The warmth of one contestant from valid trials: rows of the record with ``block``, ``per_second`` and,
     where the client told it, ``per_100ms``.
 
-    Counted are whole bins since the load began; one that the window's edge cuts belongs to neither. A trial whose
-    bins do not reach over warm-up and window tells nothing.
+    Counted are whole bins since the load began; one that the window's edge cuts belongs to neither. A trial without
+    an answer in one half of the window tells nothing, and neither does one whose seconds do not reach over the warm-up.
     """
     approaches: list[list[float]] = []
     rises: dict[int, list[float]] = {}
     for row in trials:
         bins, bin_s = _series(row)
         window = bins_inside(warmup_s, window_s, bin_s)
-        inside, count = bins[window], window.stop - window.start
+        count = window.stop - window.start
         half = count // 2
         ends = max(1, half)
         seconds = np.asarray(json.loads(row["per_second"])[: math.floor(warmup_s)], dtype=np.float64)
-        if len(inside) < max(1, count) or len(seconds) < math.floor(warmup_s):
+        if count < 1 or len(seconds) < math.floor(warmup_s):
             continue
-        if min(inside[:ends].sum(), inside[-ends:].sum()) <= 0:
+        # By sums: what a count lacks at its end adds nothing to one.
+        early = bins[window.start : window.start + ends].sum()
+        late = bins[window.stop - ends : window.stop].sum()
+        if min(early, late) <= 0:
             continue
-        approaches.append(list(seconds * bin_s / inside.mean()))
+        approaches.append(list(seconds * bin_s * count / bins[window].sum()))
         if half:
-            rises.setdefault(row["block"], []).append(math.log(inside[-half:].mean() / inside[:half].mean()))
+            rises.setdefault(row["block"], []).append(math.log(late / early))
     logs = [statistics.fmean(of_block) for of_block in rises.values()]
     return Warmth(
         tuple(statistics.median(second) for second in zip(*approaches, strict=True)),

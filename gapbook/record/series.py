@@ -1,4 +1,7 @@
-"""Counts by tenths of a second since the load began, as a trial's record has them."""
+"""Counts by tenths of a second since the load began, as a trial's record has them.
+
+A count ends with the tenth of the last answer: those behind it hold none, and are as much a part of a window.
+"""
 
 from __future__ import annotations
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gapbook.deploy.power_cut import CutReport, DiskState, DiskTotals
-from gapbook.load.report import BINS_PER_SECOND
 from gapbook.model.report import Report
 from gapbook.record.cuts import CutCheck, Fault, Left, cut_verdict
 from gapbook.record.durability import Durability
+from gapbook.record.series import BIN_S, bins_inside
 from gapbook.trial.kill_outcome import KillOutcome, seconds_of_work
 
 __all__ = ["CutOutcome", "rate_per_s"]
@@ -78,5 +78,6 @@ class CutOutcome:
 
 def rate_per_s(per_100ms: Sequence[int], from_s: float, until_s: float) -> float | None:
     """Acknowledgements a second between two moments of a load, counted in whole tenths; None without one."""
-    tenths = per_100ms[round(from_s * BINS_PER_SECOND) : int(until_s * BINS_PER_SECOND)]
-    return sum(tenths) * BINS_PER_SECOND / len(tenths) if len(tenths) else None
+    asked = bins_inside(from_s, until_s - from_s)
+    tenths = asked.stop - asked.start
+    return sum(per_100ms[asked]) / (tenths * BIN_S) if tenths > 0 else None

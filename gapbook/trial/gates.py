@@ -93,7 +93,10 @@ def steady(per_100ms: Sequence[int], warmup_s: float, window_s: float) -> Gate:
     Where most bins are empty, the median of their slopes is 0 whatever happened, so that bins are joined until each
     holds some answers. Not assessed in windows shorter than two seconds, nor where too few such bins are left.
     """
-    series = np.asarray(per_100ms[bins_inside(warmup_s, window_s)], dtype=np.float64)
+    inside = bins_inside(warmup_s, window_s)
+    counted = per_100ms[inside]
+    series = np.zeros(max(inside.stop - inside.start, 0))
+    series[: len(counted)] = counted
     if window_s < LIMITS.trend_min_window_s or not series.any():
         text = (
             f"not assessed: a window of {window_s:g} s" if series.any() else "not assessed: nothing counted"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -12,11 +13,13 @@ import pytest
 from gapbook.method import same
 from gapbook.method.cell_key import cell_key
 from gapbook.method.findings import Findings
-from gapbook.method.same import Setup, cells_of
+from gapbook.method.same import Setup, cells_of, number_word
+from gapbook.method.summary import summary_of
 from gapbook.pages import versions
 from gapbook.record.published import published_runs
 from gapbook.record.run import Run, latest_published
 from gapbook.record.scenario import RecordedContestant
+from tests.bank import alphas
 from tests.unit import stored_runs as runs
 
 _changed = msgspec.structs.replace
@@ -30,6 +33,12 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 def _with_scenario(run: Run, **changes: Any) -> Run:
     return replace(run, manifest=_changed(run.manifest, scenario=_changed(run.scenario, **changes)))
+
+
+def _with_accounts(run: Run, accounts: int) -> Run:
+    workload = run.scenario.workload
+    parameters = {**workload.parameters, "accounts": accounts}
+    return _with_scenario(run, workload=_changed(workload, parameters=parameters))
 
 
 def _settings(**changes: Any) -> _Change:
@@ -72,9 +81,35 @@ def test_another_key_for_another_contestant(run: Run, change: _Change) -> None:
 def test_another_key_for_another_load(run: Run, changes: dict[str, Any]) -> None:
     one = run.scenario.contestants[0]
     assert cell_key(_with_scenario(run, **changes), one, 0.5) != cell_key(run, one, 0.5)
-    fewer = _changed(run.scenario.workload, parameters={**run.scenario.workload.parameters, "accounts": 99})
-    assert cell_key(_with_scenario(run, workload=fewer), one, 0.5) != cell_key(run, one, 0.5)
+    assert cell_key(_with_accounts(run, 99), one, 0.5) != cell_key(run, one, 0.5)
     assert cell_key(run, one, 1.5) != cell_key(run, one, 0.5)
+
+
+def test_another_key_for_numbers_that_differ_in_a_late_digit(run: Run) -> None:
+    contestant = run.scenario.contestants[0]
+    accounts = 1_000_001, 1_000_002
+    assert len({cell_key(_with_accounts(run, count), contestant, 0.5) for count in accounts}) == 2
+    exponents = 0.123_456_7, 0.123_456_8
+    assert len({cell_key(run, contestant, exponent) for exponent in exponents}) == 2
+
+
+@pytest.mark.parametrize(
+    ("value", "word"),
+    [
+        (100, "100"), (100_000.0, "100000"), (1_000_000, "1e+06"), (0.5, "0.5"), (1e-7, "1e-07"), (True, "1"),
+        (1_000_001, "1000001"), (1_000_001.0, "1000001"), (1_234_567.5, "1234567.5"), (2**60 + 1, "1152921504606846977"),
+    ],
+)  # fmt: skip
+def test_a_number_has_one_word_which_is_the_old_one_where_that_said_it_all(value: float, word: str) -> None:
+    assert number_word(value) == word
+
+
+def test_treatments_that_differ_in_a_late_digit_are_cells_of_their_own_in_a_summary(tmp_path: Path) -> None:
+    values = (1.000_000_1, 1.000_000_2)
+    scenario = replace(runs.SCENARIO, treatment=alphas(*values))
+    rows = [runs.valid(planned) for planned in runs.planned_trials(1, scenario)]
+    summary = summary_of(runs.store(tmp_path, rows, scenario=scenario))
+    assert {cell.at for cell in summary.cells} == set(summary.words) == set(map(str, values))
 
 
 def test_a_name_a_label_and_a_word_for_what_is_resolved_change_nothing(run: Run) -> None:

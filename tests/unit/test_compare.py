@@ -13,12 +13,13 @@ import msgspec
 import pytest
 
 from gapbook.cli import main
-from gapbook.errors import RecordError
+from gapbook.errors import ParameterError, RecordError
 from gapbook.method.compared import Comparison, compared, divided
 from gapbook.method.interval import Interval
-from gapbook.method.named import named_summary, published_chapters
+from gapbook.method.named import named_run, named_summary, published_chapters
 from gapbook.method.spread import compared_as_usual, published_summaries, usual_spread
 from gapbook.method.stated import known_numbers
+from gapbook.method.student import quantile_of_t
 from gapbook.method.summary import MOST_SUMMARY_BYTES, Estimate, Summary, read_summary, summary_of, written
 from gapbook.pages.comparison import MOST_WORDS, comparison_json, comparison_lines, text_to_paste
 from gapbook.record.run import latest_published
@@ -80,6 +81,26 @@ def test_machines_of_two_kinds_lie_farther_apart_than_of_one() -> None:
     assert 0 < same.ratios < two.ratios < 1
     assert same.ratios < same.rates
     assert two.ratios < two.rates
+
+
+def test_what_the_noise_within_few_blocks_adds_is_taken_off_by_their_own_quantile(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    distance, error, blocks = 0.1, 0.03, 3
+    half = quantile_of_t(blocks - 1) * error
+    ours, yours = (
+        Estimate(center, center * math.exp(-half), center * math.exp(half), blocks)
+        for center in (2.0, 2.0 * math.exp(distance))
+    )
+    published = _ours(_OF_ONE_LOAD)
+    of_one, of_other = (
+        _changed(published, ratios=[msgspec.structs.replace(published.ratios[0], ratio=ratio)])
+        for ratio in (ours, yours)
+    )
+    of_other = msgspec.structs.replace(of_other, run_id="1" * 12, manifest_sha256="1" * 64)
+    monkeypatch.setattr("gapbook.method.spread.published_summaries", lambda: [of_one, of_other])
+    found = usual_spread.__wrapped__(same_processor=True)
+    assert found.ratios == pytest.approx(math.sqrt(distance**2 - 2 * error**2))
 
 
 def test_what_differs_by_more_than_machines_do_is_told_first_and_pasted() -> None:
@@ -228,6 +249,19 @@ def test_a_folder_may_have_any_name_but_no_changed_byte(tmp_path: Path) -> None:
         RecordError, match=r"trials.parquet was changed; .*; take a fresh copy of the run, or name another$"
     ):
         named_summary(str(copied))
+
+
+def test_what_names_no_run_is_told_what_its_command_takes(tmp_path: Path) -> None:
+    exported = "a file that gapbook compare RUN --export wrote"
+    with pytest.raises(ParameterError, match=rf"^run 'nobody': no such .* or file; .*{exported}"):
+        named_summary("nobody")
+    file = tmp_path / "export.json"
+    file.write_bytes(written(_ours()).encode())
+    assert named_summary(str(file)).run_id == _ours().run_id
+    for name, why in (("nobody", "no such chapter, run or folder"), (str(file), "is a file")):
+        with pytest.raises(ParameterError, match=f": {why}; allowed: the id of a stored run") as caught:
+            named_run(name)
+        assert "--export" not in str(caught.value)
 
 
 # --- files that nobody's program wrote --------------------------------------------------------

@@ -158,7 +158,13 @@ def test_what_is_left_is_told_apart(
 
 def test_the_rate_is_that_between_warm_up_and_fault() -> None:
     assert rate_per_s([9, 9, 5, 5, 5, 0, 0], 0.2, 0.5) == pytest.approx(50.0)
-    assert rate_per_s([9, 9], 0.5, 1.0) is None
+    assert rate_per_s([9, 9, 5, 5, 5], 0.2, 0.2) is None
+
+
+def test_a_server_that_stood_still_before_the_fault_was_as_slow_as_that() -> None:
+    answered_until_1_3_s = [100] * 13
+    assert rate_per_s(answered_until_1_3_s, 0.5, 1.9) == pytest.approx(800 / 1.4)
+    assert rate_per_s([9, 9], 0.5, 1.0) == 0.0
 
 
 def test_each_round_takes_the_next_fault() -> None:

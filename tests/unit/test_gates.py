@@ -88,6 +88,13 @@ def test_a_ramp_is_refused_and_noise_is_not() -> None:
     assert gate.text.startswith("+")
 
 
+@pytest.mark.parametrize("answered", [9, 18, 20])
+def test_a_count_that_ends_with_the_last_answer_is_judged_over_the_whole_window(answered: int) -> None:
+    ends_early = [0] * 10 + [100 - tenth for tenth in range(answered)]
+    whole = ends_early + [0] * (20 - answered)
+    assert gates.steady(ends_early, 1.0, 2.0) == gates.steady(whole, 1.0, 2.0)
+
+
 def _answers(*every: int) -> list[int]:
     """A minute after one second of warm-up, in equal parts, with an answer in every so-manieth tenth of a second."""
     part = 600 // len(every)

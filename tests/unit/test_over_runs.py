@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import msgspec
 import polars as pl
 import pytest
 
+from gapbook.method.estimate import amount_interval
 from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval
 from gapbook.method.over_runs import OverRuns, RunEstimate, kept_beside, ratio_over_runs
@@ -116,6 +118,24 @@ def test_two_runs_are_told_by_their_range_and_what_their_noise_adds(run: Run) ->
     one = OverRuns([RunEstimate(run, precise)])
     assert one.expected == one.mean == precise
     assert one.as_range() == "×2.00"
+
+
+def test_an_amount_whose_interval_ends_at_nothing_weighs_by_its_own_error(run: Run) -> None:
+    amounts = [[0.0, 0.0, 0.0, 0.0, 5.0], [2.0, 3.0, 4.0]]
+    intervals = list(map(amount_interval, amounts))
+    assert intervals[0].low == 0.0
+    found = OverRuns([RunEstimate(run, one) for one in intervals], log=False).pooled
+    means = [statistics.fmean(of_run) for of_run in amounts]
+    errors = [statistics.stdev(of_run) / math.sqrt(len(of_run)) for of_run in amounts]
+    assert found is not None
+    assert (found.mean, found.half) == pytest.approx((pooled(means, errors).mean, pooled(means, errors).half))
+
+
+def test_a_share_whose_interval_ends_at_all_of_it_still_has_an_error(run: Run) -> None:
+    of_all = Interval(1.0, 0.57, 1.0, 5)
+    found = OverRuns([RunEstimate(run, one) for one in (of_all, of_all)], log=False).pooled
+    assert found is not None
+    assert found.error_within > 0.1
 
 
 @pytest.mark.parametrize(

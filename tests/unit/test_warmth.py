@@ -109,6 +109,20 @@ def test_a_trial_that_stopped_or_stood_still_is_left_out() -> None:
     assert warmth.rise.n == 1
 
 
+def test_a_trial_whose_last_answers_came_before_the_end_is_read_as_if_its_count_went_on() -> None:
+    ends_early = [10] * 30 + [10] * 10 + [12] * 9
+    per_second = json.dumps([100, 100, 100, 100, 108])
+    rows = [
+        {"block": block, "per_second": per_second, "per_100ms": json.dumps(tenths)}
+        for block, tenths in enumerate((ends_early, [*ends_early, 0]))
+    ]
+    left_out, padded = (warmth_of([row], _WARMUP_S, _WINDOW_S) for row in rows)
+    assert left_out == padded
+    assert padded.rise is not None
+    assert padded.rise.estimate == pytest.approx(1.08)
+    assert padded.approach == pytest.approx((100 / 104,) * 3)
+
+
 def _results(folder: Path, warmup_s: float, per_second: Sequence[int], window_s: float = 2.0) -> Findings:
     scenario = replace(runs.SCENARIO, warmup_s=warmup_s, window_s=window_s)
     rows = [
