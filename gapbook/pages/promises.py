@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from gapbook.method.findings import Findings
 from gapbook.pages.losses.cuts import cut_sentence
-from gapbook.pages.losses.strikes import bound_words
+from gapbook.pages.losses.strikes import bound_words, left_nothing
 from gapbook.pages.versions import Groups, labels_with_class, versioned_label
 from gapbook.pages.words import listed, operation_of, operations_of
 from gapbook.record.cuts import observed_cuts
@@ -42,7 +42,8 @@ def promises_of(found: Findings, compared: Groups) -> str:
             level[versioned_label(found, one)] = None
         said = "; ".join(f"{listed(list(labels))} {level}" for level, labels in declared.items())
     cuts = cut_sentence(found, labels_with_class(found, everybody))
-    return f"Durability: {said}{_observed(found, everybody, equal=equal)}{cuts}"
+    ruins = _ruins(found, everybody)
+    return f"Durability: {said}{_observed(found, everybody, equal=equal)}{ruins}{cuts}"
 
 
 def _observed(found: Findings, contestants: Sequence[RecordedContestant], *, equal: bool) -> str:
@@ -82,6 +83,20 @@ def _observed(found: Findings, contestants: Sequence[RecordedContestant], *, equ
     bound = f"{bound_words(least, 'kill')}, and no kill tests the disk"
     killed = f"no kill of these servers took an acknowledged {operation_of(found.scenario.workload)}"
     return f"; {killed}, {_kills_each(checked.values())}; {bound}." if equal else f"{unequal}."
+
+
+def _ruins(found: Findings, contestants: Sequence[RecordedContestant]) -> str:
+    """Which servers did not start again after a kill, or could not be read; nothing where all did."""
+    of_label: dict[str, list[str]] = defaultdict(list)
+    for name, label in labels_with_class(found, contestants).items():
+        of_label[label].append(name)
+    said = []
+    for label, names in of_label.items():
+        loss = found.observed_loss(*names)
+        broken = ", which its class does not allow" if loss.refutes_declared else ""
+        if loss.unreadable:
+            said.append(f"{label} {left_nothing(loss.unreadable, loss.kills, 'kill')}{broken}")
+    return f" Killed under load: {'; '.join(said)}." if said else ""
 
 
 def _losses(

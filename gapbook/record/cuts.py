@@ -9,7 +9,7 @@ import msgspec
 
 from gapbook.record.durability import Durability
 from gapbook.record.fields import Amount, Count, Seconds
-from gapbook.record.losses import BROKEN, verdict_of
+from gapbook.record.losses import BROKEN, ruin_verdict, verdict_of
 from gapbook.record.scenario import require_durability
 
 __all__ = [
@@ -114,7 +114,7 @@ def cut_verdict(
     if left == "unknown":
         return "not resolved"
     if left in RUINED:
-        return f"{left} (within its class)" if durability.kind == "none" else BROKEN
+        return ruin_verdict(durability, left)
     return verdict_of(durability, lost, lost_s, oldest_lost_s)
 
 

@@ -11,15 +11,12 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
-import polars as pl
-
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.power_cut import CutReport, DiskState, PowerCutDisk, Survivors, power_cut_disk
 from gapbook.deploy.stack import Stack
-from gapbook.errors import ClientError, GapbookError, SetupError, StackError
+from gapbook.errors import ClientError, SetupError, StackError
 from gapbook.model.report import Report
 from gapbook.record.cuts import COUNTED, FAULTS, CutCheck, Fault
-from gapbook.record.schema import one_line
 from gapbook.trial.contestant import Contestant
 from gapbook.trial.cut_outcome import CutOutcome
 from gapbook.trial.scenario import Scenario
@@ -65,8 +62,8 @@ def cut_check(
     ``start_stack`` makes and starts the server with its data on the disk that it is given. The load is that of
     the contestant without added round trip and without flaws, at the middle value of the treatment; its seed and
     the moment of the cut follow from the number of the round. A round that broke is a row that is not resolved,
-    and the next has a fresh server. Where the disk cannot be mounted or the server not started, the first round
-    has such a row too and the others have none.
+    and the next has a fresh server; where that does not come up, the rounds that are left have none. Where the disk
+    cannot be mounted or the server not started, the first round has a row that is not resolved and the others have none.
     """
     left = sorted(rounds)
     try:
@@ -75,7 +72,10 @@ def cut_check(
             try:
                 while left:
                     outcome = _round(contestant, scenario, stack, deployment, disk, left[0])
+                    # First of all the row: what a cut showed holds, whatever becomes of the server afterwards.
                     yield _row(contestant, scenario, left.pop(0), outcome)
+                    if outcome.left not in COUNTED and not _is_fresh(stack, disk):
+                        return
             finally:
                 stack.stop()
     except (SetupError, StackError) as error:
@@ -101,7 +101,7 @@ def _round(
     disk: PowerCutDisk,
     number: int,
 ) -> CutOutcome:
-    """One cut; afterwards the stack can be seeded again. Raises StackError when it cannot be brought back."""
+    """One cut; where it left something to count in, the stack can be seeded again."""
     fault = fault_of(number)
     load_s = load_of_round_s(_LOAD_S, _JITTER_S, scenario.seed, number)
     check = _Cut(
@@ -117,16 +117,22 @@ def _round(
         fault_after_s=load_s,
     )
     try:
-        outcome = check.run()
+        return check.run()
     except (StackError, ClientError, OSError) as error:
-        outcome = CutOutcome(load_s=load_s, note=str(error))
-    if outcome.left not in COUNTED:
+        return CutOutcome(load_s=load_s, note=str(error))
+
+
+def _is_fresh(stack: Stack, disk: PowerCutDisk) -> bool:
+    """Start the server anew on its disk, with nothing of what it held; False where that does not come up."""
+    try:
         # On a disk without power what a server left cannot be cleared away, and the next has no place.
         stack.kill()
         disk.restore()
         stack.stop()
         stack.start()
-    return outcome
+    except (SetupError, StackError):
+        return False
+    return True
 
 
 @dataclass(kw_only=True)
@@ -186,16 +192,12 @@ class _Cut(StruckLoad):
         self.report_of_cut = self.disk.cut(_SURVIVORS.get(self.fault, "none"), self.seed)
 
     def _find(self, report: Report, outcome: CutOutcome) -> None:
-        """Start on what is left and read it. A server that cannot is a finding, not a failure of the check."""
-        started = time.monotonic()
-        try:
-            self.stack.recover()
-            outcome.recovered_in_s = time.monotonic() - started if self.stack.processes() else None
-            state = self.stack.state()
-        except (GapbookError, pl.exceptions.PolarsError, TypeError, ValueError) as error:
-            # What a torn file holds need not even be of the types that its tables declare.
-            outcome.left, outcome.note = "unreadable", one_line(error)
+        """What is gone, by what the server holds that is started on what is left."""
+        found = self.restarted()
+        outcome.recovered_in_s = found.recovered_in_s
+        if found.state is None:
+            outcome.left, outcome.note = "unreadable", found.why
             return
-        is_empty = all(table.is_empty() for table in state.values())
-        impossible = None if is_empty else self.workload.impossible(state)
-        outcome.take_state(self.of_report(report, state), is_empty=is_empty, impossible=impossible)
+        is_empty = all(table.is_empty() for table in found.state.values())
+        impossible = None if is_empty else self.workload.impossible(found.state)
+        outcome.take_state(self.of_report(report, found.state), is_empty=is_empty, impossible=impossible)

@@ -7,7 +7,6 @@ what a server has not handed to the kernel; it is not the loss of power.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -27,7 +26,14 @@ from gapbook.trial.contestant import Contestant, Variant
 from gapbook.trial.kill_outcome import KillOutcome
 from gapbook.trial.scenario import Scenario
 from gapbook.trial.servers import choice_of
-from gapbook.trial.struck_load import UNEXPLAINED, StruckLoad, is_struck, load_of_round_s
+from gapbook.trial.struck_load import (
+    UNEXPLAINED,
+    Restarted,
+    StruckLoad,
+    is_cut_off,
+    is_struck,
+    load_of_round_s,
+)
 
 __all__ = ["kill_check", "kill_servers", "kills_left"]
 
@@ -95,8 +101,8 @@ def kill_check(
     The window is that of this check (``load_s`` until the kill and up to a second more), the load that of
     the contestant without added round trip and without flaws, at the middle value of the treatment; its seed and
     the moment of the kill follow from the number of the round. A check that broke is a row that is not
-    resolved. For a server that the reader named there is one row, without a kill.
-    Raises StackError only when the stack cannot be brought back.
+    resolved, and the next has a fresh server. For a server that the reader named there is one row, without a kill.
+    Raises StackError only when the stack cannot be brought back, after the row of that round.
     """
     durability, work_seed = stack.context.durability, scenario.seed if seed is None else seed
     if stack.context.choice.endpoint:
@@ -110,9 +116,12 @@ def kill_check(
             outcome = check.run()
         except (StackError, ClientError, OSError) as error:
             outcome = KillOutcome(load_s=kill_after_s, note=str(error))
+        # First of all the row: what a kill showed holds, whatever becomes of the server afterwards.
+        yield outcome.as_check(contestant.name, durability, number)
+        if outcome.lost is None:
+            # What nobody could count in may be no server any more.
             stack.stop()
             stack.start()
-        yield outcome.as_check(contestant.name, durability, number)
 
 
 class _Check(StruckLoad):
@@ -121,13 +130,10 @@ class _Check(StruckLoad):
     def run(self) -> KillOutcome:
         self.stack.seed(self.workload)
         report = self._load_until_killed()
-        started = time.monotonic()
-        self.stack.recover()
-        recovered_in_s = time.monotonic() - started
-        state = self.stack.state()
-        outcome = self._of_dead_client(state) if report is None else self.of_report(report, state)
+        found = self.restarted()
+        outcome = self._outcome(report, found)
         outcome.load_s = self.strike_after_s
-        outcome.recovered_in_s = recovered_in_s if self.stack.processes() else None
+        outcome.recovered_in_s = found.recovered_in_s
         outcome.goodput_per_s = self._goodput_per_s()
         return outcome
 
@@ -178,6 +184,14 @@ class _Check(StruckLoad):
         return (after - before) / (end_s - begin_s)
 
     # --- what is gone -------------------------------------------------------------------------
+    def _outcome(self, report: Report | None, found: Restarted) -> KillOutcome:
+        if found.state is None:
+            acknowledged = self.progress[-1][1] if report is None else report.acknowledged
+            # A server that nobody killed may be gone for reasons of ours.
+            is_killed = report is None or is_cut_off(report)
+            return KillOutcome(acknowledged=acknowledged, unreadable=is_killed, note=found.why)
+        return self._of_dead_client(found.state) if report is None else self.of_report(report, found.state)
+
     def _of_dead_client(self, state: State) -> KillOutcome:
         """Without a report: what survived is counted, and held against the client's last progress line."""
         acknowledged = self.progress[-1][1]

@@ -9,14 +9,14 @@ import numpy as np
 
 from gapbook.load.report import BINS_PER_SECOND
 from gapbook.record.durability import Durability
-from gapbook.record.losses import KillCheck, verdict_of
+from gapbook.record.losses import KillCheck, kill_verdict
 
 __all__ = ["KillOutcome", "killed_no_earlier_s", "oldest_age_s", "seconds_of_work"]
 
 
 @dataclass
 class KillOutcome:
-    """What one kill showed; ``lost`` None while there is no exact answer."""
+    """What one kill showed; ``lost`` None while there is no exact answer, ``unreadable`` where there can be none."""
 
     acknowledged: int | None = None
     lost: int | None = None
@@ -26,6 +26,7 @@ class KillOutcome:
     oldest_lost_s: float | None = None
     """Age of the oldest lost acknowledgement when the server was killed, from the counts by second."""
     recovered_in_s: float | None = None
+    unreadable: bool = False
     note: str | None = None
 
     def as_check(self, contestant: str, durability: Durability, number: int) -> KillCheck:
@@ -35,9 +36,11 @@ class KillOutcome:
             contestant=contestant,
             durability=str(durability),
             round=number,
-            resolved=self.lost is not None,
+            resolved=self.unreadable or self.lost is not None,
             lost_s=lost_s,
-            verdict=verdict_of(durability, self.lost, lost_s, self.oldest_lost_s),
+            verdict=kill_verdict(
+                durability, self.lost, lost_s, self.oldest_lost_s, unreadable=self.unreadable
+            ),
             **vars(self),
         )
 

@@ -5,29 +5,33 @@ What strikes is up to the check: a signal, or the loss of power.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.endpoint import Endpoint
 from gapbook.deploy.stack import Stack
+from gapbook.errors import StackError
 from gapbook.load.client import ClientRun, configure_load
 from gapbook.load.configuration import LoadConfiguration
 from gapbook.model.event import Event, Progress
 from gapbook.model.report import Report
 from gapbook.model.reported import issued_work
 from gapbook.model.workload import State, Workload
+from gapbook.record.schema import one_line
 from gapbook.trial.contestant import Contestant
 from gapbook.trial.kill_outcome import KillOutcome, killed_no_earlier_s, oldest_age_s
 from gapbook.trial.kill_timer import KillTimer
 from gapbook.trial.scenario import Scenario
 from gapbook.trial.target import Target, target_of
 
-__all__ = ["UNEXPLAINED", "StruckLoad", "is_struck", "load_of_round_s"]
+__all__ = ["UNEXPLAINED", "Restarted", "StruckLoad", "is_cut_off", "is_struck", "load_of_round_s"]
 
 UNEXPLAINED = "the operations that may have survived explain the whole state in no way, or in several"
 _AFTER_STRIKE_S = 0.5
@@ -47,6 +51,22 @@ def load_of_round_s(load_s: float, jitter_s: float, seed: int, number: int) -> f
     Strikes are to be spread over at least one period of every known flush timer, or they could all hit one phase.
     """
     return load_s + jitter_s * float(np.random.default_rng([seed, number]).random())
+
+
+def is_cut_off(report: Report) -> bool:
+    """Whether a client's requests or connections were: else its server was not struck under its load."""
+    # A server can die between its last answer and the next request: only connections are lost then.
+    return any(map(int, (report.in_doubt, report.failed["error"], report.lost_connections)))
+
+
+@dataclass(frozen=True)
+class Restarted:
+    """What a server held that was started again after a strike: ``state`` None where it did not start, or where that
+    could not be read, and then ``why``. ``recovered_in_s`` None: it did not start, or has no process of its own."""
+
+    state: State | None
+    recovered_in_s: float | None
+    why: str | None = None
 
 
 @dataclass
@@ -117,12 +137,21 @@ class StruckLoad:
         if isinstance(event, Progress):
             self.progress.append((event.elapsed_s, event.acknowledged))
 
+    def restarted(self) -> Restarted:
+        """Start on what is left and read it. A server that cannot is a finding, not a failure of the check."""
+        started, recovered_in_s = time.monotonic(), None
+        try:
+            self.stack.recover()
+            recovered_in_s = time.monotonic() - started if self.stack.processes() else None
+            return Restarted(self.stack.state(), recovered_in_s)
+        except (StackError, pl.exceptions.PolarsError, TypeError, ValueError) as error:
+            # What a torn file holds need not even be of the types that its tables declare.
+            return Restarted(None, recovered_in_s, one_line(error))
+
     def of_report(self, report: Report, state: State) -> KillOutcome:
         """What is gone of the work that the client reports, by the state that was read back."""
         outcome = KillOutcome(acknowledged=report.acknowledged)
-        # A server can die between its last answer and the next request: only connections are lost then.
-        signs = (report.in_doubt, report.failed["error"], report.lost_connections)
-        if not any(map(int, signs)):
+        if not is_cut_off(report):
             outcome.note = "no request was cut off, so the server was not killed under this load"
             return outcome
         if all(table.is_empty() for table in state.values()):

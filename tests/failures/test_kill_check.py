@@ -50,6 +50,7 @@ _KEYS = {
     "oldest_lost_s",
     "recovered_in_s",
     "note",
+    "unreadable",
     "verdict",
 }
 

@@ -27,6 +27,7 @@ from gapbook.pages.proof.gates import _gate_cell
 from gapbook.pages.proof.servers import systems_table
 from gapbook.pages.provenance import provenance_parts
 from gapbook.pages.who import who_table
+from gapbook.record.losses import BROKEN
 from gapbook.record.run import Run
 from gapbook.record.tables import StoredGate
 from gapbook.trial.contestant import Contestant
@@ -115,6 +116,23 @@ def test_kept_is_said_only_where_every_kill_of_both_was_resolved_and_took_nothin
         "killed under load, by whatever client, Postgres 1.0 lost up to 3 acknowledged transfers a kill "
         "(less than 0.01 s of work)" in told["one lost"]
     )
+
+
+def test_a_server_that_a_kill_left_unreadable_is_told_and_nobody_kept_anything(tmp_path: Path) -> None:
+    gone = {"lost": None, "lost_s": None, "recovered_in_s": None, "unreadable": True, "note": "bad page"}
+    checks = [
+        runs.kills("drizzle", 0, "kept"),
+        runs.kills("procedure", 0, "kept"),
+        runs.kills("procedure", 0, BROKEN) | gone,
+    ]
+    run = runs.store(tmp_path / runs.CHAPTER, runs.whole(), kill_checks=checks)
+    text = html.unescape(runs.answer_ratio(Findings(run, runs.CHAPTER), PROCEDURE, SPACETIMEDB).html)
+    assert (
+        " Killed under load: Postgres 1.0 left nothing usable in 1 of 2 kills, which its class does not allow."
+        in text
+    )
+    assert "no kill of these servers took" not in text
+    assert "did not test it by killing" not in text
 
 
 def test_a_loss_is_told_with_its_class_where_the_classes_differ(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from gapbook.markup import values_table
 from gapbook.method.findings import Findings
 from gapbook.pages.losses.kills import KILL_COLUMNS, kill_caption, kill_rows, kill_table
 from gapbook.record.durability import Durability
-from gapbook.record.losses import KillCheck, verdict_of
+from gapbook.record.losses import BROKEN, KillCheck, verdict_of
 from gapbook.record.published import published_runs
 
 
@@ -70,6 +70,23 @@ def test_a_class_that_was_not_kept_leads_and_an_unresolved_kill_is_told() -> Non
         "lost more than its class allows, in 1 of 3 kills; lost within its class, in 1 of 3 kills; "
         "not resolved in 1 of 3 kills (client: ended with code 4)"
     )
+
+
+def test_a_server_that_did_not_come_back_is_told_with_its_reason_and_never_kept() -> None:
+    gone = _row("spacetimedb", "delayed(500 ms)", None, None, resolved=True, unreadable=True)
+    gone = msgspec.structs.replace(gone, verdict=BROKEN, recovered_in_s=None, note="ended with code 1")
+    kept = _row("spacetimedb", "delayed(500 ms)", 0, 0.0)
+    (cells,) = kill_rows([gone, kept, kept])
+    assert cells[2:] == (
+        "3",
+        "2,000",
+        "0",
+        "0 s",
+        "lost more than its class allows, in 1 of 3 kills; left nothing usable in 1 of 3 kills (ended with code 1)",
+    )
+    assert "no server" not in kill_caption([gone])
+    within = _row("spacetimedb", "delayed(500 ms)", 5, 0.1)
+    assert "; lost within its class, in 1 of 2 kills" in kill_rows([gone, within])[0][6]
 
 
 def test_a_class_that_was_never_kept_is_not_said_to_be() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import msgspec
 import pytest
@@ -47,6 +48,26 @@ def test_all_is_kept_only_where_each_kill_has_an_exact_answer() -> None:
     assert observed_loss([nothing, nothing], "bank").kept_all
     for rows in ([], [unknown], [nothing, unknown], [nothing, kill(1, 0.0, "delayed")]):
         assert not observed_loss(rows, "bank").kept_all
+
+
+@pytest.mark.parametrize(("durability", "refuted"), [("none", False), ("delayed", True)])
+def test_a_kill_that_left_nothing_readable_is_an_answer_without_a_count(
+    durability: str, *, refuted: bool
+) -> None:
+    unreadable = msgspec.structs.replace(kill(None, None, durability), resolved=True, unreadable=True)
+    found = observed_loss([unreadable, kill(0, 0.0, durability)], "bank")
+    assert found == ObservedLoss(2, 0.0, 0, refutes_declared=refuted, unreadable=1)
+    assert not found.kept_all
+    alone = observed_loss([unreadable], "bank")
+    assert alone == ObservedLoss(1, None, None, refutes_declared=refuted, unreadable=1)
+
+
+@pytest.mark.parametrize("changed", [{"lost": 3, "acknowledged": 9}, {"resolved": False}], ids=str)
+def test_a_row_that_nobody_could_read_has_no_count_and_is_an_answer(changed: dict[str, Any]) -> None:
+    row = msgspec.to_builtins(kill(None, None, "delayed")) | {"resolved": True, "unreadable": True}
+    assert msgspec.convert(row, KillCheck).unreadable
+    with pytest.raises(msgspec.ValidationError, match="an unreadable kill check"):
+        msgspec.convert(row | changed, KillCheck)
 
 
 @pytest.mark.parametrize(

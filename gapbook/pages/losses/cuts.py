@@ -13,7 +13,7 @@ from gapbook.method.cells import Named
 from gapbook.method.findings import Findings
 from gapbook.method.interval import format_count
 from gapbook.pages import page
-from gapbook.pages.losses.strikes import bound_words, of_all, reasons, total
+from gapbook.pages.losses.strikes import bound_words, left_nothing, of_all, reasons, total
 from gapbook.pages.provenance import provenance
 from gapbook.pages.words import NO_VALID_TRIAL, operation_of, operations_of
 from gapbook.record.cuts import (
@@ -281,7 +281,7 @@ def _in_words(rows: _Rows, operations: str) -> str:
     said = []
     if observed.ruined:
         broken = ", which its class does not allow" if observed.refutes_declared else ""
-        said.append(f"left nothing usable in {of_all(observed.ruined, observed.cuts, 'cut')}{broken}")
+        said.append(f"{left_nothing(observed.ruined, observed.cuts, 'cut')}{broken}")
     if observed.worst_lost:
         back = "" if told.worst_loss_s is None else f", up to {_seconds(told.worst_loss_s)} back"
         least = f"up to {told.worst_lost:,} acknowledged {operations}{back}" if told.worst_lost else "nothing"

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from gapbook.markup import Html, values_table
 from gapbook.method.findings import Findings
 from gapbook.pages import page
-from gapbook.pages.losses.strikes import bound_words, of_all, reasons, total
+from gapbook.pages.losses.strikes import bound_words, left_nothing, of_all, reasons, total
 from gapbook.record.losses import BROKEN, KILL_LOAD, KillCheck
 
 __all__ = ["KILL_COLUMNS", "kill_caption", "kill_rows", "kill_table"]
@@ -49,19 +49,19 @@ def kill_table(found: Findings, labels: Mapping[str, str] | None = None) -> Html
 def kill_rows(rows: Rows, labels: Mapping[str, str] | None = None) -> list[tuple[str, ...]]:
     """One row of cells under ``KILL_COLUMNS`` for each contestant, in the order of the record.
 
-    Operations are summed over the kills that were resolved; seconds are the least and the most in a kill.
+    Operations are summed over the kills that left something to count in; seconds are the least and the most in a kill.
     """
     table: list[tuple[str, ...]] = []
     for contestant, kills in _by_contestant(rows).items():
-        resolved = [row for row in kills if row.resolved]
+        counted = _counted(kills)
         table.append(
             (
                 (labels or {}).get(contestant, contestant),
                 kills[0].durability,
                 str(sum(row.load_s is not None for row in kills)),
-                total(row.acknowledged for row in resolved),
-                total(row.lost for row in resolved),
-                _seconds(resolved),
+                total(row.acknowledged for row in counted),
+                total(row.lost for row in counted),
+                _seconds(counted),
                 _verdict(kills),
             )
         )
@@ -75,11 +75,11 @@ def kill_caption(rows: Rows, *, of_bank: bool = True) -> str:
         f"SIGKILL under {load}, then a start on the same data; every {compared} is compared. "
         "SIGKILL keeps the operating system's page cache: this is no loss of power, which can take more."
     )
-    if any(sum(row.resolved for row in kills) > 1 for kills in _by_contestant(rows).values()):
+    if any(len(_counted(kills)) > 1 for kills in _by_contestant(rows).values()):
         caption += (
             " Acknowledged and gone are sums over the kills of a contestant; seconds are those of one kill."
         )
-    serverless = any(row.resolved and row.recovered_in_s is None for row in rows)
+    serverless = any(row.recovered_in_s is None for row in _counted(rows))
     return f"{caption} Where there is no server, what holds the engine is killed." if serverless else caption
 
 
@@ -90,10 +90,12 @@ def _by_contestant(rows: Rows) -> dict[str, list[KillCheck]]:
     return grouped
 
 
-def _seconds(resolved: Rows) -> str:
-    if not resolved:
-        return "unknown"
-    known = [row.lost_s for row in resolved if row.lost_s is not None]
+def _counted(kills: Rows) -> Rows:
+    return [row for row in kills if row.resolved and not row.unreadable]
+
+
+def _seconds(counted: Rows) -> str:
+    known = [row.lost_s for row in counted if row.lost_s is not None]
     if not known:
         return "unknown"
     least, most = _format_s(min(known)), _format_s(max(known))
@@ -110,16 +112,20 @@ def _verdict(kills: Rows) -> str:
     if not count:
         return f"not checked ({kills[0].note})"
     broken = sum(row.verdict == BROKEN for row in kills)
+    unreadable = [row for row in kills if row.unreadable]
     unresolved = [row for row in kills if not row.resolved]
-    lossy = [row for row in kills if row.resolved and row.lost]
+    lossy = [row for row in _counted(kills) if row.lost]
+    within = sum(row.verdict != BROKEN for row in lossy)
     said = []
     if broken:
         said.append(f"{BROKEN}, in {of_all(broken, count, 'kill')}")
-    if len(lossy) > broken:
-        said.append(f"lost within its class, in {of_all(len(lossy) - broken, count, 'kill')}")
+    if unreadable:
+        said.append(f"{left_nothing(len(unreadable), count, 'kill')} ({reasons(unreadable)})")
+    if within:
+        said.append(f"lost within its class, in {of_all(within, count, 'kill')}")
     if unresolved:
         said.append(f"not resolved in {of_all(len(unresolved), count, 'kill')} ({reasons(unresolved)})")
-    if not lossy and len(unresolved) < count:
+    if not lossy and not unreadable and len(unresolved) < count:
         said.append(f"kept; {bound_words(count - len(unresolved), 'kill')}")
     return "; ".join(said)
 

@@ -9,7 +9,7 @@ from gapbook.method.proportions import proportion_bound
 from gapbook.record.cuts import CutCheck
 from gapbook.record.losses import KillCheck
 
-__all__ = ["bound_words", "of_all", "reasons", "total"]
+__all__ = ["bound_words", "left_nothing", "of_all", "reasons", "total"]
 
 
 def total(counts: Iterable[int | None]) -> str:
@@ -23,6 +23,11 @@ def of_all(some: int, count: int, what: str) -> str:
     return f"the one {what}" if count == 1 else f"{some} of {count} {what}s"
 
 
+def left_nothing(some: int, count: int, what: str) -> str:
+    """``left nothing usable in 1 of 3 kills``"""
+    return f"left nothing usable in {of_all(some, count, what)}"
+
+
 def bound_words(count: int, what: str) -> str:
     """What was seen in none of so many strikes may still happen: how often at most, where that says anything."""
     if count < 2:
@@ -30,6 +35,6 @@ def bound_words(count: int, what: str) -> str:
     return f"at 95 % confidence, at most {format_percent(proportion_bound(count))} % of {what}s lose anything"
 
 
-def reasons(unresolved: Sequence[CutCheck] | Sequence[KillCheck]) -> str:
-    """Why checks have no answer, each reason once."""
-    return "; ".join(dict.fromkeys(str(row.note) for row in unresolved))
+def reasons(rows: Sequence[CutCheck] | Sequence[KillCheck]) -> str:
+    """Why checks have no answer, or no count, each reason once."""
+    return "; ".join(dict.fromkeys(str(row.note) for row in rows))
