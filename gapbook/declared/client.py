@@ -20,7 +20,8 @@ class ClientDeclaration(Declared, frozen=True, kw_only=True):
     each connection. ``reports`` says whether it lists which operations were not acknowledged, or counts them.
     ``programs`` must be installed besides. ``starts_at_moment``: it can start at a moment that it is told
     (``start_unix_s``), as one of several that make one load together. ``lingers``: it can keep its connections open for
-    a while after the window (``linger_s``).
+    a while after the window (``linger_s``). ``threaded``: it makes its load on several threads at once, so that no single
+    core is its limit.
     """
 
     language: str
@@ -33,6 +34,7 @@ class ClientDeclaration(Declared, frozen=True, kw_only=True):
     programs: tuple[str, ...] = ()
     starts_at_moment: bool = False
     lingers: bool = False
+    threaded: bool = False
 
 
 class NullEndpoint(Declared, frozen=True, kw_only=True):

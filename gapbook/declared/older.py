@@ -1,10 +1,10 @@
-"""``gapbook/record/older.toml``: what systems said of themselves when formats 1 and 2 of the record left it out."""
+"""``gapbook/record/older.toml``: what systems and clients said of themselves when records left it out."""
 
 from __future__ import annotations
 
 from gapbook.declared.reading import Declared
 
-__all__ = ["OlderAccess", "OlderDeclaration", "OlderSystem", "OlderTier"]
+__all__ = ["OlderAccess", "OlderClient", "OlderDeclaration", "OlderSystem", "OlderTier"]
 
 
 class OlderTier(Declared, frozen=True, kw_only=True):
@@ -35,7 +35,14 @@ class OlderSystem(Declared, frozen=True, kw_only=True):
     access: dict[str, OlderAccess] = {}
 
 
+class OlderClient(Declared, frozen=True, kw_only=True):
+    """A client as it was, by its language; absent: it made its load on one thread."""
+
+    threaded: bool = False
+
+
 class OlderDeclaration(Declared, frozen=True, kw_only=True):
-    """All systems of those formats."""
+    """All systems of those formats, and the clients of runs that do not say of them what runs of today do."""
 
     system: dict[str, OlderSystem]
+    client: dict[str, OlderClient] = {}

@@ -18,6 +18,7 @@ from gapbook.method.noise import TrialNoise, trial_noise
 from gapbook.method.warmth import Warmth, warmth_of
 from gapbook.record.labels import CLIENT_BOUND, LIMIT_FRAC
 from gapbook.record.metric import GOODPUT
+from gapbook.record.older import has_threaded_client
 from gapbook.record.run import Run
 from gapbook.record.scenario import RecordedContestant
 from gapbook.record.schema import System
@@ -53,7 +54,8 @@ class Findings(Cells):
         found = self.scenario.find(contestant)
         window_s = found.window_s if found else self.scenario.window_s
         valid = self.valid_rows(contestant, treatment)
-        return label_reading(valid, label, self.scenario.warmup_s, window_s)
+        threaded = found is not None and has_threaded_client(found)
+        return label_reading(valid, label, self.scenario.warmup_s, window_s, client_threaded=threaded)
 
     def has_label(self, contestant: str, label: str, treatments: Sequence[float]) -> bool:
         """Whether the contestant carries a label at any of these treatments, shown by a whole interval."""

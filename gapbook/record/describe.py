@@ -13,6 +13,7 @@ from gapbook.record.durability import Durability
 from gapbook.record.scenario import ContestantSettings, RecordedContestant
 
 __all__ = [
+    "ENGINE_SETTING",
     "SETTINGS_OF",
     "TIER_SETTING",
     "USUAL_DURABILITY",
@@ -40,17 +41,20 @@ SETTINGS_OF: Mapping[str, tuple[str, ...]] = {
 """The settings of a contestant that make its level in a dimension which a chapter may vary."""
 TIER_SETTING = "tier: "
 """Begins the name of a setting that a server between client and database said of itself, among those of a trial."""
+ENGINE_SETTING = "engine: "
+"""Begins the name of a setting that an engine inside the client said of itself, among those of a trial."""
 _LANGUAGE_LABELS = {"rust": "Rust", "typescript": "TypeScript", "python": "Python"}
 
 
 class Said(msgspec.Struct, frozen=True):
-    """What a stack and its module say of themselves, where a contestant has this access level and tier.
+    """What a stack, its module and a client say of themselves, where a contestant has this access level and tier.
 
     ``access`` is a label, ``level`` the words that all systems share for such an access level; ``tier`` is
     empty where nothing stands between client and system. ``protocol`` is what the client speaks. ``program``
     is what the server runs in place of the module's own program, ``server_settings`` which settings of it
     are not the stack's own. ``defect``: the module is wrong on purpose.
-    ``parameters`` says in words what the contestant has of the workload that others have not.
+    ``parameters`` says in words what the contestant has of the workload that others have not. ``client_threaded``: the
+    client makes its load on several threads; None where nobody said.
     """
 
     system: str
@@ -67,6 +71,7 @@ class Said(msgspec.Struct, frozen=True):
     planted: str | None = None
     parameters: str = ""
     server_settings: dict[str, str] = {}
+    client_threaded: bool | None = None
 
 
 def described(
@@ -111,6 +116,7 @@ def described(
         counts_commits=said.counts_commits,
         sound=not (given.flaws or given.server_killed or said.defect),
         planted=said.planted,
+        client_threaded=said.client_threaded,
     )
 
 

@@ -1,4 +1,4 @@
-"""Formats 1 and 2 of the record, read as format 3.
+"""Formats 1 and 2 of the record, read as format 3; and what format 3 did not hold from its beginning.
 
 They held the settings of each contestant and left its labels and levels to the code of their reader. What
 that code said of the systems there were is kept in ``older.toml``; no stack and no module is asked. The
@@ -15,20 +15,21 @@ from typing import Annotated, Any
 import msgspec
 import polars as pl
 
-from gapbook.declared.older import OlderAccess, OlderDeclaration, OlderSystem, OlderTier
+from gapbook.declared.older import OlderAccess, OlderClient, OlderDeclaration, OlderSystem, OlderTier
 from gapbook.declared.reading import read
 from gapbook.model.work import REDRAW_BOTH
 from gapbook.record.describe import Said, described
 from gapbook.record.fields import Amount, Count, Name, Positive, Window
 from gapbook.record.scenario import (
     ContestantSettings,
+    RecordedContestant,
     RecordedScenario,
     RecordedTreatment,
     RecordedWorkload,
     require_durability,
 )
 
-__all__ = ["LAST_OLDER_FORMAT", "upgraded_manifest", "upgraded_trials"]
+__all__ = ["LAST_OLDER_FORMAT", "has_threaded_client", "upgraded_manifest", "upgraded_trials"]
 
 LAST_OLDER_FORMAT = 2
 _Alpha = Annotated[float, msgspec.Meta(ge=0, le=100)]
@@ -95,6 +96,14 @@ def upgraded_trials(table: pl.DataFrame) -> pl.DataFrame:
     return table.rename({"alpha": "treatment"}) if older else table
 
 
+def has_threaded_client(contestant: RecordedContestant) -> bool:
+    """Whether the client of a contestant made its load on several threads: as its run recorded it, else as it is kept of
+    that client. What the client says of itself today may not be what it was."""
+    if contestant.client_threaded is None:
+        return _kept().client.get(contestant.client, OlderClient()).threaded
+    return contestant.client_threaded
+
+
 def _recorded(scenario: _Scenario) -> RecordedScenario:
     workload = msgspec.structs.asdict(scenario.workload)
     name = workload.pop("name")
@@ -119,7 +128,7 @@ def _recorded(scenario: _Scenario) -> RecordedScenario:
 
 def _said(given: ContestantSettings) -> Said:
     """What is kept of a contestant's system, access level and tier; raw names for what is not kept."""
-    system = _kept().get(given.system, OlderSystem())
+    system = _kept().system.get(given.system, OlderSystem())
     access = system.access.get(given.access, OlderAccess())
     tier = system.tier.get(given.tier, OlderTier(label=given.tier))
     return Said(
@@ -140,5 +149,5 @@ def _said(given: ContestantSettings) -> Said:
 
 
 @cache
-def _kept() -> Mapping[str, OlderSystem]:
-    return read(Path(__file__).with_name("older.toml"), OlderDeclaration).system
+def _kept() -> OlderDeclaration:
+    return read(Path(__file__).with_name("older.toml"), OlderDeclaration)

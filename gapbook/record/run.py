@@ -24,7 +24,7 @@ import msgspec
 import polars as pl
 
 from gapbook.errors import RecordError, nearest
-from gapbook.paths import CHECKOUT, runs_directory
+from gapbook.paths import CHECKOUT, GIVEN_RUNS, runs_directory
 from gapbook.record.bounds import MOST_BYTES, check_texts, parsed
 from gapbook.record.goodput import recount
 from gapbook.record.measured import checked_metrics, make_metrics
@@ -52,6 +52,7 @@ __all__ = [
     "find_finished",
     "find_run",
     "finished_folders",
+    "given_folders",
     "latest_published",
     "live_folder",
     "load_run",
@@ -288,6 +289,11 @@ def finished_folders(chapter: str) -> Sequence[Path]:
 def published_folders(chapter: str) -> Sequence[Path]:
     """The folders of the published runs of a chapter."""
     return _finished(published_folder(chapter))
+
+
+def given_folders(chapter: str) -> Sequence[Path]:
+    """The folders of the runs of a chapter that others gave."""
+    return _finished(GIVEN_RUNS / chapter)
 
 
 def latest_published(chapter: str) -> Run:

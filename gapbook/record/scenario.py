@@ -91,7 +91,8 @@ class RecordedContestant(msgspec.Struct, frozen=True):
     the key of its server among the ``systems`` of the manifest. ``colour`` is the role that its system has
     in charts. ``protocol`` is what its client speaks. ``in_process``: the engine runs inside its caller. ``counts_commits``: the engine keeps a count
     of commits. ``sound``: nothing is meant to be wrong with it. ``planted`` is what a simulated server was
-    told to be; None for a real one.
+    told to be; None for a real one. ``client_threaded``: its client makes the load on several threads; None in a run from
+    before that was recorded (:func:`gapbook.record.older.has_threaded_client`).
     """
 
     name: Name
@@ -113,6 +114,7 @@ class RecordedContestant(msgspec.Struct, frozen=True):
     counts_commits: bool = True
     sound: bool = True
     planted: str | None = None
+    client_threaded: bool | None = None
 
     def __post_init__(self) -> None:
         require_durability(self.durability)

@@ -1,4 +1,8 @@
-"""The backlog of a trial: what the server still does after the last acknowledgement."""
+"""The backlog of a trial: what the server still does once the client has ended.
+
+A client ends after its last answer, and most not before they have kept their connections for a moment after the window
+(``linger_s``). A backlog that the server has worked off by then is not seen.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,7 @@ _TIMEOUT_S = 60.0
 
 @dataclass(frozen=True)
 class Backlog:
-    """How long, how much CPU and how many bytes of log until the server was idle."""
+    """How long, how much CPU and how many bytes of log from the end of the client until the server was idle."""
 
     catch_up_s: float
     catch_up_cpu_s: float
@@ -27,7 +31,7 @@ class Backlog:
 
 
 def wait_until_idle(stack: Stack, flush_timer_s: float) -> Backlog:
-    """Wait until the log stopped growing and the server uses no CPU.
+    """Wait until the log stopped growing and the server uses no CPU; the client has ended.
 
     An acknowledgement can run ahead of the log: where commits are flushed by a timer, quiet must last
     longer than the timer. A server whose CPU nobody can read is idle when its log is. Raises StackError after a
@@ -49,5 +53,5 @@ def wait_until_idle(stack: Stack, flush_timer_s: float) -> Backlog:
             quiet, last_active = 0, now
         cpu_last, log_last = cpu_now, log_now
         if now - started > _TIMEOUT_S:
-            raise StackError(f"{stack.name}: not idle {_TIMEOUT_S:.0f} s after the last acknowledgement")
+            raise StackError(f"{stack.name}: not idle {_TIMEOUT_S:.0f} s after the client ended")
     return Backlog(last_active - started, cpu_last - cpu_start, log_last - log_start)

@@ -32,8 +32,8 @@ class Ceilings:
     loads of the run, and knows what the client of each of its hosts reaches.
 
     The ``key`` of one tells client, protocol, what the client is told, and depth; its ``rate_per_s`` are requests
-    a second, or None where no such server can stand in: for an engine inside
-    the client, or for an access level whose statements the null server does not know.
+    a second, or None where no such server can stand in: for an engine inside the client. What failed, as for an access
+    level whose statements the null server does not know, is not kept: the next trial that needs it measures it again.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Ceilings:
 
     def of(self, contestant: Contestant, stack: Stack, block: int, value: float) -> CeilingOfBlock:
         """The ceiling of a contestant's client in one block at a value of the treatment, measured now unless
-        it is kept already.
+        it is kept already; without a rate where that failed.
 
         ``stack`` is the server that the contestant calls: its protocol is the null server's.
         """
@@ -64,7 +64,11 @@ class Ceilings:
         for row in self.kept:
             if (row.block, row.key) == (block, key):
                 return row
-        by_host = self._measured(contestant, options, key, value)
+        try:
+            by_host = self._measured(contestant, options, value)
+        except (ClientError, StackError) as error:
+            self.say(f"no ceiling of {key}: {error}")
+            return CeilingOfBlock(block, key, None)
         connections = self.scenario.connections_at(value)
         own = by_host if self.maker.hosts else []
         row = CeilingOfBlock(block, key, ceiling_of_all(by_host, connections), list(own))
@@ -72,10 +76,8 @@ class Ceilings:
         self.keep()
         return row
 
-    def _measured(
-        self, contestant: Contestant, options: Endpoint, key: str, value: float
-    ) -> Sequence[float | None]:
-        """That of each host's client; one where it runs beside the server."""
+    def _measured(self, contestant: Contestant, options: Endpoint, value: float) -> Sequence[float | None]:
+        """That of each host's client; one where it runs beside the server. Raises ClientError and StackError."""
         load = CeilingLoad(
             client=contestant.load_client,
             protocol=contestant.protocol,
@@ -87,11 +89,7 @@ class Ceilings:
             processors=contestant.client_processors,
             beside=contestant.processors_between,
         )
-        try:
-            return self.maker.ceilings(self.deployment, load)
-        except (ClientError, StackError) as error:
-            self.say(f"no ceiling of {key}: {error}")
-            return [None] * max(1, len(self.maker.hosts))
+        return self.maker.ceilings(self.deployment, load)
 
 
 def ceiling_of_all(by_host: Sequence[float | None], connections: int) -> float | None:

@@ -228,7 +228,7 @@ class Contestant:
 
     @property
     def said(self) -> Said:
-        """What its stack and its module say of themselves."""
+        """What its stack, its module and its client say of themselves."""
         stack, access = self.stack, self.module.levels[self.access]
         planted = access.endpoint.database if stack.facts.simulated else None
         return Said(
@@ -246,6 +246,7 @@ class Contestant:
             parameters=declaration_of(self.workload).told(self.parameters),
             server_settings=dict(self.module.settings(self.access)),
             planted=planted or None,
+            client_threaded=self.load_client.threaded,
         )
 
     def levels(self) -> dict[str, str]:

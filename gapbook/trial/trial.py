@@ -23,6 +23,7 @@ from gapbook.model.event import Event
 from gapbook.model.plan import PlannedTrial
 from gapbook.model.report import Report
 from gapbook.model.workload import Workload
+from gapbook.record.describe import ENGINE_SETTING
 from gapbook.record.labels import labels_of
 from gapbook.record.row import Headed, Judged, TrialRow
 from gapbook.trial import gates
@@ -38,6 +39,7 @@ from gapbook.trial.window_cpu import WindowSampler
 __all__ = ["run_trial"]
 
 _REPLAYED = "replayed-pairs"
+_AGREED_SETTING = "agreed: "
 _LINGER_S = 0.25
 """For so long after the window clients keep their connections, so that a server that has a process for each is read with
 these processes and without their ends, which are no part of the load."""
@@ -85,7 +87,12 @@ def run_trial(
             counted=as_counted(loaded.report),
             measured=as_measured(loaded),
         )
-        row.judged.labels = labels_of(row.columns(), loaded.report.warmup_s, loaded.report.window_s)
+        row.judged.labels = labels_of(
+            row.columns(),
+            loaded.report.warmup_s,
+            loaded.report.window_s,
+            client_threaded=contestant.load_client.threaded,
+        )
     except (StackError, ClientError, OSError) as error:
         broken = Judged(valid=False, refused_because=str(error), gates=[])
         row = TrialRow(headed=headed, judged=broken, counted=as_counted(reported[0]) if reported else None)
@@ -156,8 +163,8 @@ def _load(
         replayed_batch=next((f["batch"] for f in contestant.flaws if f["name"] == _REPLAYED), None),
     )
     settings |= target.settings
-    for what, told in (("engine", report.engine), ("agreed", report.agreed)):
-        settings |= {f"{what}: {key}": value for key, value in (told or {}).items()}
+    for what, told in ((ENGINE_SETTING, report.engine), (_AGREED_SETTING, report.agreed)):
+        settings |= {f"{what}{key}": value for key, value in (told or {}).items()}
     metric = stack.metric_transactions()
     grown = stack.log_bytes() - log_before
     counted = None if metric is None or metric_before is None else metric - metric_before

@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from gapbook.errors import RecordError
 from gapbook.method.factors import Factor
 from gapbook.method.findings import Findings, named_versions
+from gapbook.record.labels import CLIENT_BOUND
 from gapbook.record.scenario import ContestantSettings
 from gapbook.record.schema import System
 from gapbook.trial.contestant import Contestant
@@ -65,6 +67,19 @@ def test_a_label_changes_no_decomposition_and_the_alternative_is_named(
     without = labelled.decompose(ALL, 0.0, without=between)
     assert without is None or without.orderings < whole.orderings
     assert lattice.client_bound_between(ALL, 0.0) == []
+
+
+def test_a_client_on_several_threads_does_not_fill_its_core(tmp_path: Path) -> None:
+    recorded = runs.SCENARIO.recorded()
+    rows = [runs.valid(planned, client_cpu_s=1.9 + planned.block / 100) for planned in runs.planned_trials(2)]
+    for threaded, labels in ((False, [CLIENT_BOUND]), (True, [])):
+        contestants = [msgspec.structs.replace(one, client_threaded=threaded) for one in recorded.contestants]
+        run = runs.store(
+            tmp_path / str(threaded) / runs.CHAPTER,
+            rows,
+            recorded=msgspec.structs.replace(recorded, contestants=contestants),
+        )
+        assert Findings(run, runs.CHAPTER).labels(SPACETIMEDB.name, 0.0) == labels
 
 
 # --- chains -----------------------------------------------------------------------------------

@@ -9,6 +9,8 @@ from gapbook.method.labels import label_reading
 from gapbook.record.labels import CLIENT_BOUND, NOT_SUSTAINED, label_shares, labels_of
 
 _WARMUP_S, _WINDOW_S = 2.0, 10.0
+_INSIDE = {"engine: journal_mode": "wal"}
+"""Settings of a trial whose engine ran inside the client."""
 
 
 def _gates(name: str, value: float | None) -> list[dict[str, Any]]:
@@ -44,6 +46,11 @@ def _row(**changed: Any) -> dict[str, Any]:
         ({"mean_in_flight": 0.95, "gates": _gates("own work", 0.05)}, []),
         # As a stored run keeps its gates.
         ({"mean_in_flight": 0.87, "gates": json.dumps(_gates("own work", 0.13))}, [CLIENT_BOUND]),
+        # The processor time of a client that holds its engine is the engine's too; its own work is its own.
+        ({"client_cpu_s": 9.5, "settings": _INSIDE}, []),
+        ({"client_cpu_s": 9.5, "settings": json.dumps(_INSIDE)}, []),
+        ({"client_cpu_s": 9.5, "settings": {"tier: engine": "a setting of a server"}}, [CLIENT_BOUND]),
+        ({"client_cpu_s": 9.5, "settings": _INSIDE, "gates": _gates("own work", 0.13)}, [CLIENT_BOUND]),
         # An open loop need have nothing out.
         ({"mean_in_flight": 0.2, "gates": _gates("depth", None)}, []),
         ({"catch_up_log_bytes": 150_000}, [NOT_SUSTAINED]),
@@ -55,7 +62,13 @@ def _row(**changed: Any) -> dict[str, Any]:
     ],
 )
 def test_what_earns_a_label(changed: dict[str, Any], expected: list[str]) -> None:
-    assert labels_of(_row(**changed), _WARMUP_S, _WINDOW_S) == expected
+    assert labels_of(_row(**changed), _WARMUP_S, _WINDOW_S, client_threaded=False) == expected
+
+
+def test_one_core_is_no_limit_of_a_client_on_several_threads_but_its_ceiling_is() -> None:
+    assert labels_of(_row(client_cpu_s=14.0), _WARMUP_S, _WINDOW_S, client_threaded=True) == []
+    fast = _row(client_cpu_s=14.0, goodput_per_s=801.0)
+    assert labels_of(fast, _WARMUP_S, _WINDOW_S, client_threaded=True) == [CLIENT_BOUND]
 
 
 def test_cpu_left_is_held_against_that_of_the_whole_load() -> None:
@@ -90,3 +103,14 @@ def test_a_label_stands_until_its_interval_rules_it_out(
 def test_trials_of_one_block_are_one_value() -> None:
     rows = [_row(block=0, client_cpu_s=9.5) for _ in range(5)]
     assert label_reading(rows, CLIENT_BOUND, _WARMUP_S, _WINDOW_S).state == "not ruled out"
+
+
+def test_a_block_whose_ceiling_failed_rules_out_nothing_that_the_others_show() -> None:
+    rows = [_row(block=block, goodput_per_s=900.0 + block, catch_up_cpu_s=0.9) for block in range(3)]
+    failed = _row(block=3, goodput_per_s=900.0, ceiling_per_s=None)
+    reading = label_reading([*rows, failed], CLIENT_BOUND, _WARMUP_S, _WINDOW_S)
+    assert (reading.n, reading.state) == (3, "carried")
+    # Another label needs no ceiling, and of a client without any the rest is read.
+    assert label_reading([*rows, failed], NOT_SUSTAINED, _WARMUP_S, _WINDOW_S).n == 4
+    without = [_row(block=block, ceiling_per_s=None, client_cpu_s=9.5 + block / 10) for block in range(3)]
+    assert label_reading(without, CLIENT_BOUND, _WARMUP_S, _WINDOW_S).state == "carried"

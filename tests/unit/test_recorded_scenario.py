@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import msgspec
 import pytest
 
 from gapbook.chapter import Chapter
 from gapbook.deploy import stack
 from gapbook.errors import ParameterError
+from gapbook.load import client as load_client
 from gapbook.method.factors import Factor
 from gapbook.method.findings import Findings
 from gapbook.pages.exhibits.comparisons import comparisons_chart
@@ -26,13 +28,14 @@ from gapbook.pages.proof.servers import systems_table
 from gapbook.pages.proof.warmth import warmth_table
 from gapbook.pages.rerun import rerun_panel
 from gapbook.paths import CHECKOUT
-from gapbook.record.older import upgraded_manifest
+from gapbook.record.older import has_threaded_client, upgraded_manifest
 from gapbook.record.published import published_runs
 from gapbook.record.run import Run, canonical, latest_published, load_run, run_id_of
 from gapbook.record.schema import manifest_schema
 from gapbook.trial import contestant as live
 from tests.unit import stored_runs as runs
 from tests.unit.test_parameters import GOOD
+from tests.unit.test_scenario import postgres, scenario
 
 _GONE = "no-such-database"
 _PUBLISHED = "both-optimized"
@@ -200,6 +203,37 @@ def test_every_published_run_has_a_word_for_each_of_its_contestants(manifest: Pa
         assert contestant.protocol, contestant.name
         assert contestant.planted or not contestant.simulated, contestant.name
         assert contestant.server in run.manifest.systems, contestant.name
+
+
+# --- what format 3 did not hold from its beginning --------------------------------------------
+@pytest.mark.parametrize(
+    ("client", "recorded", "threaded"),
+    [
+        ("k6", None, True),
+        ("rust", None, False),
+        ("zig", None, False),
+        ("k6", False, False),
+        ("rust", True, True),
+    ],
+)
+def test_a_client_is_what_its_run_recorded_and_else_what_is_kept_of_it(
+    client: str, recorded: bool | None, threaded: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = runs.SCENARIO.recorded().contestants[0]
+    settings = msgspec.structs.replace(one.settings, client=client)
+    measured = msgspec.structs.replace(one, settings=settings, client_threaded=recorded)
+    monkeypatch.setattr(
+        load_client, "discover_clients", lambda: pytest.fail("a stored run asked for a client")
+    )
+    assert has_threaded_client(measured) is threaded
+
+
+def test_a_run_of_today_records_whether_its_client_has_several_threads() -> None:
+    behind = postgres("behind", access="sql", tier="rpc", client="k6")
+    assert [one.client_threaded for one in scenario(postgres(), behind).recorded().contestants] == [
+        False,
+        True,
+    ]
 
 
 # --- the schema -------------------------------------------------------------------------------

@@ -66,7 +66,7 @@ def retries_table(found: Findings) -> Html:
 
 
 def catch_up_table(found: Findings) -> Html:
-    """How long each server worked on after the last acknowledgement, over all valid trials."""
+    """How long each server worked on after the client had ended, over all valid trials."""
     rows: list[list[str | Html]] = []
     for contestant in found.scenario.contestants:
         seen = [row for a in found.treatments for row in found.valid_rows(contestant.name, a)]
