@@ -21,7 +21,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
-from gapbook.book.chapters import chapters, require_executable, words_of_code
+from gapbook.book.chapters import chapters, require_chapter, require_executable, words_of_code
 from gapbook.book.completion import (
     answer_the_shell,
     completed_by,
@@ -40,6 +40,7 @@ from gapbook.parameters import MEASURING, parse_assignment
 from gapbook.paths import build_directory, runs_directory
 from gapbook.streams import speak_in_what_streams_know
 from gapbook.trial.load_hosts.named import LOAD_FROM
+from gapbook.trial.scheduler_address import require_scheduler_address
 from gapbook.writing import refused_writing, require_writable
 
 if TYPE_CHECKING:
@@ -202,7 +203,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        help="a parameter of the chapter, as often as there are",
+        help="a parameter of the chapter, as often as there are; of one that is given twice the last counts",
     )
     completed_by(names_of_parameters, assignment)
     run.add_argument(
@@ -381,6 +382,7 @@ def _run(chosen: argparse.Namespace) -> int:
     if chosen.load_from is not None:
         if parameters["source"] not in MEASURING:
             raise ParameterError("load-from: a stored run is read and loads nothing; leave it out")
+        require_scheduler_address(chosen.load_from)
         os.environ[LOAD_FROM] = chosen.load_from
     if parameters["source"] in MEASURING:
         require_writable(runs_directory(), "GAPBOOK_RUNS")
@@ -426,11 +428,10 @@ def _expected(asked: Asked) -> str:
 
 
 def _campaign(chosen: argparse.Namespace) -> int:
+    _require_no_option_ignored(chosen)
     plans = published_plans(chosen.chapters)
     if chosen.headlines:
         plans = [plan.headline for plan in plans]
-    if chosen.on is not None and chosen.budget is not None:
-        raise ParameterError("campaign: --budget is for one machine; leave it out, or --on")
     if not chosen.show:
         require_writable(build_directory(), "GAPBOOK_BUILD")
         require_writable(runs_directory(), "GAPBOOK_RUNS")
@@ -464,7 +465,19 @@ def _campaign(chosen: argparse.Namespace) -> int:
     return _REFUSED if failed else _MOSTLY_REFUSED if lines else 0
 
 
+def _require_no_option_ignored(chosen: argparse.Namespace) -> None:
+    """Raises ParameterError for options of a campaign of which one would be ignored, and for an address that is none."""
+    if chosen.on is not None and chosen.budget is not None:
+        raise ParameterError("campaign: --budget is for one machine; leave it out, or --on")
+    for option, value in (("--budget", chosen.budget), ("--on", chosen.on)):
+        if chosen.show and value is not None:
+            raise ParameterError(f"campaign: --show measures nothing; leave it out, or {option}")
+    if chosen.on is not None:
+        require_scheduler_address(chosen.on)
+
+
 def _worker(chosen: argparse.Namespace) -> None:
+    require_scheduler_address(chosen.address)
     require_writable(build_directory(), "GAPBOOK_BUILD")
 
     from gapbook.hosts.worker import serve
@@ -473,6 +486,8 @@ def _worker(chosen: argparse.Namespace) -> None:
 
 
 def _load_host(chosen: argparse.Namespace) -> None:
+    require_scheduler_address(chosen.address)
+
     from gapbook.hosts.load_host import serve_load
 
     serve_load(chosen.address)
@@ -494,7 +509,7 @@ def _build_book(*, tell: bool) -> None:
 
 def _runs(chosen: argparse.Namespace) -> None:
     if chosen.chapter is not None:
-        require_executable(chosen.chapter, {"source": "published"})
+        require_chapter(chosen.chapter)
 
     if chosen.again:
         from gapbook.book.again import again, again_json, again_lines
@@ -510,6 +525,11 @@ def _runs(chosen: argparse.Namespace) -> None:
 
 
 def _compare(chosen: argparse.Namespace) -> None:
+    if chosen.export and chosen.ours is not None:
+        raise ParameterError(
+            f"compare: --export writes one run; leave it out, or {cut(repr(chosen.ours))} beside it"
+        )
+
     from gapbook.method.named import named_summary, published_counterpart
     from gapbook.method.spread import compared_as_usual
     from gapbook.method.summary import written
@@ -597,10 +617,14 @@ def _set_up(chosen: argparse.Namespace) -> None:
     from gapbook.deploy import setup
 
     named: Collection[str] | None = None
+    if chosen.all and chosen.chapter is not None:
+        raise ParameterError(
+            f"setup: --all installs for every chapter; leave it out, or {cut(repr(chosen.chapter))}"
+        )
     if chosen.all:
         named = systems_here()
     elif chosen.chapter is not None:
-        require_executable(chosen.chapter, {})
+        require_chapter(chosen.chapter)
         named = words_of_code(chosen.chapter)
     every_version = chosen.all or chosen.every_version
     setup.set_up(_show_book if chosen.book else lambda: None, named=named, every_version=every_version)
@@ -630,12 +654,12 @@ def _doctor() -> int:
     from gapbook.deploy import setup
 
     absent = 0
-    for name, check, hint in setup.wanted():
+    for name, check in setup.wanted():
         try:
             print(f"  here     {name}: {check()}")
         except GapbookError as error:
             absent += 1
-            print(f"  MISSING  {name}: {error}; get it: {hint}")
+            print(f"  MISSING  {name}: {error}")
     for name, check in setup.optional():
         try:
             print(f"  here     {name}: {check()}")

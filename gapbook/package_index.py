@@ -12,9 +12,10 @@ import ast
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
-__all__ = ["environment_of_packages", "read_settings"]
+__all__ = ["command_of_packages", "environment_of_packages", "read_settings"]
 
 _OF_PIP = frozenset(
     {
@@ -26,7 +27,7 @@ _OF_UV = frozenset(
     {
         "UV_CACHE_DIR", "UV_DEFAULT_INDEX", "UV_INDEX", "UV_INDEX_URL", "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS",
         "UV_INDEX_STRATEGY", "UV_INSECURE_HOST", "UV_KEYRING_PROVIDER", "UV_NATIVE_TLS", "UV_SYSTEM_CERTS",
-        "UV_HTTP_TIMEOUT", "UV_OFFLINE",
+        "UV_HTTP_TIMEOUT", "UV_HTTP_RETRIES", "UV_OFFLINE",
     }
 )  # fmt: skip
 _AS_UV_CALLS_IT = {
@@ -36,10 +37,13 @@ _AS_UV_CALLS_IT = {
     "keyring-provider": "UV_KEYRING_PROVIDER",
     "timeout": "UV_HTTP_TIMEOUT",
     "default-timeout": "UV_HTTP_TIMEOUT",
+    "retries": "UV_HTTP_RETRIES",
     "cert": "SSL_CERT_FILE",
     "client-cert": "SSL_CLIENT_CERT",
     "proxy": "ALL_PROXY",
 }
+_TRUE = frozenset({"y", "yes", "t", "true", "on", "1"})
+"""As pip reads a setting."""
 _SECTIONS = ("global", "download", "install", ":env:")
 """Of the settings of pip, later ones before earlier ones."""
 
@@ -65,6 +69,16 @@ def environment_of_packages(environment: Mapping[str, str], settings: Mapping[st
     return {**kept, "PIP_CONFIG_FILE": os.devnull, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
 
 
+def command_of_packages(command: Sequence[str], settings: Mapping[str, str]) -> list[str]:
+    """The command, told what no variable tells: uv has none for the setting ``no-index`` of pip."""
+    without_index = settings.get("no-index", "").lower() in _TRUE
+    match command:
+        case [program, "pip", "sync" | "install" | "compile" as verb, *rest] if without_index:
+            if Path(program).name == "uv":
+                return [program, "pip", verb, "--no-index", *rest]
+    return list(command)
+
+
 def read_settings(listed: str) -> dict[str, str]:
     """What ``pip config list`` says: lines of ``section.name='value'``."""
     found: dict[str, dict[str, str]] = {section: {} for section in _SECTIONS}
@@ -79,7 +93,7 @@ def read_settings(listed: str) -> dict[str, str]:
 def _listed() -> str:
     # Its settings are options of this command too: PIP_USER would be a wish for the file of the user alone.
     read = {f"PIP_{name.upper().replace('-', '_')}" for name in (*_OF_PIP, "config-file")}
-    return subprocess.run(
+    listed = subprocess.run(
         [sys.executable, "-I", "-m", "pip", "config", "list"],
         env={
             name: value for name, value in os.environ.items() if not name.startswith("PIP_") or name in read
@@ -88,11 +102,19 @@ def _listed() -> str:
         encoding="utf-8",
         errors="replace",
         check=False,
-    ).stdout
+    )
+    if listed.returncode:
+        # Without them, packages would come from another index than the house's.
+        print(f"{listed.stdout}{listed.stderr}".rstrip(), file=sys.stderr)
+        print("gapbook: pip refuses its own settings, see above; mend that file or variable", file=sys.stderr)
+        sys.exit(listed.returncode)
+    return listed.stdout
 
 
 def _main() -> None:
-    os.execvpe(sys.argv[1], sys.argv[1:], environment_of_packages(os.environ, read_settings(_listed())))
+    settings = read_settings(_listed())
+    command = command_of_packages(sys.argv[1:], settings)
+    os.execvpe(command[0], command, environment_of_packages(os.environ, settings))
 
 
 if __name__ == "__main__":

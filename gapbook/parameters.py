@@ -7,7 +7,6 @@ are those that its folder declares.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -331,15 +330,30 @@ def _nearest_word(value: Any, allowed: str) -> str:
 
 def _require_answerable(given: Mapping[str, Any]) -> None:
     """Raises ParameterError where more requests are out at once than the drain can answer."""
-    factors = (given.get(name, 1) for name in ("connections", "databases"))
-    most = math.prod(max(value) if isinstance(value, list | tuple) else value for value in factors)
-    out = most * given.get("in_flight", 1)
-    if out > _MOST_OUT_AT_ONCE:
-        raise ParameterError(
-            f"parameter in_flight: {given['in_flight']:,} on each of {most:,} connections are "
-            f"{out:,} requests out at once, more than the drain of 30 s can answer; allowed: at most "
-            f"{_MOST_OUT_AT_ONCE:,} in all, here {_MOST_OUT_AT_ONCE // most:,} on each"
-        )
+    connections, databases = (_largest(given.get(name, 1)) for name in ("connections", "databases"))
+    in_flight = given.get("in_flight", 1)
+    lines = connections * databases
+    if lines * in_flight <= _MOST_OUT_AT_ONCE:
+        return
+    to_each = f" to each of {databases:,} databases" if databases > 1 else ""
+    if lines <= _MOST_OUT_AT_ONCE:
+        out = lines * in_flight
+        asked = f"in_flight: {in_flight:,} on each of {connections:,} connections{to_each}"
+        allowed = f"{_MOST_OUT_AT_ONCE // lines:,} on each"
+    else:
+        # One on each is too many already, whether more were asked for or none.
+        out = lines
+        asked = f"connections: {connections:,}{to_each}"
+        allowed = f"{_MOST_OUT_AT_ONCE // databases:,} to each"
+    raise ParameterError(
+        f"parameter {asked} are {out:,} requests out at once, more than the drain of 30 s can answer; "
+        f"allowed: at most {_MOST_OUT_AT_ONCE:,} in all, here {allowed}"
+    )
+
+
+def _largest(value: Any) -> int:
+    """The one value of a parameter, or the largest of several."""
+    return int(max(value) if isinstance(value, list | tuple) else value)
 
 
 def parse_assignment(text: str) -> tuple[str, Any]:

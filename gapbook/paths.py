@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "cache_directory",
     "deployments_directory",
     "hash_files",
+    "run_roots",
     "runs_directory",
     "tool_path",
 ]
@@ -54,6 +55,11 @@ def deployments_directory() -> Path:
 def runs_directory() -> Path:
     """Where a reader's own runs are kept: ``GAPBOOK_RUNS``, else ``runs/`` in the checkout."""
     return _named("GAPBOOK_RUNS") or CHECKOUT / "runs"
+
+
+def run_roots() -> Sequence[Path]:
+    """Folders of stored runs, by chapter and id: the published ones, those that others gave, the reader's own."""
+    return CHECKOUT / "results", GIVEN_RUNS, runs_directory()
 
 
 def _named(variable: str) -> Path | None:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from gapbook.book.chapters import chapters
+from gapbook.book.chapters import chapters, own_parameters
 from gapbook.book.declarations import KINDS, directive
 from gapbook.book.plans import planned_chapters, published_plans
 from gapbook.declared.claims import ClaimsDeclaration
@@ -24,6 +24,7 @@ from gapbook.declared.famous import FamousDeclaration
 from gapbook.declared.lines import KeyPath, line_of, offsets
 from gapbook.declared.machines import MachinesDeclaration
 from gapbook.declared.module import Access, ModuleDeclaration, ProcedureDeclaration
+from gapbook.declared.procedures import procedure_files
 from gapbook.declared.reading import converted, named, parsed, problems, text_of
 from gapbook.declared.stack import StackDeclaration
 from gapbook.declared.vectors import VectorsDeclaration
@@ -93,6 +94,11 @@ def _read_all() -> _Read:
                 continue
             if not kind.written and text.partition("\n")[0] != directive(kind, path):
                 read.wrong.append(f"{named(path)}:1: its first line must be: {directive(kind, path)}")
+    for chapter in chapters():
+        try:
+            own_parameters(chapter)
+        except DeclarationError as error:
+            read.wrong.append(str(error))
     return read
 
 
@@ -109,6 +115,9 @@ def _systems(read: _Read) -> None:
     stacks = {path.parent.name for path in read.of(StackDeclaration)}
     protocols = {name for one in read.of(ClientDeclaration).values() for name in one.protocols}
     for path, stack in read.of(StackDeclaration).items():
+        for file in (path.with_name("stack.py"), CHECKOUT / "modules" / path.parent.name / "module.toml"):
+            if not file.is_file():
+                read.wrong.append(f"{named(path)}:1: the system has no {named(file)}; write it")
         read.require_known(path, ("protocol",), "protocol of a client", [stack.protocol], protocols)
         if stack.isolation_levels:
             read.require_known(
@@ -138,12 +147,10 @@ def _procedures(
     read: _Read, path: Path, module: ModuleDeclaration
 ) -> Mapping[tuple[Path, str], ProcedureDeclaration]:
     """What a module declares of each workload, by the file that holds it."""
-    folders = [path.parent.resolve(), *((path.parent / beside).resolve() for beside in module.procedures)]
     own = {(path, name): one for name, one in module.procedure.items()}
+    known = read.of(ProcedureDeclaration)
     return own | {
-        (found, found.parent.name): one
-        for found, one in read.of(ProcedureDeclaration).items()
-        if found.parent.parent in folders
+        (found, found.parent.name): known[found] for found in procedure_files(path, module) if found in known
     }
 
 

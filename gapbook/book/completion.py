@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from gapbook.book.chapters import chapters, declared_parameters
 from gapbook.book.plans import planned_chapters
 from gapbook.parameters import chapter_parameters
-from gapbook.paths import CHECKOUT, runs_directory
+from gapbook.paths import run_roots
 
 __all__ = [
     "answer_the_shell",
@@ -62,7 +62,5 @@ def names_of_runs(prefix: str, **_: object) -> Iterable[str]:
     """Chapters, ids of stored runs, and whatever files there are."""
     from argcomplete.completers import FilesCompleter  # noqa: PLC0415 (of use to the shell alone)
 
-    stored = [
-        path.parent.name for root in (CHECKOUT / "results", runs_directory()) for path in root.glob(_RUNS)
-    ]
+    stored = [path.parent.name for root in run_roots() for path in root.glob(_RUNS)]
     return [*chapters(), *sorted(stored), *FilesCompleter()(prefix)]

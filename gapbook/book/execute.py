@@ -14,7 +14,7 @@ from nbclient.exceptions import DeadKernelError
 from papermill.exceptions import PapermillExecutionError
 
 from gapbook import errors
-from gapbook.book.chapters import require_executable
+from gapbook.book.chapters import own_parameters, require_executable
 from gapbook.book.kernel import SharedKernel, kernel_config, read_text_notebook
 from gapbook.book.prose import require_no_typed_numbers
 from gapbook.book.stated import require_stated
@@ -52,8 +52,10 @@ def execute_chapter(
     """
     require_executable(chapter, parameters)
     parse_choices(str(parameters.get("servers", "")))
-    source = parameters.get("source", "published")
-    if source not in MEASURING and source != "published":
+    # What measures nothing has no such parameter, and reads published runs.
+    source = parameters.get("source", own_parameters(chapter).get("source", "published"))
+    measures = source in MEASURING
+    if not measures and source != "published":
         run_folder(chapter, source)
     require_stated(chapter, parameters)
     text = notebook_path(chapter)
@@ -86,7 +88,7 @@ def execute_chapter(
                     start_timeout=_KERNEL_STARTS_WITHIN_S,
                 )
             except DeadKernelError:
-                raise _ended(chapter, process.ending(), parameters) from None
+                raise _ended(chapter, process.ending(), measures=measures) from None
             except RuntimeError as error:
                 # What is said of a kernel that ends before its first cell has no type of its own.
                 if "Kernel died" not in str(error):
@@ -99,9 +101,9 @@ def execute_chapter(
         if isinstance(kind, type) and issubclass(kind, GapbookError):
             raise kind(error.evalue) from None
         if error.ename == "KeyboardInterrupt":
-            raise _ended(chapter, "was interrupted from outside", parameters) from None
+            raise _ended(chapter, "was interrupted from outside", measures=measures) from None
         if error.ename == "MemoryError":
-            raise _ended(chapter, "was refused more memory (MemoryError)", parameters) from None
+            raise _ended(chapter, "was refused more memory (MemoryError)", measures=measures) from None
         if error.ename in _OF_THE_SYSTEM and (line := refused_writing(error.evalue)):
             raise SetupError(f"chapter {chapter}: {line}") from None
         raise
@@ -115,7 +117,6 @@ def _says_more(record: logging.LogRecord) -> bool:
     return not any(words in record.getMessage() for words in _RAISED_TOO)
 
 
-def _ended(chapter: str, how: str, parameters: Mapping[str, Any]) -> GapbookError:
-    measures = parameters.get("source", "live") in MEASURING
+def _ended(chapter: str, how: str, *, measures: bool) -> GapbookError:
     kept = "; trials finished so far are kept, use source=resume" if measures else ""
     return GapbookError(f"chapter {chapter}: its kernel {how}{kept}")

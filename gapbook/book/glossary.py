@@ -22,7 +22,6 @@ PAGE = "book/words"
 """The document that holds the glossary."""
 _CHAPTER = "both-optimized"
 """Has the load that most chapters have."""
-"""Those of most chapters."""
 _TAG = re.compile(r"<(/?)([a-zA-Z][\w-]*)([^>]*)>|<!--.*?-->", re.DOTALL)
 _KEPT_ELEMENTS = frozenset(
     {

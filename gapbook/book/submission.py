@@ -7,13 +7,14 @@ reviewer runs the command that its page prints.
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from gapbook.book.chapters import chapters
-from gapbook.errors import ParameterError, RecordError, cut
+from gapbook.errors import ParameterError, RecordError, SetupError, cut
 from gapbook.method.named import named_run, published_counterpart
 from gapbook.method.spread import compared_as_usual
 from gapbook.method.summary import summary_of
@@ -21,6 +22,7 @@ from gapbook.paths import CHECKOUT, GIVEN_RUNS
 from gapbook.record.run import Run
 from gapbook.record.schema import UNKNOWN_REVISION, one_line
 from gapbook.trial.facts import knows_revision
+from gapbook.writing import can_be_written
 
 __all__ = ["Checked", "checked_run", "submitted"]
 
@@ -115,7 +117,8 @@ def _plausible(run: Run) -> Checked:
 def submitted(run: Run, *, machine: str, by: str) -> Path:
     """The run put under ``results/given``, and its entry with who gives it; returns the folder.
 
-    Raises ParameterError for words that are no line, and for a run that is there already.
+    Raises ParameterError for words that are no line, and for a run that is there already; SetupError where
+    this clone cannot be written.
     """
     for option, words in (("--machine", machine), ("--by", by)):
         if len(words) > _MOST_CHARACTERS or not words.isprintable():
@@ -131,13 +134,22 @@ def submitted(run: Run, *, machine: str, by: str) -> Path:
     target = GIVEN_RUNS / run.manifest.chapter / run.run_id
     if run.published or target.exists():
         raise ParameterError(f"submit: run {run.run_id} is in the book already")
+    _require_clone_to_write(target.parent)
     target.parent.mkdir(parents=True, exist_ok=True)
     staged = target.with_name(f".{target.name}")
     shutil.rmtree(staged, ignore_errors=True)
     shutil.copytree(run.folder, staged)
     entry = {"run": run.run_id, "machine": machine, **({"by": by} if by else {})}
     lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in entry.items()]
+    # The run first: what is refused here must leave no entry of a run that is not there.
+    staged.rename(target)
     with _ENTRIES.open("a", encoding="utf-8") as entries:
         entries.write("\n".join(["", "[[given]]", *lines, ""]))
-    staged.rename(target)
     return target
+
+
+def _require_clone_to_write(folder: Path) -> None:
+    """Raises SetupError where the run or its entry cannot be written, before either is."""
+    for path, writable in ((folder, can_be_written(folder)), (_ENTRIES, os.access(_ENTRIES, os.W_OK))):
+        if not writable:
+            raise SetupError(f"submit: {path} cannot be written; give it from a clone that you can write")

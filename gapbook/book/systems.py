@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
 from gapbook.declared.client import ClientDeclaration
 from gapbook.declared.module import ModuleDeclaration, ProcedureDeclaration
+from gapbook.declared.procedures import procedures_of
 from gapbook.declared.reading import read
 from gapbook.declared.stack import StackDeclaration
 from gapbook.paths import CHECKOUT
@@ -43,17 +45,10 @@ def systems() -> list[System]:
 
 def _system(path: Path, clients: Mapping[str, ClientDeclaration]) -> System:
     name, stack = path.parent.name, read(path, StackDeclaration)
-    folder = CHECKOUT / "modules" / name
-    file = folder / "module.toml"
+    file = CHECKOUT / "modules" / name / "module.toml"
     module = read(file, ModuleDeclaration) if file.is_file() else ModuleDeclaration(system=name, tier={})
-    procedures = {
-        **module.procedure,
-        **{
-            one.parent.name: read(one, ProcedureDeclaration)
-            for one in sorted(folder.glob("*/procedure.toml"))
-        },
-    }
-    spoken = {stack.protocol, *(tier.protocol for tier in module.tier.values() if tier.protocol)}
+    procedures = procedures_of(file, module)
+    asked = set(_asked_of_clients(stack, module, procedures))
     return System(
         name=name,
         label=stack.label,
@@ -61,9 +56,35 @@ def _system(path: Path, clients: Mapping[str, ClientDeclaration]) -> System:
         versions=tuple(dict.fromkeys(_versions(stack))),
         access={workload: tuple(one.access) for workload, one in procedures.items()},
         tiers={tier: one.summary for tier, one in module.tier.items()},
-        clients=tuple(client for client, one in clients.items() if spoken & set(one.protocols)),
+        clients=tuple(client for client, one in clients.items() if any(_can(one, each) for each in asked)),
         on_demand=stack.on_demand,
         simulated=stack.simulated,
+    )
+
+
+class _Asked(NamedTuple):
+    """What a client must be able to do to be of use: draw the workload, speak the protocol, express the level."""
+
+    workload: str
+    protocol: str
+    level: str
+
+
+def _asked_of_clients(
+    stack: StackDeclaration, module: ModuleDeclaration, procedures: Mapping[str, ProcedureDeclaration]
+) -> Iterator[_Asked]:
+    for workload, procedure in procedures.items():
+        for name, level in procedure.access.items():
+            for tier in module.tier.values():
+                if tier.access is None or name in tier.access:
+                    yield _Asked(workload, tier.protocol or stack.protocol, level.client_level or name)
+
+
+def _can(client: ClientDeclaration, asked: _Asked) -> bool:
+    return (
+        (client.workloads == ("*",) or asked.workload in client.workloads)
+        and asked.protocol in client.protocols
+        and asked.level in client.access.get(asked.protocol, (asked.level,))
     )
 
 

@@ -46,8 +46,9 @@ class CellsTold:
             self._said = self._heading
             self._say(f"{self._chapter}: cell {self._begun} of {self._cells}: {self._heading}")
 
-    def _is_executed(self, *, cell: Mapping[str, Any], **_: object) -> None:
-        if _MEASURES in cell["source"]:
+    def _is_executed(self, *, cell: Mapping[str, Any], execute_reply: Mapping[str, Any], **_: object) -> None:
+        # The library tells of a cell that failed too.
+        if _MEASURES in cell["source"] and execute_reply["content"]["status"] == "ok":
             self._measured, self._said = True, self._heading
             self._say(
                 f"{self._chapter}: the trials are done; from them the page is computed, "

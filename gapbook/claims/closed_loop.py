@@ -88,14 +88,14 @@ def _half_digit(printed: float) -> float:
     return 0.5 * 10.0 ** -(len(decimals) if point else 0)
 
 
-def published_rows(system: str, users: Sequence[int]) -> list[Row]:
-    """The rows of one system in the tables of the chapter `convex-vs-spacetimedb`; raises ParameterError
-    where the register has none."""
+def published_rows(benchmark: str, system: str, users: Sequence[int]) -> list[Row]:
+    """The rows of one system in the tables of a benchmark, whose name begins the ids of its claims; raises
+    ParameterError where the register has none."""
     return [
         Row(
             count,
-            claim(f"convex-throughput-{system}-{count}vu").value,
-            claim(f"convex-latency-{system}-{count}vu").value,
+            claim(f"{benchmark}-throughput-{system}-{count}vu").value,
+            claim(f"{benchmark}-latency-{system}-{count}vu").value,
         )
         for count in users
     ]

@@ -20,6 +20,7 @@ from typing import Any, cast
 import msgspec
 
 from gapbook.declared.module import Access, ModuleDeclaration, ProcedureDeclaration, Tier
+from gapbook.declared.procedures import procedures_of
 from gapbook.declared.reading import read
 from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.endpoint import Endpoint, SentRequest
@@ -314,12 +315,4 @@ def _declared(system: str) -> tuple[ModuleDeclaration, Mapping[str, ProcedureDec
     if not path.is_file():
         raise ParameterError(f"system: {system!r} has no modules/{system}/module.toml")
     facts = read(path, ModuleDeclaration)
-    procedures = dict(facts.procedure)
-    folders = [path.parent, *(path.parent / beside for beside in facts.procedures)]
-    for own in sorted(found for folder in folders for found in folder.glob(f"*/{_PROCEDURE}")):
-        if own.parent.name in procedures:
-            raise SetupError(
-                f"modules/{system}: {own.parent.name} is declared twice, in module.toml or in folders; keep one"
-            )
-        procedures[own.parent.name] = read(own, ProcedureDeclaration)
-    return facts, procedures
+    return facts, procedures_of(path, facts)

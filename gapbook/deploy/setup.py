@@ -232,8 +232,8 @@ def _install_packages(folder: Path) -> None:
     (folder / "node_modules" / ".gapbook-lock").write_text(_lock_hash(folder), encoding="utf-8")
 
 
-def wanted() -> Iterator[tuple[str, Callable[[], object], str]]:
-    """What a chapter needs: its name, a check that says where it is (or raises), and how to get it.
+def wanted() -> Iterator[tuple[str, Callable[[], object]]]:
+    """What a chapter needs: its name, and a check that says where it is, or raises SetupError with how to get it.
 
     Servers come last: stacks, and the libraries that they need, are loaded only then.
     """
@@ -242,26 +242,26 @@ def wanted() -> Iterator[tuple[str, Callable[[], object], str]]:
         binaries = rust_binaries_directory()
         absent = [name for name in rust_client_names() if not (binaries / name).is_file()]
         if absent:
-            raise SetupError(f"not built: {', '.join(absent)}")
+            raise SetupError(f"not built: {', '.join(absent)}; run: make setup")
         return binaries
 
     def packages(folder: Path) -> Path:
         if not _node_packages_installed(folder):
-            raise SetupError("not installed")
+            raise SetupError("not installed; run: make setup")
         return folder / "node_modules"
 
     def server(stack: type[Stack]) -> str:
         return _told(stack, next(filter(stack.is_here, stack.stand_ins()), None))
 
-    yield "cargo", lambda: require_tool("cargo", CARGO_HINT), CARGO_HINT
-    yield "C compiler", lambda: require_tool("cc", COMPILER_HINT), COMPILER_HINT
-    yield "Node.js", node_path, "make setup"
-    yield "Rust clients", rust_clients, "make setup"
+    yield "cargo", lambda: require_tool("cargo", CARGO_HINT)
+    yield "C compiler", lambda: require_tool("cc", COMPILER_HINT)
+    yield "Node.js", node_path
+    yield "Rust clients", rust_clients
     for folder in node_packages(systems_of(None)):
-        yield f"Node packages of {folder.relative_to(CHECKOUT)}", partial(packages, folder), "make setup"
+        yield f"Node packages of {folder.relative_to(CHECKOUT)}", partial(packages, folder)
     for name, stack in _stacks(None).items():
         if stack.only_in_containers() is None:
-            yield f"server of {name}", partial(server, stack), "make setup"
+            yield f"server of {name}", partial(server, stack)
 
 
 def optional() -> list[tuple[str, Callable[[], object]]]:

@@ -48,6 +48,8 @@ __all__ = [
     "stack_class",
 ]
 
+_TO_DO = "write one that extends gapbook.deploy.stack.Stack (CONTRIBUTING.md, Add a system)"
+
 
 @dataclass(frozen=True)
 class Ahead:
@@ -323,21 +325,29 @@ def discover_stacks() -> Mapping[str, type[Stack]]:
     found: dict[str, type[Stack]] = {}
     for facts_path in sorted((CHECKOUT / "stacks").glob("*/stack.toml")):
         folder = facts_path.parent
-        module_name = f"gapbook_stack_{folder.name.replace('-', '_')}"
-        # A package, so that stack.py can import what lies beside it.
-        spec = importlib.util.spec_from_file_location(
-            module_name, folder / "stack.py", submodule_search_locations=[str(folder)]
-        )
-        if spec is None or spec.loader is None:
-            raise SetupError(f"stacks/{folder.name}: no stack.py beside stack.toml")
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[module_name] = module
-        spec.loader.exec_module(module)
-        stack: type[Stack] = module.Stack
+        stack = _class_of(folder)
         stack.name, stack.folder = folder.name, folder
         stack.facts = read(facts_path, StackDeclaration)
         found[folder.name] = stack
     return found
+
+
+def _class_of(folder: Path) -> type[Stack]:
+    """The class of a stack's folder; raises SetupError where it has none."""
+    file = folder / "stack.py"
+    module_name = f"gapbook_stack_{folder.name.replace('-', '_')}"
+    # A package, so that stack.py can import what lies beside it.
+    spec = importlib.util.spec_from_file_location(module_name, file, submodule_search_locations=[str(folder)])
+    # A file that is not there has a loader all the same.
+    if not file.is_file() or spec is None or spec.loader is None:
+        raise SetupError(f"stacks/{folder.name}: no stack.py beside stack.toml; {_TO_DO}")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module_name] = module
+    spec.loader.exec_module(module)
+    stack = getattr(module, "Stack", None)
+    if not (isinstance(stack, type) and issubclass(stack, Stack) and stack is not Stack):
+        raise SetupError(f"stacks/{folder.name}/stack.py: no class Stack of its own; {_TO_DO}")
+    return stack
 
 
 def stack_class(name: str) -> type[Stack]:

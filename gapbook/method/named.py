@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gapbook.errors import ParameterError, RecordError, cut, nearest
 from gapbook.method.summary import Summary, read_summary, summary_of
-from gapbook.paths import CHECKOUT, runs_directory
+from gapbook.paths import CHECKOUT, run_roots
 from gapbook.record.bounds import parsed
 from gapbook.record.run import MANIFEST, Run, latest_published, load_run, read_bytes, read_run
 from gapbook.record.schema import one_line
@@ -17,6 +17,7 @@ __all__ = ["named_run", "named_summary", "published_chapters", "published_counte
 
 _RUN_ID = re.compile(r"[0-9a-f]{12}")
 _OF_A_PARAMETER = " with source="
+_FOLDER_OR_ID = f"the id of a stored run, a folder with {MANIFEST}"
 
 
 def published_chapters() -> Sequence[str]:
@@ -30,11 +31,22 @@ def named_summary(name: str) -> Summary:
     path = Path(name)
     if name not in published_chapters() and _is_file(path) and path.name != MANIFEST:
         return read_summary(path)
-    return summary_of(named_run(name))
+    if (run := _found(name)) is None:
+        allowed = f"{_FOLDER_OR_ID}, a file that gapbook compare RUN --export wrote"
+        raise _no_run(name, "no such chapter, run, folder or file", allowed)
+    return summary_of(run)
 
 
 def named_run(name: str) -> Run:
-    """The run of that name, every byte of it checked; raises as :func:`named_summary` does."""
+    """The run of that name, every byte of it checked; raises as :func:`named_summary` does, also for a file."""
+    if (run := _found(name)) is None:
+        why = "is a file" if _is_file(Path(name)) else "no such chapter, run or folder"
+        raise _no_run(name, why, _FOLDER_OR_ID)
+    return run
+
+
+def _found(name: str) -> Run | None:
+    """Raises RecordError for a run that cannot be trusted."""
     try:
         if name in published_chapters():
             return latest_published(name)
@@ -45,10 +57,13 @@ def named_run(name: str) -> Run:
             return read_run(folder, _id_in(folder))
     except RecordError as error:
         raise RecordError(str(error).removesuffix(_OF_A_PARAMETER)) from error
-    raise ParameterError(
-        f"run {cut(one_line(repr(name)))}: no such chapter, run, folder or file; allowed: the id of a stored run, a folder "
-        f"with {MANIFEST}, a file that gapbook compare RUN --export wrote, or {', '.join(published_chapters())}"
-        f"{nearest(name, published_chapters())}"
+    return None
+
+
+def _no_run(name: str, why: str, allowed: str) -> ParameterError:
+    known = published_chapters()
+    return ParameterError(
+        f"run {cut(one_line(repr(name)))}: {why}; allowed: {allowed}, or {', '.join(known)}{nearest(name, known)}"
     )
 
 
@@ -63,11 +78,7 @@ def published_counterpart(summary: Summary) -> Summary:
 
 
 def _folders_of(run_id: str) -> Sequence[Path]:
-    return [
-        path.parent
-        for root in (CHECKOUT / "results", runs_directory())
-        for path in sorted(root.glob(f"*/{run_id}/{MANIFEST}"))
-    ]
+    return [path.parent for root in run_roots() for path in sorted(root.glob(f"*/{run_id}/{MANIFEST}"))]
 
 
 def _id_in(folder: Path) -> str:

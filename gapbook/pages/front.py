@@ -38,9 +38,16 @@ def contestant(found: Findings, name: str) -> Named:
 
 
 def gap_ruler(
-    found: Findings, claim_id: str, rows: Sequence[tuple[str, Named, Named]], *, at: float, title: str
+    found: Findings,
+    claim_id: str,
+    rows: Sequence[tuple[str, Named, Named]],
+    *,
+    at: float,
+    title: str,
+    subtitle: str,
 ) -> charts.Figure:
-    """The published gap, and the same gap as measured under each setup that has a number."""
+    """The published gap, and the same gap as measured under each setup that has a number. ``subtitle`` says which
+    rate is divided by which."""
     about = claim(claim_id)
     printed = Interval(about.value, math.nan, math.nan, 1)
     gaps = [charts.Gap("By the vendor's published figures", printed, "ink", published=True)]
@@ -53,7 +60,7 @@ def gap_ruler(
         axis="how many times as many (log scale)",
         provenance=provenance(found),
         title=title,
-        subtitle="Transfers per second of SpacetimeDB divided by those of Postgres.",
+        subtitle=subtitle,
     )
 
 

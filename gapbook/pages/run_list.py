@@ -16,6 +16,7 @@ from gapbook.record.machine import cores_words
 from gapbook.record.run import (
     Run,
     finished_folders,
+    given_folders,
     load_run,
     published_folder,
     published_folders,
@@ -26,14 +27,15 @@ from gapbook.text_table import text_table
 
 __all__ = ["StoredRun", "run_list_json", "run_list_lines", "stored_runs"]
 
-State: TypeAlias = Literal["published", "superseded", "beside", "yours", "under way", "not readable"]
+State: TypeAlias = Literal["published", "superseded", "beside", "given", "yours", "under way", "not readable"]
 _HEADS = ("chapter", "run", "began", "machine", "trials that count", "which is", "versions")
 
 
 @dataclass(frozen=True)
 class StoredRun:
     """``state``: *published* is what a chapter shows, *superseded* one that a newer published run took the place of,
-    *beside* a newer one that says less of another machine (:mod:`gapbook.record.standing`); *under way* is one that was interrupted, or is being measured now. ``why`` says why one cannot be read."""
+    *beside* a newer one that says less of another machine (:mod:`gapbook.record.standing`), *given* one that somebody gave
+    to the book; *under way* is one that was interrupted, or is being measured now. ``why`` says why one cannot be read."""
 
     chapter: str
     run_id: str
@@ -47,7 +49,8 @@ class StoredRun:
 
 
 def stored_runs(chapters: Sequence[str]) -> list[StoredRun]:
-    """The runs of these chapters: of each first the published ones, then the reader's own, the oldest first."""
+    """The runs of these chapters: of each first the published ones, then those that others gave, then the reader's own,
+    the oldest first."""
     return [run for chapter in chapters for run in _of_chapter(chapter)]
 
 
@@ -70,6 +73,7 @@ def _of_chapter(chapter: str) -> Iterator[StoredRun]:
         states: dict[str, State] = {shown: "published", **dict.fromkeys(newer, "beside")}
         published = [replace(run, state=states.get(run.run_id, run.state)) for run in published]
     yield from published
+    yield from sorted((_read(chapter, folder, "given") for folder in given_folders(chapter)), key=_began)
     yield from sorted((_read(chapter, folder, "yours") for folder in finished_folders(chapter)), key=_began)
     for key, trials in trials_under_way(chapter).items():
         yield StoredRun(chapter, f"{UNDER_WAY}{key}", "under way", trials=trials)

@@ -230,7 +230,8 @@ def test_doctor_names_each_missing_tool_and_how_to_get_it(bare: dict[str, str | 
     ]
     assert "https://rustup.rs" in missing[0]
     assert "apt-get install gcc" in missing[1]
-    assert all("make setup" in line for line in missing[2:])
+    assert all("make setup" in line for line in missing[2:4])
+    assert "run: gapbook setup CHAPTER" in missing[4]
     optional = {
         name.removeprefix("  optional "): how
         for name, _, how in (line.partition(": ") for line in done.stdout.splitlines())

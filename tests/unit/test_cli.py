@@ -193,3 +193,29 @@ def test_a_mistyped_word_is_told_the_nearest(
         code = int(str(ended.code))
     assert code == 2
     assert capsys.readouterr().err.endswith(f"; did you mean {nearest}?\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["setup", "--all", "fair"], "setup: --all installs for every chapter; leave it out, or 'fair'"),
+        (
+            ["compare", "fair", "nope", "--export"],
+            "compare: --export writes one run; leave it out, or 'nope' beside it",
+        ),
+        (
+            ["campaign", "--show", "--budget", "2h"],
+            "campaign: --show measures nothing; leave it out, or --budget",
+        ),
+        (
+            ["campaign", "--show", "--on", "tcp://10.0.0.1:8786"],
+            "campaign: --show measures nothing; leave it out, or --on",
+        ),
+    ],
+)
+def test_a_word_that_would_be_ignored_is_refused(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gapbook.deploy.setup.set_up", lambda *_, **__: None)
+    assert cli.main(words) == 2
+    assert capsys.readouterr().err == f"gapbook: {said}\n"

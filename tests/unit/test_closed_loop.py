@@ -68,21 +68,21 @@ def test_printed_digits_bound_the_time_outside() -> None:
 
 @pytest.mark.parametrize("system", ["convex", "spacetimedb"])
 def test_latencies_that_were_published_restate_the_throughputs(system: str) -> None:
-    assert all(abs(row.departure_frac) < 0.055 for row in published_rows(system, _USERS))
+    assert all(abs(row.departure_frac) < 0.055 for row in published_rows("convex", system, _USERS))
 
 
 def test_one_published_row_cannot_be() -> None:
     impossible = {
         (system, row.users)
         for system in ("convex", "spacetimedb")
-        for row in published_rows(system, _USERS)
+        for row in published_rows("convex", system, _USERS)
         if not row.is_possible(_DURATION_S)
     }
     assert impossible == {("spacetimedb", 500)}
 
 
 def test_models_are_held_against_every_row() -> None:
-    rows = published_rows("convex", _USERS)
+    rows = published_rows("convex", "convex", _USERS)
     distances = explained(rows, {"flat": [228.2] * 5, "linear": [12.2 * users for users in _USERS]})
     assert distances["flat"] < 0.1
     assert distances["linear"] > 1
@@ -92,7 +92,12 @@ def test_models_are_held_against_every_row() -> None:
 
 def test_a_row_that_was_not_published_is_refused() -> None:
     with pytest.raises(ParameterError, match="convex-throughput-convex-1000vu"):
-        published_rows("convex", [1000])
+        published_rows("convex", "convex", [1000])
+
+
+def test_rows_are_those_of_the_benchmark_that_is_named() -> None:
+    with pytest.raises(ParameterError, match="other-throughput-convex-20vu"):
+        published_rows("other", "convex", [20])
 
 
 def test_formulas_can_use_them() -> None:

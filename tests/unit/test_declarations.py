@@ -21,6 +21,7 @@ import pytest
 from gapbook import cli
 from gapbook.book import check, declarations
 from gapbook.book.declarations import KINDS, Kind, directive, schema_of
+from gapbook.declared.client import ClientDeclaration
 from gapbook.declared.lines import KeyPath, offsets
 from gapbook.declared.reading import converted, parsed, problems, read
 from gapbook.declared.stack import StackDeclaration
@@ -299,6 +300,13 @@ def test_no_declaration_is_left_out() -> None:
     assert found == known
 
 
+def test_contributing_has_a_row_for_each_key_of_a_client() -> None:
+    text = (CHECKOUT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    section = text.partition("\n## Add a client\n")[2].partition("\n## ")[0]
+    keys = re.findall(r"^\| `\[?(\w+)\]?` \|", section, re.MULTILINE)
+    assert sorted(keys) == sorted(ClientDeclaration.__struct_encode_fields__)
+
+
 # --- between files ----------------------------------------------------------------------------
 @pytest.fixture(name="whole", scope="module")
 def _whole() -> check._Read:
@@ -398,6 +406,18 @@ def test_what_files_say_of_one_another_must_be_there(
     found = check._Read(files=files)
     held(found)
     assert any(line.startswith(f"{name}:") and says in line for line in found.wrong), found.wrong
+
+
+def test_a_system_without_its_class_and_its_module_is_told(whole: check._Read) -> None:
+    path = CHECKOUT / "stacks" / "shelf" / "stack.toml"
+    found = check._Read(
+        files={**whole.files, path: whole.of(StackDeclaration)[CHECKOUT / "stacks/plant/stack.toml"]}
+    )
+    check._systems(found)
+    assert found.wrong == [
+        f"stacks/shelf/stack.toml:1: the system has no {file}; write it"
+        for file in ("stacks/shelf/stack.py", "modules/shelf/module.toml")
+    ]
 
 
 def test_a_first_line_that_names_another_schema_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -167,8 +167,22 @@ def test_more_requests_than_a_drain_can_answer_are_refused() -> None:
         "drain of 30 s can answer; allowed: at most 900,000 in all, here 4,500 on each"
     )
     assert check_parameters({"connections": 50, "databases": 20, "in_flight": 900})
-    with pytest.raises(ParameterError, match="901 on each of 1,000 connections are 901,000 requests out"):
+    with pytest.raises(
+        ParameterError, match="901 on each of 50 connections to each of 20 databases are 901,000 requests out"
+    ):
         check_parameters({"connections": 50, "databases": [1, 20], "in_flight": 901})
+
+
+@pytest.mark.parametrize("in_flight", [{}, {"in_flight": 16384}])
+def test_more_connections_than_a_drain_can_answer_are_refused_whatever_is_in_flight(
+    in_flight: dict[str, int],
+) -> None:
+    with pytest.raises(ParameterError) as caught:
+        check_parameters({"connections": 10_000, "databases": 200, **in_flight})
+    assert str(caught.value) == (
+        "parameter connections: 10,000 to each of 200 databases are 2,000,000 requests out at once, more than the "
+        "drain of 30 s can answer; allowed: at most 900,000 in all, here 4,500 to each"
+    )
 
 
 def test_chapter_takes_its_names_only_and_all_of_them() -> None:

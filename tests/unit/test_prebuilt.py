@@ -397,7 +397,7 @@ def test_doctor_takes_a_fetched_server_for_the_usual_one_and_says_that_it_is_unv
     machine: _Machine,
 ) -> None:
     machine.host.holds(FIRST, ARCHIVE)
-    usual = {name: check for name, check, _ in setup.wanted()}["server of spacetimedb"]
+    usual = dict(setup.wanted())["server of spacetimedb"]
     with pytest.raises(SetupError, match="run: gapbook setup CHAPTER"):
         usual()
     machine.install()

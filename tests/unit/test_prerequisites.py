@@ -18,7 +18,7 @@ from gapbook.deploy import setup, toolchain
 from gapbook.deploy.rust import RUST_WORKSPACE
 from gapbook.deploy.toolchain import cargo_for_this_machine, require_tool, run_step
 from gapbook.errors import SetupError
-from gapbook.package_index import environment_of_packages, read_settings
+from gapbook.package_index import command_of_packages, environment_of_packages, read_settings
 
 _CONFIGURED = """
 [build]
@@ -138,6 +138,18 @@ def test_cargo_builds_for_this_machine_whatever_readers_set_and_tells_the_count_
     assert not (tmp_path / "elsewhere").exists()
 
 
+def _run_with_packages(command: list[str], told: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    """Run as the set-up runs pip and uv, for a reader who tells them nothing else."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PIP_", "UV_", "SSL_"))}
+    return subprocess.run(
+        [sys.executable, "-I", package_index.__file__, *command],
+        capture_output=True,
+        env={**kept, **told},
+        encoding="utf-8",
+        check=False,
+    )
+
+
 def test_package_managers_follow_the_reader_to_an_index_and_nowhere_else(tmp_path: Path) -> None:
     configuration = tmp_path / "pip.conf"
     configuration.write_text(
@@ -153,15 +165,9 @@ def test_package_managers_follow_the_reader_to_an_index_and_nowhere_else(tmp_pat
         "UV_PYTHON": "/nowhere",
         "UV_HTTP_TIMEOUT": "7",
         "PIP_TIMEOUT": "9",
+        "PIP_RETRIES": "2",
     }
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PIP_", "UV_", "SSL_"))}
-    printed = subprocess.run(
-        [sys.executable, "-I", package_index.__file__, str(shutil.which("env"))],
-        capture_output=True,
-        env={**kept, **told},
-        encoding="utf-8",
-        check=True,
-    ).stdout
+    printed = _run_with_packages([str(shutil.which("env"))], told).stdout
     found = dict(line.partition("=")[::2] for line in printed.splitlines())
     assert {name: value for name, value in found.items() if name.startswith("UV_")} == {
         "UV_DEFAULT_INDEX": "https://house.invalid/a b",
@@ -169,10 +175,40 @@ def test_package_managers_follow_the_reader_to_an_index_and_nowhere_else(tmp_pat
         "UV_INSECURE_HOST": "one two",
         "UV_INDEX_STRATEGY": "unsafe-best-match",
         "UV_HTTP_TIMEOUT": "7",
+        "UV_HTTP_RETRIES": "2",
     }
     assert found["PIP_INDEX_URL"] == "https://house.invalid/a b"
     assert found["PIP_CONFIG_FILE"] == os.devnull
     assert not {"PIP_USER", "PIP_TARGET", "PIP_NO_BINARY"} & set(found)
+
+
+def test_settings_that_pip_refuses_are_told_and_no_package_comes_from_elsewhere(tmp_path: Path) -> None:
+    configuration = tmp_path / "pip.conf"
+    configuration.write_text("index-url = https://house.invalid\n", encoding="utf-8")
+    ended = _run_with_packages([str(shutil.which("env"))], {"PIP_CONFIG_FILE": str(configuration)})
+    assert ended.returncode == 2
+    assert not ended.stdout
+    assert str(configuration) in ended.stderr
+    assert ended.stderr.splitlines()[-1].startswith("gapbook: pip refuses its own settings")
+    assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "value", "told"),
+    [
+        (["/a/uv", "pip", "sync", "-q", "b"], "true", ["/a/uv", "pip", "sync", "--no-index", "-q", "b"]),
+        (["uv", "pip", "compile"], "1", ["uv", "pip", "compile", "--no-index"]),
+        (["uv", "pip", "sync"], "false", ["uv", "pip", "sync"]),
+        (["uv", "pip", "check"], "true", ["uv", "pip", "check"]),
+        (["uv"], "true", ["uv"]),
+        (["python", "-m", "pip", "install"], "true", ["python", "-m", "pip", "install"]),
+    ],
+)
+def test_uv_asks_no_index_where_pip_was_told_to_ask_none(
+    command: list[str], value: str, told: list[str]
+) -> None:
+    assert command_of_packages(command, {"no-index": value}) == told
+    assert command_of_packages(command, {}) == command
 
 
 def test_settings_of_a_command_go_before_general_ones() -> None:

@@ -17,7 +17,7 @@ def _cells(html: str) -> list[list[str]]:
 
 
 def test_every_published_row_is_told_with_little_s_law() -> None:
-    systems = {name: published_rows(name.lower(), _USERS) for name in ("Convex", "SpacetimeDB")}
+    systems = {name: published_rows("convex", name.lower(), _USERS) for name in ("Convex", "SpacetimeDB")}
     cells = _cells(loops_table(systems, duration_s=30).html)
     assert len(cells) == 10
     told = {(row[1], row[0]): row for row in cells}
@@ -33,7 +33,7 @@ def test_time_outside_requests_is_told_only_where_there_can_be_some() -> None:
 
 
 def test_machines_that_explain_the_rows_alike_differ_with_fewer_users() -> None:
-    rows = published_rows("convex", _USERS)
+    rows = published_rows("convex", "convex", _USERS)
     machines = {"serial": Knobs(service_us=4380), "sixteen": Knobs(service_us=16 * 4380, lanes=16)}
     *cells, distances = _cells(explanations_table(rows, machines, fewer_users=[1, 8]).html)
     by_users = {row[0]: row[1:] for row in cells}

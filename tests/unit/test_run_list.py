@@ -7,16 +7,22 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gapbook import paths
 from gapbook.book.chapters import chapters, declared_parameters, own_parameters
+from gapbook.book.completion import names_of_runs
 from gapbook.cli import main
+from gapbook.method.named import named_run
 from gapbook.parameters import chapter_parameters
 from gapbook.paths import CHECKOUT
+from gapbook.record import run
 from gapbook.record.run import latest_published, published_folders
+from tests.unit import stored_runs
 
 _CHAPTER = "fair"
 
@@ -73,9 +79,35 @@ def test_own_runs_those_under_way_and_those_that_cannot_be_read_are_told_too(
     )
 
 
-@pytest.mark.parametrize(("name", "said"), [("fai", "did you mean fair?"), ("claims", "measures nothing")])
-def test_runs_of_no_chapter_are_refused(name: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["runs", name]) == 2
+def test_runs_that_others_gave_are_told_found_by_their_id_and_completed(
+    runs_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = tmp_path / "given"
+    for module in (paths, run):
+        monkeypatch.setattr(module, "GIVEN_RUNS", given)
+    own = stored_runs.store(
+        runs_folder.with_name("elsewhere"),
+        stored_runs.whole(),
+        scenario=replace(stored_runs.SCENARIO, chapter=_CHAPTER),
+        chapter=_CHAPTER,
+    )
+    folder = shutil.copytree(own.folder, given / _CHAPTER / own.run_id)
+    told = json.loads(_run(capsys, "runs", _CHAPTER, "--json"))
+    assert [one["run_id"] for one in told if one["state"] == "given"] == [own.run_id]
+    assert named_run(own.run_id).folder == folder
+    assert own.run_id in names_of_runs(prefix="")
+
+
+@pytest.mark.parametrize("command", ["run", "runs", "setup"])
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("fai", "did you mean fair?"), ("claims", "measures nothing"), ("front", "measures nothing")],
+)
+def test_what_is_no_chapter_is_refused(
+    command: str, name: str, said: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gapbook.deploy.setup.set_up", lambda *_, **__: None)
+    assert main([command, name]) == 2
     told = capsys.readouterr().err
     assert said in told
     assert told.count("\n") == 1

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from gapbook import cli
 from gapbook.book.chapters import chapters, words_of_code
 from gapbook.declared.stack import WheelTool
 from gapbook.deploy import setup, wheels
@@ -116,6 +117,23 @@ def test_what_node_packages_run_finds_the_node_of_the_environment_on_a_machine_w
     monkeypatch.setattr(setup, "CHECKOUT", tmp_path)
     setup.install_node_packages(tmp_path)
     assert (tmp_path / "said.txt").read_text(encoding="utf-8").strip() == str(node_path())
+
+
+def test_doctor_says_once_how_to_get_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("GAPBOOK_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(setup, "_node_packages_installed", lambda _folder: False)
+    monkeypatch.setattr(setup, "optional", list)
+    assert cli.main(["doctor"]) == 1
+    missing = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  MISSING")]
+    assert len(missing) > 5
+    remedies = ("run: ", "install it", "https://", "get it")
+    for line in missing:
+        assert any(remedy in line for remedy in remedies), line
+        assert "get it: " not in line
+        assert line.count("make setup") < 2
 
 
 # --- programs of wheels -----------------------------------------------------------------------

@@ -11,9 +11,10 @@ from typing import Any
 import httpx
 import pytest
 
+from gapbook.deploy import stack as stack_module
 from gapbook.deploy.server import ServerChoice
 from gapbook.deploy.stack import discover_stacks, stack_class
-from gapbook.errors import ParameterError, StackError
+from gapbook.errors import ParameterError, SetupError, StackError
 from gapbook.model.declaration import declaration_of
 from gapbook.record.durability import Durability
 
@@ -143,3 +144,30 @@ def test_what_another_user_runs_of_postgres_are_the_wheels_own_files_or_copies(
         assert file.read_bytes() == own.read_bytes()
         assert file.stat().st_mode == own.stat().st_mode
         assert file.samefile(own) == (links and own.stat().st_dev == tmp_path.stat().st_dev)
+
+
+@pytest.mark.parametrize(
+    ("written", "says"),
+    [
+        (None, "stacks/shelf: no stack.py beside stack.toml; "),
+        ("", "stacks/shelf/stack.py: no class Stack of its own; "),
+        ("Stack = 3", "stacks/shelf/stack.py: no class Stack of its own; "),
+        (
+            "from gapbook.deploy.stack import Stack",
+            "stacks/shelf/stack.py: no class Stack of its own; ",
+        ),
+    ],
+)
+def test_a_stack_without_its_class_is_refused_in_one_line(
+    written: str | None, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "stacks" / "shelf"
+    folder.mkdir(parents=True)
+    (folder / "stack.toml").touch()
+    if written is not None:
+        (folder / "stack.py").write_text(written, encoding="utf-8")
+    monkeypatch.setattr(stack_module, "CHECKOUT", tmp_path)
+    with pytest.raises(SetupError) as refused:
+        discover_stacks.__wrapped__()
+    assert str(refused.value).startswith(f"{says}write one that extends gapbook.deploy.stack.Stack")
+    assert "\n" not in str(refused.value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -15,11 +16,11 @@ from gapbook.book.submission import checked_run, submitted
 from gapbook.cli import main
 from gapbook.declared.machines import MachinesDeclaration
 from gapbook.declared.reading import read
-from gapbook.errors import ParameterError
+from gapbook.errors import ParameterError, SetupError
 from gapbook.method import over_runs
 from gapbook.method.findings import Findings
 from gapbook.record import published
-from gapbook.record.run import latest_published
+from gapbook.record.run import Run, latest_published
 from gapbook.trial.facts import code_version
 from tests.unit import stored_runs as runs
 
@@ -121,3 +122,41 @@ def test_words_that_are_no_line_are_refused(machine: str, by: str, tmp_path: Pat
     with pytest.raises(ParameterError, match=r"^submit: --"):
         submitted(run, machine=machine, by=by)
     assert not list(given.iterdir())
+
+
+def _of_a_chapter(folder: Path) -> Run:
+    return runs.store(
+        folder, runs.whole(), scenario=replace(runs.SCENARIO, chapter=_CHAPTER), chapter=_CHAPTER
+    )
+
+
+def test_what_cannot_be_written_is_told_before_anything_is(tmp_path: Path, given: Path) -> None:
+    run = _of_a_chapter(tmp_path / "runs")
+    entries = given.parent / "machines.toml"
+    (given / _CHAPTER).touch()  # no folder: whoever runs this test may write into every folder
+    before = entries.read_bytes()
+    with pytest.raises(SetupError, match=r"^submit: .*/fair cannot be written; give it from a clone"):
+        submitted(run, machine="a box", by="")
+    assert entries.read_bytes() == before
+    (given / _CHAPTER).unlink()
+    entries.unlink()
+    with pytest.raises(
+        SetupError, match=r"^submit: .*/machines.toml cannot be written; give it from a clone"
+    ):
+        submitted(run, machine="a box", by="")
+    assert not list(given.iterdir())
+
+
+def test_a_run_that_could_not_be_put_in_place_has_no_entry(
+    tmp_path: Path, given: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    run = _of_a_chapter(tmp_path / "runs")
+    entries = given.parent / "machines.toml"
+    before = entries.read_bytes()
+    monkeypatch.setattr(Path, "rename", full)
+    with pytest.raises(OSError, match="No space left"):
+        submitted(run, machine="a box", by="")
+    assert entries.read_bytes() == before

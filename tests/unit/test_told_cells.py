@@ -48,8 +48,8 @@ found.gap()
 """
 
 
-def _said(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The lines of an execution in which nothing is executed."""
+def _said(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch, *, failing: str = "") -> list[str]:
+    """The lines of an execution in which nothing is executed, and which ends at the cell that has this code."""
     monkeypatch.setattr("gapbook.notebook_text.NOTEBOOKS", folder)
     (folder / "short.md").write_text(text, encoding="utf-8")
     said: list[str] = []
@@ -60,7 +60,11 @@ def _said(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]
     for index, cell in enumerate(jupytext.reads(text, fmt="md:myst").cells):
         hooks.on_cell_start(cell=cell, cell_index=index)
         if cell.cell_type == "code":
-            hooks.on_cell_executed(cell=cell, cell_index=index, execute_reply={})
+            fails = bool(failing) and failing in cell.source
+            reply = {"content": {"status": "error" if fails else "ok"}}
+            hooks.on_cell_executed(cell=cell, cell_index=index, execute_reply=reply)
+            if fails:
+                break
     return said
 
 
@@ -82,3 +86,7 @@ def test_a_page_that_measures_nothing_says_every_section(
         "short: cell 2 of 5: What is compared",
         "short: cell 4 of 5: Where does it come from?",
     ]
+
+
+def test_trials_that_failed_are_not_said_to_be_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _said(_MEASURED, tmp_path, monkeypatch, failing="chapter.measure") == []
