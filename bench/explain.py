@@ -152,12 +152,44 @@ def _waiting_batches() -> Scenario:
     )
 
 
+def _fewer_connections() -> Scenario:
+    """The stored procedure in Postgres and SpacetimeDB, both pipelined, under contention: is it the number of
+    connections that holds Postgres back?"""
+
+    def called(
+        name: str, system: str, access: str, durability: str, version: str | None = None
+    ) -> Contestant:
+        return Contestant(name, system, access, "direct", "rust", 40, version=version, durability=durability)
+
+    waits, later = "fsync-per-commit", "delayed"
+    return Scenario(
+        chapter="fewer-connections",
+        contestants=(
+            called("postgres", "postgres", "procedure", later),
+            called("postgres-waits", "postgres", "procedure", waits),
+            called("spacetimedb", "spacetimedb", "reducer", later, "2.8.3"),
+            called("spacetimedb-waits", "spacetimedb", "reducer", waits, "2.8.3"),
+        ),
+        workload=WorkloadSettings(
+            "transfer", {"accounts": 100_000, "alpha": 1.5, "amount_max": 1, "redraw": "destination"}
+        ),
+        treatment=Treatment.of(CONNECTIONS, "transfer", [4, 16, 64]),
+        connections=64,
+        window_s=2.0,
+        warmup_s=3.0,
+        durability=Durability.parse("delayed"),
+        seed=4433,
+        varies=("durability",),
+    )
+
+
 _SHORT: Mapping[str, Callable[[], Scenario]] = {
     "k6-log-lines": _k6_log_lines,
     "own-cpu-group": _own_cpu_group,
     "same-transaction": _same_transaction,
     "reindexed": _reindexed,
     "waiting-batches": _waiting_batches,
+    "fewer-connections": _fewer_connections,
 }
 
 

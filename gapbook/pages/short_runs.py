@@ -12,9 +12,10 @@ from collections.abc import Sequence
 import polars as pl
 
 from gapbook.errors import RecordError
-from gapbook.method.estimate import geometric_interval
+from gapbook.method.estimate import geometric_interval, ratio_interval
 from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval, format_count, format_factor
+from gapbook.pages.words import NOT_MEASURED
 from gapbook.paths import CHECKOUT
 from gapbook.record.run import MANIFEST, load_run
 
@@ -22,6 +23,7 @@ __all__ = [
     "copies_after_reindex",
     "cores_for",
     "cpu_group_facts",
+    "fewer_connection_facts",
     "log_line_facts",
     "same_transaction_facts",
     "short_runs",
@@ -104,6 +106,27 @@ def waiting_batch_facts() -> dict[str, str]:
         "batches_size": str(_in_flight(found, "batched")),
         "batches_run": found.run.run_id,
     }
+
+
+def fewer_connection_facts() -> dict[str, str]:
+    """What fewer connections are worth to pipelined Postgres where most transfers want one account, and what they leave
+    of the lead of SpacetimeDB over the connections that serve it best: where nobody waits for the disk, and where both do."""
+    (found,) = short_runs("fewer-connections")
+    few, many = found.treatments[0], found.treatments[-1]
+    told = {"fewer_few": f"{few:g}", "fewer_many": f"{many:g}", "fewer_run": found.run.run_id}
+    for promise, key in (("", ""), ("-waits", "_waits")):
+        postgres, spacetimedb = f"postgres{promise}", f"spacetimedb{promise}"
+        rates = {(name, at): found.values(name, at) for name in (postgres, spacetimedb) for at in (few, many)}
+        pairs = {
+            "gain": ((postgres, few), (postgres, many)),
+            "led": ((spacetimedb, many), (postgres, many)),
+            "led_best": ((spacetimedb, many), (postgres, few)),
+        }
+        for name, (over, under) in pairs.items():
+            ratio = ratio_interval(rates[over], rates[under])
+            told[f"fewer_{name}{key}"] = ratio.as_factor() if ratio else NOT_MEASURED
+            told[f"fewer_{name}{key}_alone"] = format_factor(ratio.estimate) if ratio else NOT_MEASURED
+    return told
 
 
 def copies_after_reindex() -> dict[str, str]:

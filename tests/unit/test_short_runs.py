@@ -44,16 +44,35 @@ def test_batches_that_wait_are_told_from_their_trials_under_contention() -> None
     assert found.scenario.durability == "fsync-per-commit"
 
 
+def test_fewer_connections_are_told_from_their_trials() -> None:
+    (found,) = short_runs.short_runs("fewer-connections")
+
+    def rates(name: str, connections: float) -> dict[int, float]:
+        chosen = found.run.trials.filter(valid=True, contestant=name, treatment=connections)
+        return dict(chosen.select("block", "goodput_per_s").iter_rows())
+
+    few, many = found.treatments[0], found.treatments[-1]
+    for promise, key in (("", ""), ("-waits", "_waits")):
+        theirs, ours = rates(f"spacetimedb{promise}", many), rates(f"postgres{promise}", few)
+        both = sorted(theirs.keys() & ours.keys())
+        ratio = geometric_interval([theirs[block] / ours[block] for block in both])
+        assert len(both) >= 3
+        assert short_runs.fewer_connection_facts()[f"fewer_led_best{key}"] == ratio.as_factor()
+    assert few < many
+    assert found.scenario.workload.parameters["alpha"] == 1.5
+
+
 def test_every_short_run_is_told_and_none_counts_as_published() -> None:
     told = (
         short_runs.log_line_facts()
         | short_runs.same_transaction_facts()
         | short_runs.copies_after_reindex()
         | short_runs.waiting_batch_facts()
+        | short_runs.fewer_connection_facts()
     )
     assert all(told.values())
     folders = [path for path in short_runs._SHORT.glob("*/*") if path.is_dir()]
-    assert len(folders) >= 5
+    assert len(folders) >= 6
     assert not {path.name for path in folders} & {run.run_id for run in published_runs()}
 
 

@@ -53,7 +53,7 @@ def test_every_row_is_printed_and_ours_stands_beside_it_where_it_was_run() -> No
         _FOUND, {"spacetimedb": ("SpacetimeDB", over)}, first="spacetimedb", at=[1.5]
     ).html
     assert contended_alone.count("<tr>") == 2
-    assert "<caption>α = 1.5</caption>" in contended_alone
+    assert "<caption>α = 1.5. Our ratios are" in contended_alone
     assert claim("today-tps-spacetimedb-alpha15").published in contended_alone
 
 

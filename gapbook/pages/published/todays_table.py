@@ -30,6 +30,7 @@ StandsFor: TypeAlias = Named | NotEverywhere | str
 _PRINTED_AT: Mapping[float, str] = {0.0: "alpha0", 1.5: "alpha15"}
 """The contention of each printed table, with the end of its claims' names."""
 _NEVER = "–"
+_PAIRED = "Our ratios are of trials of the same block, not of these rates."
 
 
 def todays_table(
@@ -56,7 +57,7 @@ def todays_table(
     )
     body: list[list[str | Html]] = []
     for exponent in shown:
-        suffix, load = _PRINTED_AT[exponent], [f"{exponent:g}"] if len(shown) > 1 else []
+        suffix, shown_load = _PRINTED_AT[exponent], [f"{exponent:g}"] if len(shown) > 1 else []
         top = claim(f"today-tps-{first}-{suffix}").value
         for name, (label, stands) in rows.items():
             printed = claim(f"today-tps-{name}-{suffix}")
@@ -66,9 +67,9 @@ def todays_table(
                 if name != first
                 else _alone(found, stands, exponent)
             )
-            body.append([label, *load, printed.published, quotient, *here])
-    caption = found.at(shown[0]) if len(shown) == 1 else ""
-    return values_table(columns, body, caption=caption)
+            body.append([label, *shown_load, printed.published, quotient, *here])
+    load = f"{found.at(shown[0])}. " if len(shown) == 1 else ""
+    return values_table(columns, body, caption=f"{load}{_PAIRED}")
 
 
 def _here(found: Findings, stands: StandsFor, top: StandsFor, at: float) -> tuple[str, str]:
