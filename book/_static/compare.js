@@ -545,7 +545,7 @@
     fill("rates", lines(rates, asCount), `All ${rates.length} rates`);
     fill("yours_alone", items(yoursAlone), `Only in yours: ${yoursAlone.length}`);
     fill("ours_alone", items(oursAlone), `Only in ours: ${oursAlone.length}`);
-    fill("differences", differences.map((one) => lineOf(one)), `Made otherwise: ${differences.length}`);
+    fill("differences", differences.map((one) => lineOf(one)), `Settings that differ: ${differences.length}`);
     beside.hidden = false;
     say(result(found));
   }

@@ -136,7 +136,7 @@ def _table(caption: str, head: str, rows: str) -> Html:
 
 
 def _made_otherwise() -> Html:
-    return _TABLE.format("Made otherwise", _heads(("what", "yours", "ours")), "differences")
+    return _TABLE.format("Settings that differ", _heads(("what", "yours", "ours")), "differences")
 
 
 def _heads(heads: Sequence[str]) -> Html:

@@ -111,9 +111,11 @@ def on_all_machines(sentence: Sentence) -> Html:
         return Html("")
     told: dict[str, list[str]] = {}
     for printed, between in several:
-        told.setdefault(between.on_machines, []).append(f"{between.ends} for {printed}")
+        told.setdefault(between.on_machines, []).append(f"{printed} was {between.ends}")
     words = listed([f"{listed(ends)} {where}" for where, ends in told.items()])
-    return Html('<p class="gb-between">The newest full run is shown. All our runs gave {}.</p>').format(words)
+    return Html('<p class="gb-between">The newest full run is shown. Over all our runs, {}.</p>').format(
+        words
+    )
 
 
 def tell_sentence(found: Findings, sentence: Sentence, conditions: str) -> None:

@@ -120,7 +120,7 @@ def _called(found: Findings, contestants: Sequence[RecordedContestant]) -> str:
         found.observed_loss(*_however_called(found, one)) == found.observed_loss(one.name)
         for one in contestants
     )
-    return "" if own else ", by whatever client"
+    return "" if own else " from any of the clients"
 
 
 def _however_called(found: Findings, contestant: RecordedContestant) -> list[str]:

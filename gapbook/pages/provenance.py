@@ -158,7 +158,7 @@ def _measured_with(manifest: Manifest) -> str:
     together = manifest.measured_with
     others = [name for name in together.chapters if name != manifest.chapter] if together else []
     return (
-        f"the same measurement as {words.listed(others)}: equal numbers there repeat nothing"
+        f"the same measurement as {words.listed(others)}: equal numbers there are the same trials"
         if others
         else ""
     )

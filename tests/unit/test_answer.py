@@ -113,7 +113,7 @@ def test_kept_is_said_only_where_every_kill_of_both_was_resolved_and_took_nothin
         )
         assert "procedure" in left_open
     assert (
-        "killed under load, by whatever client, Postgres 1.0 lost up to 3 acknowledged transfers a kill "
+        "killed under load from any of the clients, Postgres 1.0 lost up to 3 acknowledged transfers a kill "
         "(less than 0.01 s of work)" in told["one lost"]
     )
 
@@ -189,7 +189,7 @@ def test_losses_of_one_server_are_told_together_however_it_was_called(tmp_path: 
     run = runs.store(tmp_path / runs.CHAPTER, runs.whole(), kill_checks=checks)
     said = runs.answer_ratio(Findings(run, runs.CHAPTER), PROCEDURE, SPACETIMEDB)
     assert (
-        "killed under load, by whatever client, Postgres 1.0 lost up to 400 acknowledged transfers a kill "
+        "killed under load from any of the clients, Postgres 1.0 lost up to 400 acknowledged transfers a kill "
         "(0.50 s of work)." in said.html
     )
 

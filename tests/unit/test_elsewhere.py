@@ -47,7 +47,7 @@ def test_each_page_names_the_nearest_residual_of_another_and_what_is_set_otherwi
     nearest = min(others, key=lambda one: max(one, here) / min(one, here))
     assert there == pytest.approx(nearest, rel=0.006)
     assert here == pytest.approx(_estimate(chapter), rel=0.006)
-    assert re.search(r'in <a href="[\w-]+\.html">[^<]+</a>\. Set otherwise there: \S', said)
+    assert re.search(r'in <a href="[\w-]+\.html">[^<]+</a>\. Its settings differ: \S', said)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_what_the_same_trials_give_elsewhere_between_the_same_ends_stands_beside
 def test_only_what_the_other_page_has_otherwise_is_named() -> None:
     found, source = Findings(latest_published("fair"), "fair"), _worth("fair")
     said = residual_elsewhere(found, source.factors, at=source.treatment).striptags()
-    named = said.partition("Set otherwise there: ")[2].removesuffix(".").split(", ")
+    named = said.partition("Its settings differ: ")[2].removesuffix(".").split(", ")
     assert len(named) == len(set(named))
     own = {
         "SpacetimeDB 2.8.3",

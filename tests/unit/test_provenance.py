@@ -86,5 +86,5 @@ def test_the_line_of_a_run_names_the_chapters_that_have_its_trials(tmp_path: Pat
     assert not told()
     together = {"run": "0123456789ab", "chapters": ["contention", runs.CHAPTER, "fair"]}
     assert told(measured_with=together) == [
-        "the same measurement as contention and fair: equal numbers there repeat nothing"
+        "the same measurement as contention and fair: equal numbers there are the same trials"
     ]

@@ -104,15 +104,15 @@ def test_what_all_runs_made_of_its_numbers_is_a_line_of_its_own() -> None:
     assert told(None, None) == ""
     assert (
         told(far, near)
-        == "The newest full run is shown. All our runs gave ×1.50 to ×2.00 for 2.00 and ×1.90 to ×2.00 for 2.00 on 2 machines."
+        == "The newest full run is shown. Over all our runs, 2.00 was ×1.50 to ×2.00 and 2.00 was ×1.90 to ×2.00 on 2 machines."
     )
     assert (
         told(None, near)
-        == "The newest full run is shown. All our runs gave ×1.90 to ×2.00 for 2.00 on 2 machines."
+        == "The newest full run is shown. Over all our runs, 2.00 was ×1.90 to ×2.00 on 2 machines."
     )
     here = Between("×1.80 to ×2.00", 2, 1)
     assert (
-        told(here) == "The newest full run is shown. All our runs gave ×1.80 to ×2.00 for 2.00 on 1 machine."
+        told(here) == "The newest full run is shown. Over all our runs, 2.00 was ×1.80 to ×2.00 on 1 machine."
     )
 
 

@@ -79,9 +79,9 @@ def residual_elsewhere(found: Findings, factors: Sequence[Factor], *, at: float)
     beside = [one for one in gaps if one not in others and not _differences(one, here)]
     differences = ", ".join(_differences(there, here))
     compared = (
-        f"Set otherwise there: {differences}"
+        f"Its settings differ: {differences}"
         if differences
-        else "Nothing is set otherwise there: so far apart two runs can be"
+        else "Its settings are the same: so far apart two runs can be"
     )
     return Html("<p>{} is {} here{}. The nearest number from other trials is {}, in {}. {}.</p>").format(
         f"The {residual.name[0].lower()}{residual.name[1:]}",

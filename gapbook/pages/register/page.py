@@ -39,7 +39,7 @@ class Register:
                 "Of {judged} published claims that we could judge, {confirmed} hold, {conditions} hold under a condition, "
                 "{not_here} came out otherwise here and {refuted} are refuted; {undecided} more cannot be decided here. "
                 "Of those judged, {measured} are decided by measurement, {arithmetic} by arithmetic and {source} by reading a "
-                "source. Beside them stand {notes} notes of our own, which the filters count too."
+                "source. There are {notes} notes of our own too, which the filters count."
             ).format(judged=len(published) - verdicts["undecided"], notes=counts["note"], **told)
         )
 
