@@ -116,14 +116,13 @@ def fewer_connection_facts() -> dict[str, str]:
     told = {"fewer_few": f"{few:g}", "fewer_many": f"{many:g}", "fewer_run": found.run.run_id}
     for promise, key in (("", ""), ("-waits", "_waits")):
         postgres, spacetimedb = f"postgres{promise}", f"spacetimedb{promise}"
-        rates = {(name, at): found.values(name, at) for name in (postgres, spacetimedb) for at in (few, many)}
         pairs = {
             "gain": ((postgres, few), (postgres, many)),
             "led": ((spacetimedb, many), (postgres, many)),
             "led_best": ((spacetimedb, many), (postgres, few)),
         }
         for name, (over, under) in pairs.items():
-            ratio = ratio_interval(rates[over], rates[under])
+            ratio = ratio_interval(found.values(*over), found.values(*under))
             told[f"fewer_{name}{key}"] = ratio.as_factor() if ratio else NOT_MEASURED
             told[f"fewer_{name}{key}_alone"] = format_factor(ratio.estimate) if ratio else NOT_MEASURED
     return told
