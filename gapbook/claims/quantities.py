@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from gapbook.claims.rules import VERDICT_BAND_FRAC
@@ -14,16 +15,41 @@ from gapbook.method.interval import Interval, format_count, format_percent
 from gapbook.method.over_runs import OverRuns, estimates_over_runs
 from gapbook.method.proportions import wilson_interval
 from gapbook.method.same import Cell
+from gapbook.method.source import Made, in_blocks
 from gapbook.record.measured import own_metric
 from gapbook.record.metric import GOODPUT, METRICS, Metric
 
-__all__ = ["SHARES", "TIMES", "as_printed", "at_a_glance", "over_runs", "quantity", "quantity_name"]
+__all__ = [
+    "SHARES",
+    "TIMES",
+    "as_made",
+    "as_printed",
+    "at_a_glance",
+    "cells_of_test",
+    "decisive",
+    "over_runs",
+    "quantity",
+    "quantity_name",
+]
 
 _GROUPS = ("over", "under", "whole_over", "whole_under")
 _LINEAR = {"log-share", "mean", "proportion"}
 """Quantities that are compared as they are; all others on the log scale."""
 SHARES = {"log-share", "ceiling-frac", "proportion"}
 """Quantities that are fractions, and printed in percent."""
+_GEOMETRIC = "the number is the geometric mean of the blocks' values, its interval Student's t on their logs"
+_FORMULAS: Mapping[str, str] = {
+    "goodput": f"a block's value is its cell; {_GEOMETRIC}",
+    "value": f"a block's value is its cell; {_GEOMETRIC}",
+    "ratio": f"a block's value is {{}} ÷ {{}}; {_GEOMETRIC}",
+    "mean": "a block's value is its cell; the number is their mean, its interval Student's t on the values",
+    "log-share": "a block's value is ln({} ÷ {}) ÷ ln({} ÷ {}); the number is their mean, its interval Student's t on the values",
+    "ceiling-frac": f"a block's value is goodput_per_s ÷ ceiling_per_s of the cell's valid trials, as their geometric mean; {_GEOMETRIC}",
+    "worst": "the number is the worst of the valid trials",
+    "proportion": "the number is the part of the valid trials whose value is 1, its interval that of Wilson",
+}
+"""How each quantity comes of its cells."""
+_FUNCTION = "gapbook.claims.quantities.quantity"
 TIMES = "×"
 """What a ratio is printed with."""
 _TREATMENTS = {"alpha": "α", "treatment": "treatment"}
@@ -44,8 +70,50 @@ def _cells(test: Mapping[str, Any], key: str) -> list[Cell]:
     return [_cell(name, own) for name in ([named] if isinstance(named, str) else named)]
 
 
-def _needed(test: Mapping[str, Any]) -> list[Cell]:
+def cells_of_test(test: Mapping[str, Any]) -> list[Cell]:
+    """The cells whose trials a test reads, as its chapter names them."""
     return [cell for key in _GROUPS for cell in _cells(test, key)]
+
+
+@dataclass(frozen=True)
+class _InRun:
+    """The cells of a test as one run holds them: their values by block, in the blocks that hold all of them."""
+
+    groups: Mapping[str, Sequence[Cell]]
+    values: Mapping[Cell, Mapping[int, float]]
+    blocks: Sequence[int]
+
+    @property
+    def needed(self) -> list[Cell]:
+        return [cell for cells in self.groups.values() for cell in cells]
+
+    def ratios(self, over: str, under: str) -> list[float]:
+        """The product of one group of cells divided by that of another, block by block."""
+        return [self._product(over, block) / self._product(under, block) for block in self.blocks]
+
+    def _product(self, group: str, block: int) -> float:
+        return math.prod(self.values[cell][block] for cell in self.groups[group])
+
+
+def _in_run(test: Mapping[str, Any], found: Findings, named: Mapping[Cell, Cell] | None) -> _InRun | str:
+    """Those of this run, or why it does not have them."""
+    groups = {key: [(named or {}).get(cell, cell) for cell in _cells(test, key)] for key in _GROUPS}
+    needed = [cell for cells in groups.values() for cell in cells]
+    values: dict[Cell, Mapping[int, float]] = {}
+    names = {contestant.name for contestant in found.scenario.contestants}
+    for cell in needed:
+        if cell.contestant not in names:
+            return f"Run {found.run.run_id} has no contestant {cell.contestant}"
+        if not _is_told(test, found):
+            return f"Run {found.run.run_id} tells no {test['metric']}"
+        values[cell] = found.values(cell.contestant, cell.treatment, _metric(test, found).name)
+        if not values[cell]:
+            why = "has no valid trial" if cell.treatment in found.treatments else "was not run"
+            return f"{_name(cell, found)} {why} in run {found.run.run_id}"
+    blocks = sorted(set.intersection(*(set(of_cell) for of_cell in values.values())))
+    if not blocks:
+        return f"Run {found.run.run_id} has no block in which {' and '.join(_name(cell, found) for cell in needed)} are all valid"
+    return _InRun(groups, values, blocks)
 
 
 def _at(test: Mapping[str, Any], value: float, found: Findings | None) -> str:
@@ -66,7 +134,7 @@ def over_runs(test: Mapping[str, Any], found: Findings) -> OverRuns | None:
         told = quantity(test, other, named)
         return None if isinstance(told, str) else told
 
-    return estimates_over_runs(found, _needed(test), held, log=test["quantity"] not in _LINEAR)
+    return estimates_over_runs(found, cells_of_test(test), held, log=test["quantity"] not in _LINEAR)
 
 
 def quantity(
@@ -76,40 +144,25 @@ def quantity(
 
     ``named`` says what this run calls each cell of the test, where that is another name.
     """
-    groups = {key: [(named or {}).get(cell, cell) for cell in _cells(test, key)] for key in _GROUPS}
-    needed = [cell for cells in groups.values() for cell in cells]
-    values: dict[Cell, Mapping[int, float]] = {}
-    names = {contestant.name for contestant in found.scenario.contestants}
-    for cell in needed:
-        if cell.contestant not in names:
-            return f"Run {found.run.run_id} has no contestant {cell.contestant}"
-        if not _is_told(test, found):
-            return f"Run {found.run.run_id} tells no {test['metric']}"
-        values[cell] = found.values(cell.contestant, cell.treatment, _metric(test, found).name)
-        if not values[cell]:
-            why = "has no valid trial" if cell.treatment in found.treatments else "was not run"
-            return f"{_name(cell, found)} {why} in run {found.run.run_id}"
-    blocks = sorted(set.intersection(*(set(of_cell) for of_cell in values.values())))
-    if not blocks:
-        return f"Run {found.run.run_id} has no block in which {' and '.join(_name(cell, found) for cell in needed)} are all valid"
+    cells = _in_run(test, found, named)
+    if isinstance(cells, str):
+        return cells
+    first = cells.needed[0]
     if test["quantity"] == "worst":
-        return _worst(needed[0], _metric(test, found), found)
+        return _worst(first, _metric(test, found), found)
     if test["quantity"] == "proportion":
-        return _proportion(found.trial_values(*needed[0], _metric(test, found).name))
+        return _proportion(found.trial_values(*first, _metric(test, found).name))
     if test["quantity"] == "mean":
-        return amount_interval([values[needed[0]][block] for block in blocks])
-    ratios = [_product(groups["over"], values, b) / _product(groups["under"], values, b) for b in blocks]
+        return amount_interval([cells.values[first][block] for block in cells.blocks])
+    ratios = cells.ratios("over", "under")
     match test["quantity"]:
         case "goodput" | "value" | "ratio":
             return geometric_interval(ratios)
         case "ceiling-frac":
-            return _ceiling_frac(needed[0], found)
+            shares = _ceiling_fracs(first, found)
+            return shares if isinstance(shares, str) else geometric_interval(list(shares.values()))
         case "log-share":
-            wholes = [
-                _product(groups["whole_over"], values, b) / _product(groups["whole_under"], values, b)
-                for b in blocks
-            ]
-            return _log_share(ratios, wholes)
+            return _log_share(ratios, cells.ratios("whole_over", "whole_under"))
     raise ParameterError(
         f"quantity {test['quantity']!r}: unknown; allowed: ratio, goodput, value, mean, proportion, worst, log-share, ceiling-frac"
     )
@@ -121,6 +174,50 @@ def decisive(test: Mapping[str, Any], several: OverRuns) -> Interval:
         return several.expected
     whole = sum(round(one.interval.estimate * one.interval.n) for one in several.each)
     return _of_trials(whole, sum(one.interval.n for one in several.each))
+
+
+def as_made(test: Mapping[str, Any], found: Findings) -> Made | str:
+    """The quantity as this run has it, with all that it is made of; or why this run does not have it."""
+    interval, cells = quantity(test, found), _in_run(test, found, None)
+    if isinstance(interval, str):
+        return interval
+    if isinstance(cells, str):
+        return cells
+    kind, first = test["quantity"], cells.needed[0]
+    metric = _metric(test, found).name
+    names = [_name(cell, found) for cell in cells.needed]
+    if kind in {"worst", "proportion"}:
+        trials = tuple(
+            (trial + 1, block + 1, value) for trial, block, value in found.trial_by_trial(*first, metric)
+        )
+        return Made(interval, ("trial", "block", names[0]), trials, _FORMULAS[kind], _FUNCTION)
+    if kind == "ceiling-frac":
+        shares = _ceiling_fracs(first, found)
+        by_block = {} if isinstance(shares, str) else shares
+        return in_blocks(
+            found,
+            interval,
+            (),
+            {block: (share,) for block, share in by_block.items()},
+            _FORMULAS[kind],
+            _FUNCTION,
+        )
+    values = cells.ratios("over", "under")
+    if kind == "log-share":
+        wholes = cells.ratios("whole_over", "whole_under")
+        values = [math.log(part) / math.log(whole) for part, whole in zip(values, wholes, strict=True)]
+    rows = {
+        block: (*(cells.values[cell][block] for cell in cells.needed), value)
+        for block, value in zip(cells.blocks, values, strict=True)
+    }
+    formula = _FORMULAS[kind].format(*(_in_words(cells.groups, group) for group in _GROUPS))
+    return in_blocks(found, interval, names, rows, formula, _FUNCTION)
+
+
+def _in_words(groups: Mapping[str, Sequence[Cell]], group: str) -> str:
+    """``cell 1 × cell 2``: a group of the cells that a table has, numbered as its columns are."""
+    before = sum(len(cells) for name, cells in groups.items() if _GROUPS.index(name) < _GROUPS.index(group))
+    return " × ".join(f"cell {before + place}" for place in range(1, len(groups[group]) + 1))
 
 
 def _proportion(values: Sequence[float]) -> Interval:
@@ -141,10 +238,6 @@ def _worst(cell: Cell, metric: Metric, found: Findings) -> Interval:
     return Interval(worst, worst, worst, len(values))
 
 
-def _product(cells: Sequence[Cell], values: Mapping[Cell, Mapping[int, float]], block: int) -> float:
-    return math.prod(values[cell][block] for cell in cells)
-
-
 def _log_share(parts: Sequence[float], wholes: Sequence[float]) -> Interval | str:
     """How much of the logarithm of the whole the part is, as a mean with a t interval over blocks."""
     if min(map(abs, map(math.log, wholes))) < math.log(1 + VERDICT_BAND_FRAC):
@@ -157,16 +250,16 @@ def _log_share(parts: Sequence[float], wholes: Sequence[float]) -> Interval | st
     return Interval(middle, low, high, spread.n)
 
 
-def _ceiling_frac(cell: Cell, found: Findings) -> Interval | str:
-    """Goodput as a fraction of what the same client reaches against a server that does nothing, over blocks:
-    trials of one block count as their geometric mean."""
+def _ceiling_fracs(cell: Cell, found: Findings) -> dict[int, float] | str:
+    """Goodput as a fraction of what the same client reaches against a server that does nothing, by block: trials of one
+    block count as their geometric mean."""
     by_block: dict[int, list[float]] = {}
     for row in found.valid_rows(cell.contestant, cell.treatment):
         if row["ceiling_per_s"]:
             by_block.setdefault(row["block"], []).append(row["goodput_per_s"] / row["ceiling_per_s"])
     if not by_block:
         return f"{_name(cell, found)} has no client ceiling in run {found.run.run_id}"
-    return geometric_interval([geometric_interval(shares).estimate for shares in by_block.values()])
+    return {block: geometric_interval(shares).estimate for block, shares in sorted(by_block.items())}
 
 
 def _name(cell: Cell, found: Findings) -> str:

@@ -161,8 +161,13 @@ class Cells:
 
     def trial_values(self, contestant: str, treatment: float, metric: str) -> list[float]:
         """A metric of each valid trial of one cell that tells it."""
+        return [value for _, _, value in self.trial_by_trial(contestant, treatment, metric)]
+
+    def trial_by_trial(self, contestant: str, treatment: float, metric: str) -> list[tuple[int, int, float]]:
+        """Trial, block and a metric of each valid trial of one cell that tells it."""
         valid = self.trials_of(contestant, treatment).filter(pl.col("valid"))
-        return valid.select(self.metric(metric).value.alias(metric))[metric].drop_nulls().to_list()
+        told = valid.select("trial", "block", self.metric(metric).value.alias("told")).drop_nulls("told")
+        return list(told.iter_rows())
 
     def estimate(self, contestant: str, treatment: float, metric: str = GOODPUT.name) -> Interval | None:
         """A metric of one cell with its interval over blocks."""

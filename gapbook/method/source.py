@@ -28,6 +28,7 @@ __all__ = [
     "Worth",
     "cells_in",
     "contrast_of",
+    "in_blocks",
     "made",
 ]
 
@@ -131,10 +132,10 @@ def made(source: Source, found: Findings) -> Made | None:
     )
     rows = {block: (*(of_cell[block] for of_cell in values), value) for block, value in by_block.items()}
     names = [f"{name}, {found.at(treatment)}" for name, treatment in way.cells]
-    return _made(found, interval, names, rows, way.formula, way.function)
+    return in_blocks(found, interval, names, rows, way.formula, way.function)
 
 
-def _made(
+def in_blocks(
     found: Findings,
     interval: Interval,
     cells: Sequence[str],
@@ -142,7 +143,7 @@ def _made(
     formula: str,
     function: str,
 ) -> Made:
-    """``rows`` are by block, each with its cells and its value."""
+    """A number that is made block by block; ``rows`` are by block, each with its cells and its value."""
     sessions = {block: session for session, of_session in found.sessions.items() for block in of_session}
     numbered = tuple((block + 1, sessions.get(block, 0) + 1, *rest) for block, rest in sorted(rows.items()))
     return Made(interval, ("block", "session", *cells, "value"), numbered, formula, function)
@@ -174,7 +175,7 @@ def _made_of_a_lattice(source: Worth, found: Findings) -> Made | None:
     function = "decompose" if source.to is None else "further"
     rows = {block: (factor,) for block, factor in contrast.factor_by_block.items()}
     formula = f"a block's value is {value}; {_PSEUDO}"
-    return _made(found, contrast.interval, (), rows, formula, f"gapbook.method.factors.{function}")
+    return in_blocks(found, contrast.interval, (), rows, formula, f"gapbook.method.factors.{function}")
 
 
 _PSEUDO = "where a block lacks a trial, its value is a jackknife pseudo-value, and the number comes of a fit of cells and blocks"

@@ -238,7 +238,7 @@ def _by_hand(source: Any, cells: Any) -> float:
 )
 def test_a_number_is_made_again_from_its_trials_alone(identifier: str) -> None:
     """From the table of trials as it lies in the folder, with nothing of the book's method."""
-    known, told = KNOWN[identifier], explained_as_data(identifier)
+    known, (told,) = KNOWN[identifier], explained_as_data(identifier)["parts"]
     source = known.source
     assert source is not None
     if source.metric == "goodput":
@@ -256,6 +256,50 @@ def test_a_number_is_made_again_from_its_trials_alone(identifier: str) -> None:
     for number, exact in zip(printed, (told["estimate"], told["low"], told["high"]), strict=False):
         scaled = exact * 100 if "%" in known.value else exact
         assert float(number.replace(",", "")) == float(f"{scaled:.3g}")
+
+
+@pytest.mark.parametrize(
+    "identifier",
+    random.Random(35).sample(
+        sorted(one for one in KNOWN if KNOWN[one].page == "claims" and KNOWN[one].value[:1] in "×0123456789"),
+        _DRAWN,
+    ),
+)
+def test_a_verdict_is_made_again_from_the_trials_that_it_names(identifier: str) -> None:
+    """Its single value, or each of its several: from the table of trials as it lies in the folder."""
+    parts = explained_as_data(identifier)["parts"]
+    assert KNOWN[identifier].quantity == "; ".join(part["quantity"] for part in parts)
+    for part in parts:
+        table = pl.read_parquet(find_run(part["chapter"], part["run"]).folder / TRIALS).filter(
+            pl.col("valid")
+        )
+        for place, cell in enumerate(part["cells"] if part["columns"][0] == "block" else (), start=2):
+            held = table.filter(
+                (pl.col("contestant") == cell["contestant"]) & (pl.col("treatment") == cell["treatment"])
+            )
+            blocks = {block + 1 for block in held["block"].to_list()}
+            assert {row[0] for row in part["rows"]} <= blocks
+            if part["metric"] == "goodput":
+                for row in part["rows"]:
+                    logs = held.filter(pl.col("block") == row[0] - 1)["goodput_per_s"].log().to_list()
+                    assert math.exp(sum(logs) / len(logs)) == pytest.approx(row[place], rel=1e-9)
+        values = [row[-1] for row in part["rows"]]
+        if "geometric mean of the blocks" in part["formula"]:
+            assert math.exp(sum(map(math.log, values)) / len(values)) == pytest.approx(
+                part["estimate"], rel=1e-9
+            )
+        elif "their mean" in part["formula"]:
+            assert sum(values) / len(values) == pytest.approx(part["estimate"], rel=1e-9)
+    if len(parts) == 1:
+        # What the page prints is what this run holds, or all runs together.
+        assert KNOWN[identifier].value.startswith(parts[0]["together"] or parts[0]["value"])
+
+
+def test_a_test_of_a_verdict_divides_its_cells_as_its_formula_says() -> None:
+    (part,) = explained_as_data("claims-keynote-storedproc-speedup")["parts"]
+    assert part["formula"].startswith("a block's value is cell 1 ÷ cell 2;")
+    for *_, over, under, value in part["rows"]:
+        assert value == pytest.approx(over / under)
 
 
 @pytest.mark.parametrize("command", ["cite", "explain"])
@@ -280,7 +324,7 @@ def test_a_withdrawn_number_says_what_replaced_it(
 def test_what_is_made_of_more_than_a_few_cells_says_where_it_comes_from(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    identifier = next(one for one in KNOWN if KNOWN[one].source is None)
+    identifier = next(one for one in KNOWN if KNOWN[one].source is None and KNOWN[one].page != "claims")
     assert main(["explain", identifier]) == 2
     assert KNOWN[identifier].run in capsys.readouterr().err
 
