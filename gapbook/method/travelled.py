@@ -1,4 +1,5 @@
-"""How far the parts of a gap travel: the same gap, taken apart on each processor that a chapter was measured on."""
+"""How far a gap and its parts travel: the same gap in every run that closes it, and taken apart on each processor that a
+chapter was measured on."""
 
 from __future__ import annotations
 
@@ -9,10 +10,11 @@ from dataclasses import dataclass
 from gapbook.method.estimate import geometric_mean
 from gapbook.method.factors import Decomposition, Factor
 from gapbook.method.findings import Findings
-from gapbook.method.over_runs import LEAST_BLOCKS, published_findings
+from gapbook.method.interval import Interval
+from gapbook.method.over_runs import LEAST_BLOCKS, OverRuns, estimates_over_runs, published_findings
 from gapbook.method.same import Cell, Setup, cells_of
 
-__all__ = ["OnProcessor", "on_processors"]
+__all__ = ["OnProcessor", "gap_over_runs", "on_processors"]
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,24 @@ class OnProcessor:
         """Each factor's part, in their order."""
         by_factor = zip(*(parts.shares for parts in self.each), strict=True)
         return tuple(geometric_mean([share.multiplier.estimate for share in shares]) for shares in by_factor)
+
+
+def gap_over_runs(found: Findings, factors: Sequence[Factor], treatment: float) -> OverRuns | None:
+    """The whole gap in every published run that has the same two ends and closes it; None on a reader's own run, and where
+    the run at hand does not close it."""
+    start, end = found.ends_of(factors)
+    if not found.run.published or start is None or end is None:
+        return None
+    first, last = Cell(start.name, treatment), Cell(end.name, treatment)
+
+    def gap(other: Findings, named: Mapping[Cell, Cell]) -> Interval | None:
+        ends = [one.name if one else "" for one in other.ends_of(factors)]
+        if ends != [named[first].contestant, named[last].contestant]:
+            return None
+        parts = other.decompose(factors, named[first].treatment)
+        return parts.gap if parts else None
+
+    return estimates_over_runs(found, [first, last], gap)
 
 
 def on_processors(found: Findings, factors: Sequence[Factor], treatment: float) -> list[OnProcessor]:

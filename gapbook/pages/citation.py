@@ -9,9 +9,11 @@ from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval
 from gapbook.method.over_runs import Between
 from gapbook.method.source import Source, Worth
+from gapbook.method.travelled import gap_over_runs
 from gapbook.pages import page
 from gapbook.pages.provenance import each_block_is_a_session, reached
 from gapbook.pages.words import listed
+from gapbook.record.metric import GOODPUT
 
 __all__ = ["between_sessions", "cited_contrast", "cited_value", "reach_note"]
 
@@ -55,6 +57,12 @@ def reach_note(found: Findings, cited: Sequence[page.Cited]) -> str:
 
 
 def cited_contrast(found: Findings, quantity: str, contrast: Contrast, source: Worth) -> page.Cited:
-    """A contrast of a decomposition as it is cited, over sessions too."""
+    """A contrast of a decomposition as it is cited, over sessions too, and a whole gap over runs: the mean of a step is one
+    over the orders that its run measured, so of steps there is none."""
     over_sessions = found.over_sessions(contrast.factor_by_block, contrast.degrees_of_freedom)
-    return cited_value(found, quantity, source.treatment, contrast.interval, over_sessions, source=source)
+    is_whole = not source.factor and source.to is None and source.metric == GOODPUT.name
+    over_runs = gap_over_runs(found, source.factors, source.treatment) if is_whole else None
+    between = over_runs.between if over_runs and over_runs.runs > 1 else None
+    return cited_value(
+        found, quantity, source.treatment, contrast.interval, over_sessions, between, source=source
+    )

@@ -16,7 +16,7 @@ from gapbook.pages.page_files import leave_beside_run
 from gapbook.pages.provenance import provenance_parts, run_facts
 from gapbook.pages.register.lines import claim_and_verdict
 from gapbook.pages.rerun import rerun_panel
-from gapbook.pages.sentence import Sentence
+from gapbook.pages.sentence import Said, Sentence
 from gapbook.pages.short_citation import Citable, number_citation, number_id, own_run_citation, place_of
 from gapbook.pages.words import listed, other_side
 from gapbook.record.machine import processor_and_cores
@@ -44,10 +44,12 @@ def first_screen(
     claim: str = "",
     word: str = "",
     in_full: page.Answer | None = None,
+    ratio: Said | None = None,
 ) -> Html:
     """What a reader sees first: the claim with its verdict, or the word that answers a question of our own; one
     sentence and its conditions; the one chart that shows its numbers; buttons. Beneath, for who wants it: all
-    comparisons with intervals and caveats, how to cite the numbers, and how to repeat them.
+    comparisons with intervals and caveats, how to cite the numbers, and how to repeat them. ``ratio`` is that of the numbers
+    of a sentence of rates, which travels farther than they do: what all runs made of it stands beneath the chart.
 
     Raises ParameterError where a number of the sentence does not stand in the chart.
     """
@@ -60,7 +62,7 @@ def first_screen(
         sentence,
         Html('<p class="gb-conditions">{}</p>').format(conditions) if sentence.cited else Html(""),
         picture,
-        on_all_machines(sentence),
+        on_all_machines(sentence, ratio),
         other_side(picture.turned),
         run_buttons(found),
         _in_full(found, in_full),
@@ -103,10 +105,12 @@ def cite_panels(found: Findings, sentence: Sentence) -> Html:
     return Html("").join(panels)
 
 
-def on_all_machines(sentence: Sentence) -> Html:
-    """The line beneath a chart: what all published runs made of the numbers of the sentence, and on how many machines;
-    nothing where there is but one run of them."""
+def on_all_machines(sentence: Sentence, ratio: Said | None = None) -> Html:
+    """The line beneath a chart: what all published runs made of the numbers of the sentence and of their ratio, and on how
+    many machines; nothing where there is but one run of them."""
     several = [(printed, cited.between_runs) for _, printed, cited in sentence.numbers if cited.between_runs]
+    if ratio and ratio.cited and ratio.cited.between_runs:
+        several.append((f"their ratio, {ratio.printed},", ratio.cited.between_runs))
     if not several:
         return Html("")
     told: dict[str, list[str]] = {}

@@ -92,13 +92,13 @@ def test_a_factor_whose_interval_holds_one_is_left_open(found: Findings, tmp_pat
 
 
 def test_what_all_runs_made_of_its_numbers_is_a_line_of_its_own() -> None:
-    def told(*between: Between | None) -> str:
+    def told(*between: Between | None, ratio: Said | None = None) -> str:
         numbers = [Said("2.00", Cited("ratio", "×2.00", 5, between_runs=one)) for one in between]
         names = "abc"[: len(numbers)]
         text = sentence(
             ", ".join(f"{{{name}}} times" for name in names), **dict(zip(names, numbers, strict=True))
         )
-        return on_all_machines(text).striptags()
+        return on_all_machines(text, ratio).striptags()
 
     far, near = Between("×1.50 to ×2.00", 3, 2), Between("×1.90 to ×2.00", 2, 2)
     assert told(None, None) == ""
@@ -109,6 +109,10 @@ def test_what_all_runs_made_of_its_numbers_is_a_line_of_its_own() -> None:
     assert (
         told(None, near)
         == "The newest full run is shown. Over all our runs, 2.00 was ×1.90 to ×2.00 on 2 machines."
+    )
+    ratio = Said("9.00", Cited("ratio of two rates", "×9.00", 5, between_runs=near))
+    assert told(None, ratio=ratio).endswith(
+        " Over all our runs, their ratio, 9.00, was ×1.90 to ×2.00 on 2 machines."
     )
     here = Between("×1.80 to ×2.00", 2, 1)
     assert (

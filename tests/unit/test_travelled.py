@@ -11,7 +11,7 @@ import pytest
 from gapbook.method.factors import Factor
 from gapbook.method.findings import Findings
 from gapbook.method.same import load_of
-from gapbook.method.travelled import on_processors
+from gapbook.method.travelled import gap_over_runs, on_processors
 from gapbook.pages.exhibits.travelled import travelled
 from gapbook.record.published import published_runs
 from gapbook.record.run import latest_published
@@ -71,6 +71,29 @@ def test_every_published_run_of_both_ends_under_the_same_load_counts_and_no_othe
     by_processor = on_processors(found, _factors(found), _LOW)
     counted = {one.processor: len(one.each) for one in by_processor}
     assert counted == Counter(run.manifest.machine.processor for run in runs)
+
+
+def test_a_whole_gap_over_runs_is_what_each_run_takes_apart_for_itself(found: Findings) -> None:
+    over_runs = gap_over_runs(found, _factors(found), _LOW)
+    assert over_runs is not None
+    assert over_runs.runs >= len({one.processor for one in on_processors(found, _factors(found), _LOW)})
+    for one in over_runs.each:
+        run = Findings(one.run, one.run.manifest.chapter)
+        parts = run.decompose(_factors(run if run.scenario.chapter == _CHAPTER else found), _LOW)
+        assert parts is not None
+        assert one.interval == parts.gap
+    ratios = [
+        run.ratio("spacetimedb-2-rust-deep", "drizzle-rpc", _LOW)
+        for one in over_runs.each
+        if (run := Findings(one.run, one.run.manifest.chapter)).scenario.chapter == _CHAPTER
+    ]
+    ends = sorted(ratio.estimate for ratio in ratios if ratio)
+    assert ends[0] == pytest.approx(over_runs.least, rel=0.1)
+
+
+def test_a_gap_that_its_run_does_not_close_has_no_range(found: Findings) -> None:
+    factors = (*_factors(found), Factor("None", "isolation", "the server's own", "no such level", "promise"))
+    assert gap_over_runs(found, factors, _LOW) is None
 
 
 def test_the_printed_changes_multiply_to_that_of_the_whole(found: Findings) -> None:

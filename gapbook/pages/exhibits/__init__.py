@@ -21,6 +21,7 @@ from gapbook.pages.exhibits.factors import (
     infeasible_table,
     interaction_chart,
     interactions_table,
+    order_range,
     residual_by_cores_table,
 )
 from gapbook.pages.exhibits.flaws import (
@@ -72,6 +73,7 @@ __all__ = [
     "lines_chart",
     "long_windows_table",
     "omission_table",
+    "order_range",
     "planted_factors_table",
     "ratios_table",
     "redraw_table",

@@ -35,6 +35,7 @@ __all__ = [
     "interaction_chart",
     "interactions_table",
     "level_words",
+    "order_range",
     "order_range_words",
     "residual_by_cores_table",
 ]
@@ -267,6 +268,13 @@ def _from_to(values: Sequence[float]) -> str:
 
 def _dimensions(factors: Sequence[Factor]) -> list[str]:
     return list(dict.fromkeys(factor.dimension for factor in factors))
+
+
+def order_range(found: Findings, factors: Sequence[Factor], name: str, *, at: float) -> str:
+    """``×0.740 to ×6.46``: the least and the greatest that a factor is in any order of the steps."""
+    parts = found.decompose(factors, at)
+    share = next((one for one in parts.shares if one.factor.name == name), None) if parts else None
+    return _order_range(share) if share else "(not measured)"
 
 
 def order_range_words(share: Share) -> str:

@@ -47,6 +47,8 @@ _TOLD: tuple[Literal["goodput_per_s", "log_bytes", "mismatched_accounts"], ...] 
     "mismatched_accounts",
 )
 _MEDIANS = "Medians over all trials, also those that our checks refused."
+_REPLAYED = "replayed-pairs"
+"""The flaw that counts rightly: what stands beside its count is another thing."""
 _COUNTED = {
     "with": "counted with the flaw",
     "without": "counted without it",
@@ -73,7 +75,9 @@ def flaws_table(found: Findings, treatment: float) -> Html:
                     _labelled(contestant.name, flaw),
                     _with_unit(flawed, flaw, "with"),
                     _with_unit(honest, flaw, "without"),
-                    f"×{format_factor(flawed / honest)}" if honest > 0 and flawed > 0 else "–",
+                    f"×{format_factor(flawed / honest)}"
+                    if honest > 0 and flawed > 0 and flaw != _REPLAYED
+                    else "–",
                     _judged(seen),
                 ]
             )
@@ -108,7 +112,11 @@ def answer_counts(
 
 
 def counts_chart(
-    found: Findings, rows: Sequence[tuple[str, Named, Literal["with", "answered"]]], *, title: str
+    found: Findings,
+    rows: Sequence[tuple[str, Named, Literal["with", "answered"]]],
+    *,
+    title: str,
+    subtitle: str = _MEDIANS,
 ) -> charts.Figure:
     """What a defective client counted per second beside what was committed, medians over all trials: rows of a name,
     a contestant, and whether its client's flaw or a mere count of answers counted."""
@@ -140,7 +148,7 @@ def counts_chart(
         axis=f"{operations_of(found.scenario.workload)} per second (log scale)",
         provenance=provenance(found),
         title=title,
-        subtitle=_MEDIANS,
+        subtitle=subtitle,
     )
 
 
@@ -246,7 +254,7 @@ def _numbers(flaw: str, row: StoredTrial) -> tuple[float, float] | None:
 def _with_unit(value: float, flaw: str, what: str) -> str:
     if flaw == "median-of-per-second-p99":
         return f"p99 {value:,.1f} ms"
-    if flaw == "replayed-pairs":
+    if flaw == _REPLAYED:
         return f"{value:,.0f} transfers" if what == "with" else f"{value:,.0f} different pairs of accounts"
     return f"{format_count(value)}/s"
 

@@ -90,7 +90,7 @@ def _sentences(
     label = versioned_label(found, found.contestant(killed))
     number = f"{struck.unusable_of_all} [{struck.interval}]"
     told = (
-        Html("{}, killed so too, left one in {} {}")
+        Html("{}, killed in the same way, left one in {} {}")
         if cited
         else Html(
             "{}, killed with kill -9 under load and started again, left a copy that fails SQLite's integrity check or its "
