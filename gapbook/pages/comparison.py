@@ -24,7 +24,7 @@ MOST_WORDS = 40
 READINGS: dict[Reading, str] = {
     "beyond": "differs",
     "usual": "as machines differ",
-    "equal": "the same within noise",
+    "equal": "too close to call",
     "same run": "the same run",
     "no interval": "too few blocks",
 }

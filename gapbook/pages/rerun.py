@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gapbook.markup import Html
+from gapbook.markup import Html, link
 from gapbook.method.findings import Findings
 from gapbook.model.declaration import workload_names
 from gapbook.pages import page
@@ -14,6 +14,7 @@ from gapbook.record.load_hosts import hosts_counted
 
 __all__ = ["assigned", "parameters_of", "rerun_panel"]
 
+_RUN_AGAIN = "run-again.html"
 _LABELS = {
     "end_trials": "trials of what is compared",
     "in_flight": "in flight",
@@ -89,14 +90,17 @@ def rerun_panel(found: Findings) -> Html:
     return page.rerun_panel(command, inputs, needs=_needs(found), note=" ".join(notes))
 
 
-def _needs(found: Findings) -> str:
-    """How long the trials took, refused ones included, and the most memory that a server had, where there was one."""
+def _needs(found: Findings) -> Html:
+    """How long the trials took, refused ones included, and the most memory that a server had, where there was one; and
+    where it stands how to get the versions of servers that a published run had, for the command takes those at hand."""
     memory = found.run.trials["server_memory_bytes"].max()
     took_s = float(found.run.trials["took_s"].sum())
-    parts = [f"{took_s / 60:.0f} min for the trials, more with starts and checks"]
+    parts: list[str | Html] = [f"{took_s / 60:.0f} min for the trials, more with starts and checks"]
     if isinstance(memory, int) and memory > 0:
         parts.append(f"{memory / 2**30:.1f} GiB for a server")
-    return " · ".join(parts)
+    if found.run.published:
+        parts.append(link(_RUN_AGAIN, "servers to bring"))
+    return Html(" · ").join(parts)
 
 
 def assigned(value: Any, parameter: Parameter) -> str:
