@@ -406,7 +406,7 @@ def test_a_rule_that_leaves_a_verdict_without_its_words_is_refused(rule: dict[st
         (
             "keynote-headline-14x",
             "Not here",
-            "We got 9.69 with 2.0.1, newest that day, not about 14 (the claim names no version)",
+            "We got 9.69 with 2.0.1, newest that day, not about 14 (40 in flight, its code 16,384)",
         ),
         (
             "keynote-rust-gap-alpha15",
