@@ -49,6 +49,8 @@ _FORMULAS: Mapping[str, str] = {
     "proportion": "the number is the part of the valid trials whose value is 1, its interval that of Wilson",
 }
 """How each quantity comes of its cells."""
+_OF_TRIALS = {"worst", "proportion"}
+"""Quantities of the valid trials, not of blocks."""
 _FUNCTION = "gapbook.claims.quantities.quantity"
 TIMES = "×"
 """What a ratio is printed with."""
@@ -147,25 +149,11 @@ def quantity(
     cells = _in_run(test, found, named)
     if isinstance(cells, str):
         return cells
-    first = cells.needed[0]
-    if test["quantity"] == "worst":
-        return _worst(first, _metric(test, found), found)
-    if test["quantity"] == "proportion":
-        return _proportion(found.trial_values(*first, _metric(test, found).name))
-    if test["quantity"] == "mean":
-        return amount_interval([cells.values[first][block] for block in cells.blocks])
-    ratios = cells.ratios("over", "under")
-    match test["quantity"]:
-        case "goodput" | "value" | "ratio":
-            return geometric_interval(ratios)
-        case "ceiling-frac":
-            shares = _ceiling_fracs(first, found)
-            return shares if isinstance(shares, str) else geometric_interval(list(shares.values()))
-        case "log-share":
-            return _log_share(ratios, cells.ratios("whole_over", "whole_under"))
-    raise ParameterError(
-        f"quantity {test['quantity']!r}: unknown; allowed: ratio, goodput, value, mean, proportion, worst, log-share, ceiling-frac"
-    )
+    kind, first, metric = test["quantity"], cells.needed[0], _metric(test, found)
+    if kind in _OF_TRIALS:
+        return _over_trials(kind, metric, found.trial_values(*first, metric.name))
+    by_block = _by_block(kind, found, cells)
+    return by_block if isinstance(by_block, str) else _over_blocks(kind, list(by_block.values()))
 
 
 def decisive(test: Mapping[str, Any], several: OverRuns) -> Interval:
@@ -178,40 +166,62 @@ def decisive(test: Mapping[str, Any], several: OverRuns) -> Interval:
 
 def as_made(test: Mapping[str, Any], found: Findings) -> Made | str:
     """The quantity as this run has it, with all that it is made of; or why this run does not have it."""
-    interval, cells = quantity(test, found), _in_run(test, found, None)
-    if isinstance(interval, str):
-        return interval
+    cells = _in_run(test, found, None)
     if isinstance(cells, str):
         return cells
-    kind, first = test["quantity"], cells.needed[0]
-    metric = _metric(test, found).name
-    names = [_name(cell, found) for cell in cells.needed]
-    if kind in {"worst", "proportion"}:
-        trials = tuple(
-            (trial + 1, block + 1, value) for trial, block, value in found.trial_by_trial(*first, metric)
-        )
-        return Made(interval, ("trial", "block", names[0]), trials, _FORMULAS[kind], _FUNCTION)
-    if kind == "ceiling-frac":
-        shares = _ceiling_fracs(first, found)
-        by_block = {} if isinstance(shares, str) else shares
-        return in_blocks(
-            found,
-            interval,
-            (),
-            {block: (share,) for block, share in by_block.items()},
-            _FORMULAS[kind],
-            _FUNCTION,
-        )
-    values = cells.ratios("over", "under")
-    if kind == "log-share":
-        wholes = cells.ratios("whole_over", "whole_under")
-        values = [math.log(part) / math.log(whole) for part, whole in zip(values, wholes, strict=True)]
+    kind, first, metric = test["quantity"], cells.needed[0], _metric(test, found)
+    if kind in _OF_TRIALS:
+        told = found.trial_by_trial(*first, metric.name)
+        interval = _over_trials(kind, metric, [value for _, _, value in told])
+        trials = tuple((trial + 1, block + 1, value) for trial, block, value in told)
+        return Made(interval, ("trial", "block", _name(first, found)), trials, _FORMULAS[kind], _FUNCTION)
+    by_block = _by_block(kind, found, cells)
+    if isinstance(by_block, str):
+        return by_block
+    # A share of a ceiling is one of each trial, and no cell's own value is in it.
+    shown = [] if kind == "ceiling-frac" else cells.needed
     rows = {
-        block: (*(cells.values[cell][block] for cell in cells.needed), value)
-        for block, value in zip(cells.blocks, values, strict=True)
+        block: (*(cells.values[cell][block] for cell in shown), value) for block, value in by_block.items()
     }
+    names = [_name(cell, found) for cell in shown]
     formula = _FORMULAS[kind].format(*(_in_words(cells.groups, group) for group in _GROUPS))
-    return in_blocks(found, interval, names, rows, formula, _FUNCTION)
+    return in_blocks(found, _over_blocks(kind, list(by_block.values())), names, rows, formula, _FUNCTION)
+
+
+def _by_block(kind: str, found: Findings, cells: _InRun) -> dict[int, float] | str:
+    """What each block says of a quantity, or why the run has none."""
+    match kind:
+        case "goodput" | "value" | "ratio" | "mean":
+            return dict(zip(cells.blocks, cells.ratios("over", "under"), strict=True))
+        case "ceiling-frac":
+            return _ceiling_fracs(cells.needed[0], found)
+        case "log-share":
+            return _log_shares(cells)
+    raise ParameterError(
+        f"quantity {kind!r}: unknown; allowed: ratio, goodput, value, mean, proportion, worst, log-share, ceiling-frac"
+    )
+
+
+def _over_blocks(kind: str, values: Sequence[float]) -> Interval:
+    """The number that comes of what the blocks say, with its interval."""
+    if kind == "mean":
+        return amount_interval(values)
+    if kind == "log-share":
+        # exp turns the mean of shares into a geometric mean, whose interval is computed in one place only.
+        spread = geometric_interval([math.exp(value) for value in values])
+        low, middle, high = (math.log(bound) for bound in (spread.low, spread.estimate, spread.high))
+        return Interval(middle, low, high, spread.n)
+    return geometric_interval(values)
+
+
+def _over_trials(kind: str, metric: Metric, values: Sequence[float]) -> Interval:
+    """The number that comes of what the valid trials say: in what part of them all of it was there (the value is 1), with
+    the interval of Wilson, for the mean of five trials that all came out has none; or the worst of them, for what is
+    claimed of every one: a single trial refutes that, and no interval of a mean can."""
+    if kind == "proportion":
+        return _of_trials(sum(value >= 1 for value in values), len(values))
+    worst = min(values) if metric.better == "higher" else max(values)
+    return Interval(worst, worst, worst, len(values))
 
 
 def _in_words(groups: Mapping[str, Sequence[Cell]], group: str) -> str:
@@ -220,34 +230,17 @@ def _in_words(groups: Mapping[str, Sequence[Cell]], group: str) -> str:
     return " × ".join(f"cell {before + place}" for place in range(1, len(groups[group]) + 1))
 
 
-def _proportion(values: Sequence[float]) -> Interval:
-    """In what part of the trials all of it was there (the value is 1), with the interval of Wilson: the mean of five
-    trials that all came out has none."""
-    return _of_trials(sum(value >= 1 for value in values), len(values))
-
-
 def _of_trials(whole: int, trials: int) -> Interval:
     return Interval(whole / trials, *wilson_interval(whole, trials), trials)
 
 
-def _worst(cell: Cell, metric: Metric, found: Findings) -> Interval:
-    """The worst value of any valid trial, for what is claimed of every one: a single trial refutes that, and no interval
-    of a mean can."""
-    values = found.trial_values(cell.contestant, cell.treatment, metric.name)
-    worst = min(values) if metric.better == "higher" else max(values)
-    return Interval(worst, worst, worst, len(values))
-
-
-def _log_share(parts: Sequence[float], wholes: Sequence[float]) -> Interval | str:
-    """How much of the logarithm of the whole the part is, as a mean with a t interval over blocks."""
+def _log_shares(cells: _InRun) -> dict[int, float] | str:
+    """How much of the logarithm of the whole the part is, by block."""
+    parts, wholes = cells.ratios("over", "under"), cells.ratios("whole_over", "whole_under")
     if min(map(abs, map(math.log, wholes))) < math.log(1 + VERDICT_BAND_FRAC):
         return "The whole is within the band round ×1: it has no share to give"
-    # exp turns the mean of shares into a geometric mean, whose interval is computed in one place only.
-    spread = geometric_interval(
-        [math.exp(math.log(part) / math.log(whole)) for part, whole in zip(parts, wholes, strict=True)]
-    )
-    low, middle, high = (math.log(bound) for bound in (spread.low, spread.estimate, spread.high))
-    return Interval(middle, low, high, spread.n)
+    shares = (math.log(part) / math.log(whole) for part, whole in zip(parts, wholes, strict=True))
+    return dict(zip(cells.blocks, shares, strict=True))
 
 
 def _ceiling_fracs(cell: Cell, found: Findings) -> dict[int, float] | str:

@@ -21,7 +21,7 @@ from gapbook.pages.citation import cited_contrast
 from gapbook.pages.exhibits.comparisons import Pair
 from gapbook.pages.provenance import provenance
 from gapbook.pages.versions import versioned_label
-from gapbook.pages.words import factor_cell
+from gapbook.pages.words import NOT_MEASURED, factor_cell
 from gapbook.record.describe import USUAL_DURABILITY
 from gapbook.record.machine import usable_cores
 from gapbook.record.metric import GOODPUT
@@ -274,7 +274,7 @@ def order_range(found: Findings, factors: Sequence[Factor], name: str, *, at: fl
     """``×0.740 to ×6.46``: the least and the greatest that a factor is in any order of the steps."""
     parts = found.decompose(factors, at)
     share = next((one for one in parts.shares if one.factor.name == name), None) if parts else None
-    return _order_range(share) if share else "(not measured)"
+    return _order_range(share) if share else f"({NOT_MEASURED})"
 
 
 def order_range_words(share: Share) -> str:
