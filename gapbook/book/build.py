@@ -30,9 +30,10 @@ from gapbook.book.kept_pages import (
     key_of,
 )
 from gapbook.book.kernel import temporary_folder
-from gapbook.book.number_pages import cards_of, write_number_pages, write_withdrawn_pages
+from gapbook.book.number_pages import card_of, write_number_pages, write_withdrawn_pages
 from gapbook.book.numbers import require_lasting
 from gapbook.book.offered import offered
+from gapbook.book.pictures import drawing_beside
 from gapbook.book.proof_pages import trials_of, trials_page, with_trials_pages, without_proof
 from gapbook.book.shown_code import one_fold_each
 from gapbook.book.side_by_side import execute_chapters
@@ -220,13 +221,14 @@ def _build(
     so, for others lead to them. ``numbers`` and ``named`` charts get their pages and files. Returns the site's folder."""
     with timings.of("pages laid out"):
         staged = _stage(folder, executed, absent, also)
-    with cards_of(numbers) as cards:
+    with drawing_beside() as beside:
+        cards, pictures = beside.map(card_of, numbers), beside.map(figures.picture_of, named)
         with timings.of("pages rendered"):
             site = _render(staged)
         for notebook in executed.values():
             _offer(notebook, site)
         with timings.of("pages of numbers written"):
-            figures.write_figures(named, site)
+            figures.write_figures(named, pictures, site)
             write_number_pages(numbers, cards, site)
             write_withdrawn_pages(known_numbers().withdrawn, site)
     return site

@@ -34,6 +34,7 @@ __all__ = [
     "Named",
     "figures_told",
     "known_figures",
+    "picture_of",
     "require_lasting",
     "updated",
     "with_links",
@@ -120,15 +121,15 @@ def with_links(page: str, cells: Sequence[dict[str, Any]]) -> list[dict[str, Any
     ]
 
 
-def write_figures(named: Iterable[Named], site: Path) -> None:
-    """Write each chart into ``figures`` of the book's site; of a first screen, which pages of numbers show, the narrow
-    drawing too. A name that was withdrawn has a file that says why."""
+def write_figures(named: Iterable[Named], pictures: Iterable[bytes], site: Path) -> None:
+    """Write each chart and its picture into ``figures`` of the book's site; of a first screen, which pages of numbers
+    show, the narrow drawing too. A name that was withdrawn has a file that says why."""
     folder = site / "figures"
     folder.mkdir(exist_ok=True)
-    for identifier, page, chart, _ in named:
+    for (identifier, page, chart, _), picture in zip(named, pictures, strict=True):
         path = folder / f"{identifier}.svg"
         path.write_text(chart.svg, encoding="utf-8")
-        path.with_suffix(".png").write_bytes(chart.png())
+        path.with_suffix(".png").write_bytes(picture)
         path.with_suffix(".csv").write_text(chart.table.as_csv(), encoding="utf-8")
         path.with_suffix(".json").write_text(chart.as_json(), encoding="utf-8")
         if identifier == page:
@@ -136,6 +137,11 @@ def write_figures(named: Iterable[Named], site: Path) -> None:
     for identifier, gone in known_figures().withdrawn.items():
         told = json.dumps({"withdrawn": gone.why, "replaced_by": gone.replaced_by}, indent=1)
         (folder / f"{identifier}.json").write_text(told, encoding="utf-8")
+
+
+def picture_of(one: Named) -> bytes:
+    """The picture of a chart as PNG."""
+    return one.chart.png()
 
 
 def updated(named: Sequence[Named], known: KnownFigures) -> KnownFigures:

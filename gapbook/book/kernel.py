@@ -24,6 +24,8 @@ __all__ = ["SharedKernel", "kernel_config", "read_text_notebook", "shared_kernel
 # A socket's path has at most 107 bytes; what is made beneath the folder takes up to 50 of them.
 _LONGEST_FOLDER = 50
 _ANSWERS_WITHIN_S = 60
+# A reset collects garbage, and would look through all libraries and stored runs for it.
+_RESET = "__import__('gc').freeze(); get_ipython().reset()"
 
 
 def read_text_notebook(path: Path) -> str:
@@ -32,12 +34,12 @@ def read_text_notebook(path: Path) -> str:
 
 
 @contextmanager
-def kernel_config() -> Iterator[tuple[Config, KernelProcess]]:
+def kernel_config(**further: str) -> Iterator[tuple[Config, KernelProcess]]:
     """A kernel behind sockets that only this user can open: no port, and no need of a network; and its process.
 
     Its folder is gone afterwards, whatever ends us, and holds its settings too: those of the reader's own
     notebooks do not change a chapter, nor does a home that is missing. Of the shell's variables it has those that
-    :func:`gapbook.deploy.environment.kernel_environment` names; what it starts has fewer.
+    :func:`gapbook.deploy.environment.kernel_environment` names and ``further`` ones; what it starts has fewer.
 
     The kernel is ended at once when its last cell has answered: nothing of ours waits for its exit, in which its
     threads race for their sockets and, rarely, abort with a line about it on standard error (libzmq).
@@ -50,7 +52,7 @@ def kernel_config() -> Iterator[tuple[Config, KernelProcess]]:
         # without it would make another elsewhere.
         # Libraries in the kernel, too, read and write UTF-8, whatever the locale says.
         own = {"IPYTHONDIR": str(settings), "PYTHONUTF8": "1", warden.TOKEN_VARIABLE: home.token}
-        with only_variables({**kernel_environment(), **own}):
+        with only_variables({**kernel_environment(), **own, **further}):
             process = KernelProcess(home.directory / "kernel.log")
             config = Config(
                 {
@@ -75,23 +77,26 @@ class SharedKernel:
     def forget(self) -> None:
         """Make its notebook a new one, without a name or a number of the one before; starts no kernel that is not up.
 
-        Raises RuntimeError where the kernel does not answer any more.
+        Raises RuntimeError where the kernel is not there any more, and TimeoutError where it does not answer.
         """
         if not self.manager.has_kernel:
             return
+        if self.process.popen is not None and self.process.popen.poll() is not None:
+            raise RuntimeError("Kernel died between two notebooks")
         client = self.manager.blocking_client()
-        client.start_channels()
+        # The answer comes on the shell's channel; to be ready on the others would be waited for.
+        client.start_channels(iopub=False, stdin=False, hb=False)
         try:
-            client.wait_for_ready(timeout=_ANSWERS_WITHIN_S)
-            client.execute("get_ipython().reset()", silent=True, reply=True, timeout=_ANSWERS_WITHIN_S)
+            client.execute(_RESET, silent=True, reply=True, timeout=_ANSWERS_WITHIN_S)
         finally:
             client.stop_channels()
 
 
 @contextmanager
 def shared_kernel() -> Iterator[SharedKernel]:
-    """A kernel as of :func:`kernel_config` that the first notebook starts, and that ends with the block."""
-    with kernel_config() as (config, process):
+    """A kernel as of :func:`kernel_config` that the first notebook starts, and that ends with the block. It keeps to one
+    processor, for the others have such a kernel each."""
+    with kernel_config(POLARS_MAX_THREADS="1") as (config, process):
         manager = process.manager(config=config, kernel_name="python3")
         try:
             yield SharedKernel(config, process, manager)

@@ -7,8 +7,6 @@ import io
 import json
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,22 +17,11 @@ import msgspec
 from gapbook import charts
 from gapbook.book.numbers import citable, kept_of
 from gapbook.book.told_numbers import Addressed
-from gapbook.deploy.limits import allowed_processors
 from gapbook.method.interval import format_count, format_factor
 from gapbook.method.stated import Withdrawn
 from gapbook.pages.short_citation import Citable, address_of, number_citation
 
-__all__ = ["cards_of", "write_number_pages", "write_withdrawn_pages"]
-
-
-@contextmanager
-def cards_of(numbers: Sequence[Addressed]) -> Iterator[Iterator[bytes]]:
-    """The card of each number, in their order. They are drawn from now on, beside what else is done meanwhile."""
-    beside = ThreadPoolExecutor(len(allowed_processors()))
-    try:
-        yield beside.map(_card, numbers)
-    finally:
-        beside.shutdown(cancel_futures=True)
+__all__ = ["card_of", "write_number_pages", "write_withdrawn_pages"]
 
 
 def write_number_pages(numbers: Sequence[Addressed], cards: Iterable[bytes], site: Path) -> None:
@@ -160,7 +147,8 @@ def _json(one: Addressed) -> str:
     )
 
 
-def _card(one: Addressed) -> bytes:
+def card_of(one: Addressed) -> bytes:
+    """The card of a number as PNG."""
     number = one.number
     foot = f"The Gap Book · {one.page} · run {number.run} · {number.date}"
     return charts.card(one.sentence, number.value or number.conditions, _conditions(one), foot)

@@ -90,7 +90,8 @@ def test_a_chart_is_named_by_its_page_its_author_or_its_heading(tmp_path: Path) 
 
 
 def test_files_hold_what_the_page_shows(tmp_path: Path) -> None:
-    figures.write_figures(figures_told(page(tmp_path, _PAGE)), tmp_path)
+    named = figures_told(page(tmp_path, _PAGE))
+    figures.write_figures(named, map(figures.picture_of, named), tmp_path)
     made, folder = chart(), tmp_path / "figures"
     for name in ("fair", "fair-whole-gap"):
         assert (folder / f"{name}.svg").read_text(encoding="utf-8") == made.svg()
