@@ -183,6 +183,30 @@ def _fewer_connections() -> Scenario:
     )
 
 
+def _more_in_flight() -> Scenario:
+    """SpacetimeDB with few transfers that want the same account: does it commit more with more requests in flight?"""
+    depths = (40, 256, 1024)
+    return Scenario(
+        chapter="more-in-flight",
+        contestants=tuple(
+            Contestant(
+                f"{version}-{depth}", "spacetimedb", "reducer", "direct", "rust", depth, version=version
+            )
+            for version in ("2.0.1", "2.8.3")
+            for depth in depths
+        ),
+        workload=WorkloadSettings(
+            "transfer", {"accounts": 100_000, "amount_max": 1, "redraw": "destination"}
+        ),
+        treatment=Treatment.of(EXPONENT, "transfer", [0.5]),
+        connections=64,
+        window_s=4.0,
+        warmup_s=5.0,
+        durability=Durability.parse("delayed"),
+        seed=4434,
+    )
+
+
 _SHORT: Mapping[str, Callable[[], Scenario]] = {
     "k6-log-lines": _k6_log_lines,
     "own-cpu-group": _own_cpu_group,
@@ -190,6 +214,7 @@ _SHORT: Mapping[str, Callable[[], Scenario]] = {
     "reindexed": _reindexed,
     "waiting-batches": _waiting_batches,
     "fewer-connections": _fewer_connections,
+    "more-in-flight": _more_in_flight,
 }
 
 
