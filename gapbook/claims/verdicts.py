@@ -24,6 +24,7 @@ here* where a number was published.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -87,6 +88,7 @@ _TWO_SIDED = ("band", "version")
 _PLACES_SHOWN = 2
 """How many of our numbers stand beside a published one at a glance."""
 
+_INTERVAL = re.compile(r"\[([\d.,]+)–([\d.,]+)\]")
 _OUTCOMES: Mapping[Lies, Outcome] = {"inside": "holds", "outside": "fails", "straddles": "straddles"}
 
 
@@ -176,8 +178,9 @@ class Judgement:
 
     @property
     def published_and_ours(self) -> str:
-        """``We got 115, not 316 (the claim names no version)``, or ``Published about 40, here 35.1``: the published number
-        beside that of the run at hand.
+        """``We got 115, not 316 (the claim names no version)``, or ``Published 600 MB, here 604 MiB``: the published number
+        beside that of the run at hand. Where it cannot be decided, beside the interval that would decide: ``Published
+        about 40, here 24.5 to 50.4``.
 
         Numbers of other chapters stand behind its own, for they decide too. Empty where no single number was published,
         nothing measured can stand beside it, or more places hold one than can be read at a glance.
@@ -186,7 +189,7 @@ class Judgement:
             return ""
         # The word itself ends with the place of a number that holds.
         numbers = [
-            _number_of(one) if one.place == self.condition else _number_and_place(one) for one in shown
+            self._told(one) if one.place == self.condition else self._told_with_place(one) for one in shown
         ]
         # What holds it and what does not are not read as one.
         ours, published = (
@@ -200,7 +203,7 @@ class Judgement:
     @property
     def numbers(self) -> Sequence[str]:
         """Our numbers in the line, as they are printed there."""
-        return [_number_of(one) for one in self._at_a_glance()]
+        return [self._told(one) for one in self._at_a_glance()]
 
     def _ours_and_what_agrees(self) -> str:
         """``7.73 with SpacetimeDB 2.8.3, which agrees, and 2.62 with 1.2.0``; empty where no number can stand there.
@@ -208,9 +211,18 @@ class Judgement:
         An interval that reaches into the band agrees no more than one that misses it: both stand there as they are.
         """
         shown = self._at_a_glance()
-        agreeing = [f"{_number_and_place(one)}, which agrees" for one in shown if one.outcome == "holds"]
-        others = [_number_and_place(one) for one in shown if one.outcome != "holds"]
+        agreeing = [f"{self._told_with_place(one)}, which agrees" for one in shown if one.outcome == "holds"]
+        others = [self._told_with_place(one) for one in shown if one.outcome != "holds"]
         return ", and ".join([*agreeing, *filter(None, [" and ".join(others)])])
+
+    def _told(self, one: Evidence) -> str:
+        """Our number; of what cannot be decided its interval, in which a reader looks for the published one."""
+        interval = _INTERVAL.search(one.ours) if self.verdict == "undecided" else None
+        return " to ".join(interval.groups()) if interval else one.value.removeprefix(TIMES)
+
+    def _told_with_place(self, one: Evidence) -> str:
+        """``10.3 with SpacetimeDB 1.2.0``"""
+        return f"{self._told(one)} {one.place}".strip()
 
     def _at_a_glance(self) -> Sequence[Evidence]:
         """The places whose numbers are shown beside the published one."""
@@ -372,15 +384,6 @@ def _condition(evidence: Sequence[Evidence]) -> str:
     runs = f"in our {min(ours)} runs" if ours else ""
     places = "" if runs and not fails and not any(one.place for one in deciding) else " and ".join(held)
     return ", ".join(filter(None, (places, runs)))
-
-
-def _number_and_place(one: Evidence) -> str:
-    """``10.3 with SpacetimeDB 1.2.0``"""
-    return f"{_number_of(one)} {one.place}".strip()
-
-
-def _number_of(one: Evidence) -> str:
-    return one.value.removeprefix(TIMES)
 
 
 def _place_of(one: Evidence) -> str:

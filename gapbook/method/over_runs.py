@@ -59,9 +59,9 @@ class Between(NamedTuple):
     machines: int
 
     @property
-    def on_machines(self) -> str:
-        """``on 3 machines``"""
-        return _on(self.machines)
+    def of_runs(self) -> str:
+        """``4 runs on 3 machines``"""
+        return f"{_counted(self.runs, 'run')} {_on(self.machines)}"
 
     def __str__(self) -> str:
         return f"{self.ends} {_where(self.runs, self.machines)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from gapbook import charts
 from gapbook.errors import ParameterError, RecordError
@@ -18,7 +19,7 @@ from gapbook.pages.register.lines import claim_and_verdict
 from gapbook.pages.rerun import rerun_panel
 from gapbook.pages.sentence import Said, Sentence
 from gapbook.pages.short_citation import Citable, number_citation, number_id, own_run_citation, place_of
-from gapbook.pages.words import listed, other_side
+from gapbook.pages.words import listed, listed_html, other_side
 from gapbook.record.machine import processor_and_cores
 
 __all__ = [
@@ -45,11 +46,13 @@ def first_screen(
     word: str = "",
     in_full: page.Answer | None = None,
     ratio: Said | None = None,
+    sources: Mapping[str, str] | None = None,
 ) -> Html:
     """What a reader sees first: the claim with its verdict, or the word that answers a question of our own; one
     sentence and its conditions; the one chart that shows its numbers; buttons. Beneath, for who wants it: all
     comparisons with intervals and caveats, how to cite the numbers, and how to repeat them. ``ratio`` is that of the numbers
     of a sentence of rates, which travels farther than they do: what all runs made of it stands beneath the chart.
+    ``sources`` are the addresses, by what stands there, of what somebody else wrote and the sentence speaks of.
 
     Raises ParameterError where a number of the sentence does not stand in the chart.
     """
@@ -61,6 +64,7 @@ def first_screen(
         claim_and_verdict(found, claim) if claim else page.answer_word(word if sentence.cited else ""),
         sentence,
         Html('<p class="gb-conditions">{}</p>').format(conditions) if sentence.cited else Html(""),
+        _sources(sources or {}),
         picture,
         on_all_machines(sentence, ratio),
         other_side(picture.turned),
@@ -110,16 +114,21 @@ def on_all_machines(sentence: Sentence, ratio: Said | None = None) -> Html:
     many machines; nothing where there is but one run of them."""
     several = [(printed, cited.between_runs) for _, printed, cited in sentence.numbers if cited.between_runs]
     if ratio and ratio.cited and ratio.cited.between_runs:
-        several.append((f"their ratio, {ratio.printed},", ratio.cited.between_runs))
+        several.append((f"the ratio of the two, {ratio.printed}", ratio.cited.between_runs))
     if not several:
         return Html("")
     told: dict[str, list[str]] = {}
     for printed, between in several:
-        told.setdefault(between.on_machines, []).append(f"{printed} was {between.ends}")
-    words = listed([f"{listed(ends)} {where}" for where, ends in told.items()])
-    return Html('<p class="gb-between">The newest full run is shown. Over all our runs, {}.</p>').format(
-        words
+        told.setdefault(between.of_runs, []).append(f"{between.ends} for {printed}")
+    words = ", ".join(
+        f"{runs} {'' if place else 'gave '}{listed(ends)}" for place, (runs, ends) in enumerate(told.items())
     )
+    return Html('<p class="gb-between">The newest full run is shown; {}.</p>').format(words)
+
+
+def _sources(sources: Mapping[str, str]) -> Html:
+    links = listed_html([link(address, what) for what, address in sources.items()])
+    return Html('<p class="gb-sources">Read it: {}.</p>').format(links) if sources else Html("")
 
 
 def tell_sentence(found: Findings, sentence: Sentence, conditions: str) -> None:

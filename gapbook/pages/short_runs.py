@@ -25,6 +25,7 @@ __all__ = [
     "cpu_group_facts",
     "fewer_connection_facts",
     "log_line_facts",
+    "more_in_flight_facts",
     "same_transaction_facts",
     "short_runs",
     "waiting_batch_facts",
@@ -125,6 +126,23 @@ def fewer_connection_facts() -> dict[str, str]:
             ratio = ratio_interval(found.values(*over), found.values(*under))
             told[f"fewer_{name}{key}"] = ratio.as_factor() if ratio else NOT_MEASURED
             told[f"fewer_{name}{key}_alone"] = format_factor(ratio.estimate) if ratio else NOT_MEASURED
+    return told
+
+
+def more_in_flight_facts() -> dict[str, str]:
+    """What the most requests in flight on each connection are worth to each version of SpacetimeDB, against the fewest."""
+    (found,) = runs = short_runs("more-in-flight")
+    by_version: dict[str, list[tuple[int, str]]] = {}
+    for one in found.scenario.contestants:
+        by_version.setdefault(one.version or "", []).append((one.in_flight, one.name))
+    told = {"more_run": found.run.run_id}
+    for key, (_, ways) in zip(("then", "today"), sorted(by_version.items()), strict=True):
+        (fewest, few), (most, many) = min(ways), max(ways)
+        told |= {
+            f"more_{key}": _ratio(runs, many, few).as_factor(),
+            "more_least": f"{fewest:,}",
+            "more_most": f"{most:,}",
+        }
     return told
 
 

@@ -22,6 +22,12 @@ class Durability:
     kind: str
     max_ms: float | None = None
 
+    WORDS: ClassVar[dict[str, str]] = {
+        "fsync-per-commit": "waiting for the disk",
+        "delayed": "not waiting for the disk",
+        "none": "no promise about the disk",
+    }
+    """What a commit does under each kind, in a reader's words."""
     ALLOWED: ClassVar[tuple[str, ...]] = ("none", "fsync-per-commit", "delayed", "delayed(N ms)")
 
     def satisfies(self, declared: Durability) -> bool:

@@ -104,20 +104,18 @@ def test_what_all_runs_made_of_its_numbers_is_a_line_of_its_own() -> None:
     assert told(None, None) == ""
     assert (
         told(far, near)
-        == "The newest full run is shown. Over all our runs, 2.00 was ×1.50 to ×2.00 and 2.00 was ×1.90 to ×2.00 on 2 machines."
+        == "The newest full run is shown; 3 runs on 2 machines gave ×1.50 to ×2.00 for 2.00, 2 runs on 2 machines "
+        "×1.90 to ×2.00 for 2.00."
     )
     assert (
-        told(None, near)
-        == "The newest full run is shown. Over all our runs, 2.00 was ×1.90 to ×2.00 on 2 machines."
+        told(None, near) == "The newest full run is shown; 2 runs on 2 machines gave ×1.90 to ×2.00 for 2.00."
     )
     ratio = Said("9.00", Cited("ratio of two rates", "×9.00", 5, between_runs=near))
     assert told(None, ratio=ratio).endswith(
-        " Over all our runs, their ratio, 9.00, was ×1.90 to ×2.00 on 2 machines."
+        " 2 runs on 2 machines gave ×1.90 to ×2.00 for the ratio of the two, 9.00."
     )
     here = Between("×1.80 to ×2.00", 2, 1)
-    assert (
-        told(here) == "The newest full run is shown. Over all our runs, 2.00 was ×1.80 to ×2.00 on 1 machine."
-    )
+    assert told(here) == "The newest full run is shown; 2 runs on 1 machine gave ×1.80 to ×2.00 for 2.00."
 
 
 def test_a_number_that_is_missing_ends_the_sentence_with_its_reason(tmp_path: Path) -> None:

@@ -62,6 +62,25 @@ def test_fewer_connections_are_told_from_their_trials() -> None:
     assert found.scenario.workload.parameters["alpha"] == 1.5
 
 
+def test_more_requests_in_flight_are_told_from_their_trials() -> None:
+    (found,) = short_runs.short_runs("more-in-flight")
+    valid = found.run.trials.filter(valid=True).select("block", "contestant", "goodput_per_s")
+    rates = {(block, name): rate for block, name, rate in valid.iter_rows()}
+    for version, key in (("2.0.1", "then"), ("2.8.3", "today")):
+        blocks = [
+            block
+            for block in range(found.blocks)
+            if {(block, f"{version}-{n}") for n in (40, 1024)} <= rates.keys()
+        ]
+        ratio = geometric_interval(
+            [rates[block, f"{version}-1024"] / rates[block, f"{version}-40"] for block in blocks]
+        )
+        assert len(blocks) >= 3
+        told = short_runs.more_in_flight_facts()
+        assert told[f"more_{key}"] == ratio.as_factor()
+        assert (told["more_least"], told["more_most"]) == ("40", "1,024")
+
+
 def test_every_short_run_is_told_and_none_counts_as_published() -> None:
     told = (
         short_runs.log_line_facts()
@@ -69,10 +88,11 @@ def test_every_short_run_is_told_and_none_counts_as_published() -> None:
         | short_runs.copies_after_reindex()
         | short_runs.waiting_batch_facts()
         | short_runs.fewer_connection_facts()
+        | short_runs.more_in_flight_facts()
     )
     assert all(told.values())
     folders = [path for path in short_runs._SHORT.glob("*/*") if path.is_dir()]
-    assert len(folders) >= 6
+    assert len(folders) >= 7
     assert not {path.name for path in folders} & {run.run_id for run in published_runs()}
 
 

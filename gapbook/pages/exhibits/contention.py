@@ -18,6 +18,7 @@ from gapbook.pages.gloss import busiest_share
 from gapbook.pages.provenance import provenance
 from gapbook.pages.versions import versioned_label
 from gapbook.pages.words import NO_VALID_TRIAL
+from gapbook.record.durability import Durability
 from gapbook.record.labels import NOT_SUSTAINED
 from gapbook.record.metric import GOODPUT
 from gapbook.record.scenario import RecordedContestant
@@ -67,8 +68,8 @@ def contention_chart(
         x_log=False,
         provenance=provenance(found),
         title=title,
-        subtitle=f"Verified goodput. Durability {found.scenario.durability}."
-        + (f" Kept: from α = {kept[0]:g} to {kept[1]:g}." if kept else ""),
+        subtitle=f"Audited operations per second, {Durability.WORDS[Durability.parse(found.scenario.durability).kind]}."
+        + (f" Kept: what is left at α = {kept[1]:g} of the rate at {kept[0]:g}." if kept else ""),
         **line_axis(found, GOODPUT.name),
     )
 

@@ -28,11 +28,6 @@ from gapbook.record.scenario import RecordedContestant
 
 __all__ = ["growth_elsewhere", "residual_elsewhere", "times_elsewhere"]
 
-_DISK = {
-    "fsync-per-commit": "waiting for the disk",
-    "delayed": "not waiting for the disk",
-    "none": "no promise about the disk",
-}
 _COMPARED = ("client", "access", "tier", "in flight", "isolation")
 """Dimensions whose levels say how an end of a gap is set; system and promise have words of their own."""
 _NAMED_AFTER = {"client": " client", "isolation": " isolation"}
@@ -175,7 +170,7 @@ def _otherwise(there: Sequence[str], here: Sequence[str]) -> list[str]:
 
 def _end_words(gap: _Gap, end: RecordedContestant) -> Iterator[str]:
     yield versioned_label(gap.found, end)
-    yield _DISK[Durability.parse(end.durability).kind]
+    yield Durability.WORDS[Durability.parse(end.durability).kind]
     yield from _levels(end)
 
 

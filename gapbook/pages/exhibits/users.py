@@ -11,6 +11,7 @@ from gapbook.method.cells import Named
 from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval, format_count
 from gapbook.pages.provenance import provenance
+from gapbook.record.durability import Durability
 from gapbook.record.metric import GOODPUT, Metric
 from gapbook.record.scenario import RecordedContestant
 
@@ -43,6 +44,7 @@ def users_chart(
         return charts.missing(title, "No contestant has a valid trial.", provenance=provenance(found))
     series = {metric.name: [*measured[metric.name], *_published(rows, metric)] for metric in metrics}
     treatment = found.scenario.treatment
+    promises = dict.fromkeys(Durability.WORDS[Durability.parse(one.durability).kind] for one in shown)
     places = {point.x for of_metric in series.values() for line in of_metric for point in line.points}
     return charts.line_panels(
         [charts.Panel(metric, tuple(series[metric.name])) for metric in metrics],
@@ -51,8 +53,7 @@ def users_chart(
         x_log=True,
         provenance=provenance(found),
         title=title,
-        subtitle=f"Durability {' or '.join(dict.fromkeys(one.durability for one in shown))}. "
-        "What has no valid trial is not drawn.",
+        subtitle=f"{' or '.join(promises).capitalize()}. What has no valid trial is not drawn.",
     )
 
 
