@@ -95,7 +95,8 @@ def _facts(one: Addressed) -> Iterator[tuple[str, str]]:
     if number.parts:
         yield from ((part.quantity, part.value) for part in number.parts)
     else:
-        blocks = f", n = {number.n} block{'' if number.n == 1 else 's'}" if number.n else ""
+        several = f"{number.n} of {number.of_blocks}" if number.of_blocks else str(number.n)
+        blocks = f", n = {several} block{'' if several == '1' else 's'}" if number.n else ""
         yield "Quantity", number.quantity
         yield (
             "Value, with its 95 % interval" if "[" in number.value else "Value",

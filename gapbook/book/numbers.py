@@ -52,6 +52,7 @@ def citable(identifier: str, number: KnownNumber) -> Citable:
         number.run,
         number.date,
         number.between,
+        number.of_blocks,
     )
 
 
@@ -89,6 +90,7 @@ def kept_of(one: Addressed) -> KnownNumber:
         number.date,
         number.source,
         number.between_runs,
+        number.of_blocks,
     )
 
 

@@ -83,6 +83,7 @@ _VERSION_UNKNOWN = "the claim names no version"
 _NOT_RUN = "no usable run of it yet"
 _NOT_HELD = "our run does not hold it"
 _TOO_WIDE = "intervals are too wide"
+_ONE_TOO_WIDE = "one interval is too wide"
 _TWO_SIDED = ("band", "version")
 """Kinds of rules that hold a number against another one, and not against a bound."""
 _PLACES_SHOWN = 2
@@ -169,7 +170,9 @@ class Judgement:
         claim names no version)``, ``Cannot be decided here`` and ``: the claim names no version; we got 7.99 with
         SpacetimeDB 1.2.0 and 21.1 with 2.8.3``."""
         if self.agreement and (ours := self._ours_and_what_agrees()):
-            return WORDS[self.verdict], f": {self.reason}; we got {ours}"
+            return WORDS[
+                self.verdict
+            ], f": {self.reason}; {'our runs' if self._over_runs() else 'we got'} {ours}"
         if not (numbers := self.published_and_ours):
             return self.word, ""
         if self.verdict == "not-here":
@@ -198,7 +201,11 @@ class Judgement:
         )
         if self.verdict == "not-here":
             return f"We got {ours}, not {published}{f' ({self.reason})' if self.reason else ''}"
-        return f"Published {published}, here {ours}"
+        return f"Published {published}, {'our runs' if self._over_runs() else 'here'} {ours}"
+
+    def _over_runs(self) -> bool:
+        """Whether what stands in the line is what several runs hold."""
+        return self.verdict == "undecided" and any(one.runs > 1 for one in self._at_a_glance())
 
     @property
     def numbers(self) -> Sequence[str]:
@@ -401,7 +408,7 @@ def _reason(rule: Mapping[str, Any], verdict: Verdict, evidence: Sequence[Eviden
         return ""
     if "reason" in rule:
         return str(rule["reason"])
-    return _TOO_WIDE
+    return _TOO_WIDE if all(one.outcome == "straddles" for one in _deciding(evidence)) else _ONE_TOO_WIDE
 
 
 def _agreement(evidence: Sequence[Evidence]) -> str:

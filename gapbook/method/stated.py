@@ -33,8 +33,8 @@ WRITE_NUMBERS = "python -m gapbook.book.numbers"
 class KnownNumber(msgspec.Struct, frozen=True, omit_defaults=True):
     """What is kept of a number: enough to cite it and to make it again from its run, without the book.
 
-    ``page`` prints it, ``chapter`` is that of its run, ``source`` where it comes from, where that can be told, and
-    ``between`` what other runs made of it.
+    ``page`` prints it, ``chapter`` is that of its run, ``source`` where it comes from, where that can be told,
+    ``between`` what other runs made of it, and ``of_blocks`` how many blocks its run has, where not all hold it.
     """
 
     page: str
@@ -47,6 +47,7 @@ class KnownNumber(msgspec.Struct, frozen=True, omit_defaults=True):
     date: str
     source: Source | None = None
     between: str = ""
+    of_blocks: int = 0
 
 
 class Withdrawn(msgspec.Struct, frozen=True, omit_defaults=True):

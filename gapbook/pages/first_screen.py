@@ -12,7 +12,7 @@ from gapbook.method.findings import Findings
 from gapbook.method.summary import summary_of, written
 from gapbook.pages import page
 from gapbook.pages.citation import reach_note
-from gapbook.pages.number import number_of, tell_numbers
+from gapbook.pages.number import blocks_beside, number_of, tell_numbers
 from gapbook.pages.page_files import leave_beside_run
 from gapbook.pages.provenance import provenance_parts, run_facts
 from gapbook.pages.register.lines import claim_and_verdict
@@ -94,6 +94,7 @@ def cite_panels(found: Findings, sentence: Sentence) -> Html:
             found.run.run_id,
             date,
             str(cited.between_runs or ""),
+            blocks_beside(found, cited.n),
         )
         published = found.run.published
         panels.append(
@@ -128,7 +129,7 @@ def on_all_machines(sentence: Sentence, ratio: Said | None = None) -> Html:
 
 def _sources(sources: Mapping[str, str]) -> Html:
     links = listed_html([link(address, what) for what, address in sources.items()])
-    return Html('<p class="gb-sources">Read it: {}.</p>').format(links) if sources else Html("")
+    return Html('<p class="gb-read-it">Read it: {}.</p>').format(links) if sources else Html("")
 
 
 def tell_sentence(found: Findings, sentence: Sentence, conditions: str) -> None:

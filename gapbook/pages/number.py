@@ -20,7 +20,7 @@ from gapbook.paths import GIVEN_RUNS
 from gapbook.record.machine import cores_words, processor_words
 from gapbook.record.run import Run
 
-__all__ = ["NUMBERS_KIND", "Before", "Number", "Part", "number_of", "tell_numbers"]
+__all__ = ["NUMBERS_KIND", "Before", "Number", "Part", "blocks_beside", "number_of", "tell_numbers"]
 
 NUMBERS_KIND = "application/vnd.gapbook.numbers+json"
 """The kind of a cell's output that holds numbers: for the build, and shown to nobody."""
@@ -48,7 +48,8 @@ class Number(msgspec.Struct, frozen=True, omit_defaults=True):
 
     ``name`` is what its author calls it, ``sentence`` the one that it stands in, empty where that is prose of the
     chapter; ``published`` says whether its run is. ``quantity`` what it is of, in full; ``value`` as it is cited, with its
-    interval, and ``printed`` as a sentence has it. ``n`` is the number of blocks, ``parts`` the values where several make one answer, and ``value`` is
+    interval, and ``printed`` as a sentence has it. ``n`` is the number of blocks, ``of_blocks``
+    that of the run where not all hold it, ``parts`` the values where several make one answer, and ``value`` is
     then empty. ``rows`` are those of
     :class:`gapbook.method.source.Made`, empty where it is made of more than a few cells; ``before`` the same quantity
     in other published runs, the newest first.
@@ -70,6 +71,7 @@ class Number(msgspec.Struct, frozen=True, omit_defaults=True):
     reach: str
     versions: list[str]
     notes: str = ""
+    of_blocks: int = 0
     over_sessions: str = ""
     between_runs: str = ""
     source: Source | None = None
@@ -104,6 +106,7 @@ def number_of(
         machine=f"{facts['processor']}, {facts['cores']}",
         reach=reached(found),
         versions=named_versions(run.manifest.systems),
+        of_blocks=blocks_beside(found, cited.n),
         notes=promises_of(found, [[c for c in found.scenario.contestants if c.name in names]]),
         over_sessions=cited.over_sessions,
         between_runs=str(cited.between_runs or ""),
@@ -114,6 +117,11 @@ def number_of(
         rows=[list(row) for row in way.rows] if way else [],
         before=_before(found, source) if isinstance(source, Ratio) else [],
     )
+
+
+def blocks_beside(found: Findings, n: int) -> int:
+    """How many blocks a run has, where a number is of fewer; 0 where it is of all, or of none."""
+    return found.blocks if 0 < n < found.blocks else 0
 
 
 def tell_numbers(numbers: Iterable[Number]) -> None:

@@ -42,6 +42,8 @@ class Citable(NamedTuple):
     run: str
     date: str
     between: str = ""
+    of_blocks: int = 0
+    """How many blocks its run has, where not all of them hold it."""
 
 
 def number_id(page: str, name: str) -> str:
@@ -171,7 +173,10 @@ def _value(one: Citable) -> str:
 
 def _held(one: Citable) -> str:
     """The value with the blocks behind it."""
-    return f" {one.value}, {one.n} blocks." if one.value and one.n else _value(one)
+    if not (one.value and one.n):
+        return _value(one)
+    blocks = f"{one.n} of {one.of_blocks}" if one.of_blocks else str(one.n)
+    return f" {one.value}, {blocks} block{'' if blocks == '1' else 's'}."
 
 
 def _csl(

@@ -164,6 +164,7 @@ def copies_after_reindex() -> dict[str, str]:
         "reindex_mended": "all" if mended == failed else f"{mended} of {failed}",
         "reindex_lost": f"{lost:,} rows" if lost else "no row",
         "reindex_run": found.run.run_id,
+        "reindex_processor": found.run.manifest.machine.processor,
     }
 
 

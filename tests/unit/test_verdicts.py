@@ -348,7 +348,7 @@ def test_a_page_shows_its_own_number_first_beside_the_published_one() -> None:
         ("original", *both.values()),  # measured nothing of the claim
     ):
         judged = judge_with("keynote-factor-contention", Findings(latest_published(own), own))
-        told = rf"Published about 4, here [\d.]+ to [\d.]+ {first} and [\d.]+ to [\d.]+ {then}"
+        told = rf"Published about 4, our runs [\d.]+ to [\d.]+ {first} and [\d.]+ to [\d.]+ {then}"
         assert re.fullmatch(told, judged.published_and_ours), own
 
 
@@ -396,7 +396,7 @@ def test_a_rule_that_leaves_a_verdict_without_its_words_is_refused(rule: dict[st
         ),
         (
             "trailbase-fib-ratio",
-            "Cannot be decided here: TrailBase compiles here without its V8",
+            "Cannot be decided here: we cannot build TrailBase's V8",
             "Published about 40, here 24.5 to 50.4",
         ),
         ("convex-headline-47x", "Cannot be decided here: Convex was not run", ""),
