@@ -119,8 +119,8 @@ def calibration_chart(
     """A mark for each interval at 95 %: whether it holds the truth; beside them the farthest estimate."""
     planted = _planted(found, factors, lattice)
     groups = {
-        "rates and ratios of live servers": _live(found, plants, pairs),
-        "factors of a planted decomposition": [(ours, truth) for _, ours, truth in _shares(*planted)]
+        "rates and ratios": _live(found, plants, pairs),
+        "factors of a gap": [(ours, truth) for _, ours, truth in _shares(*planted)]
         if planted
         else [],
     }
