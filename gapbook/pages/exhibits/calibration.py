@@ -120,9 +120,7 @@ def calibration_chart(
     planted = _planted(found, factors, lattice)
     groups = {
         "rates and ratios": _live(found, plants, pairs),
-        "factors of a gap": [(ours, truth) for _, ours, truth in _shares(*planted)]
-        if planted
-        else [],
+        "factors of a gap": [(ours, truth) for _, ours, truth in _shares(*planted)] if planted else [],
     }
     rows = [
         charts.Outcomes(
