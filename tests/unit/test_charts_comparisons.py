@@ -43,6 +43,10 @@ def test_what_other_runs_made_of_a_ratio_is_a_mark_a_key_and_a_column_of_its_own
     assert several.table.columns[-1] == ELSEWHERE
     assert "another run of ours" in several.svg()
     assert "another run of ours" not in alone.svg()
+    for width in (WIDE_WIDTH, PHONE_WIDTH):
+        assert "×3.20, 3 runs 2.10–7.00" in several.svg(width=width)
+        assert "×3.20 [3.10–3.30]" in alone.svg(width=width)
+    assert several.table.rows[0][2] == "×3.20 [3.10–3.30]"
 
 
 def test_rows_that_other_runs_turn_round_are_known_once_each() -> None:

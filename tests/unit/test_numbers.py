@@ -157,6 +157,17 @@ def test_a_long_sentence_leaves_out_what_its_page_tells() -> None:
     assert len(long.split()) <= MOST_WORDS + 1
 
 
+@pytest.mark.parametrize(
+    ("n", "of_blocks", "told"), [(4, 5, "4 of 5 blocks."), (5, 0, " 5 blocks."), (1, 0, " 1 block.")]
+)
+def test_a_citation_says_how_many_blocks_of_the_run_hold_its_number(
+    n: int, of_blocks: int, told: str
+) -> None:
+    one = citable("price-of-speed-safe", KNOWN["price-of-speed-safe"])
+    cited = number_citation(one._replace(sentence="A leads.", between="", n=n, of_blocks=of_blocks))
+    assert told in cited["Text"]
+
+
 def test_what_other_machines_made_of_a_number_goes_before_its_blocks_and_its_interval() -> None:
     between = "×1.00 to ×9.00 over 3 runs on 2 machines"
     one = citable("price-of-speed-safe", KNOWN["price-of-speed-safe"])._replace(between=between)

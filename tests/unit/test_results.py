@@ -289,6 +289,25 @@ def test_the_first_screen_stands_whatever_is_missing(
     (small,) = tmp_path.rglob("compare.json")
     assert f"{found.run.run_id}/compare.json" in screen.html
     assert read_summary(small) == summary_of(found.run)
+    assert "Read it" not in screen.html
+
+
+def test_a_first_screen_leads_to_what_its_sentence_speaks_of(
+    stored: dict[str, Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GAPBOOK_BUILD", str(tmp_path))
+    found = shown(stored, "whole")
+    screen = first_screen(
+        found,
+        sentence=sentence("It does {a} times as many.", a=times(found, SPACETIMEDB, DRIZZLE, at=1.5)),
+        conditions="Nobody waits.",
+        picture=comparisons_chart(found, [("engine", SPACETIMEDB, DRIZZLE)]),
+        sources={"the commit": "https://example.org/commit", "the client": "https://example.org/client"},
+    )
+    read = re.findall(r'<p class="gb-read-it">(.*?)</p>', screen.html)
+    assert [re.findall(r'href="([^"]+)"', line) for line in read] == [
+        ["https://example.org/commit", "https://example.org/client"]
+    ]
 
 
 def test_a_verdict_that_another_chapter_measured_names_it(stored: dict[str, Run]) -> None:

@@ -232,6 +232,19 @@ def test_another_version_confirms_nothing_and_says_what_came_out(
     assert (judged.word, "".join(judged.line)) == (word, line)
 
 
+@pytest.mark.parametrize(
+    ("expected", "reason"),
+    [([2.2, 2.2], "intervals are too wide"), ([3.0, 2.2], "one interval is too wide")],
+)
+def test_what_is_open_says_whether_every_interval_is_too_wide(
+    planted: Any, expected: list[float], reason: str
+) -> None:
+    rule = _rule("band")
+    rule["test"] = [rule["test"][0] | {"equals": value} for value in expected]
+    judged = _judged(rule, planted(2.0, 2.02, 1.98))
+    assert (judged.verdict, judged.reason) == ("undecided", reason)
+
+
 def test_another_version_that_its_place_names_is_confirmed_alone_where_every_place_holds(
     planted: Any,
 ) -> None:
