@@ -12,6 +12,7 @@ from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval, format_factor
 from gapbook.pages.exhibits.factors import level_words, order_range_words
 from gapbook.pages.provenance import provenance
+from gapbook.record.durability import Durability
 from gapbook.record.metric import GOODPUT
 from gapbook.record.printed import state_in_words
 from gapbook.record.scenario import RecordedContestant
@@ -58,8 +59,7 @@ def waterfall(
         _endpoint(found, end, treatment, parts.end, metric),
         provenance=provenance(found),
         title=title or _waterfall_title(found, parts, treatment, start, end),
-        subtitle=f"{parts.gap.as_factor()}, durability "
-        f"{' → '.join(dict.fromkeys((start.durability, end.durability)))}. "
+        subtitle=f"{parts.gap.as_factor()}, {' → '.join(dict.fromkeys(map(_promise, (start, end))))}. "
         f"{_over_orders(parts)} "
         + _two_fits(found, parts, start, end, treatment, metric)
         + _without_client_bound(found, factors, treatment, metric)
@@ -173,6 +173,10 @@ def _endpoint(
     )
 
 
+def _promise(contestant: RecordedContestant) -> str:
+    return Durability.WORDS[Durability.parse(contestant.durability).kind]
+
+
 def _over_orders(parts: Decomposition) -> str:
     """Over which orders of the steps factors are means: measured ones, of those that can be run."""
     cells = f"{parts.cells_measured} of {parts.cells_possible} combinations"
@@ -184,8 +188,8 @@ def _over_orders(parts: Decomposition) -> str:
     if parts.orderings_possible == 1:
         return f"Only 1 order of the steps can be run, {cells} were measured."
     return (
-        f"Each factor is a mean over {parts.orderings} of the {parts.orderings_possible} orders that can be run; "
-        f"{cells} were measured."
+        f"Each factor is a mean over {parts.orderings} of the {parts.orderings_possible} orders in which the steps can be "
+        "taken."
     )
 
 
