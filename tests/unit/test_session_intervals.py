@@ -99,7 +99,7 @@ def test_of_unequal_blocks_each_number_says_how_many_it_has(tmp_path: Path) -> N
     rows = [runs.refused(one) if one.block == 0 and one.treatment else runs.valid(one) for one in planned]
     shown = Findings(runs.store(tmp_path / runs.CHAPTER, rows), runs.CHAPTER)
     assert [one.n for one in runs.answer_ratio(shown, SPACETIMEDB, PROCEDURE).cited] == [3, 2]
-    for alpha, blocks in ((0, 3), (1.5, 2)):
+    for alpha, blocks in ((0, "3"), (1.5, "2 of 3")):
         lead = times(shown, SPACETIMEDB, PROCEDURE, at=alpha)
         assert f", {blocks} blocks. " in cite_panels(shown, sentence("It is {lead}.", lead=lead)).html
 
