@@ -30,7 +30,8 @@ from gapbook.cli import main
 from gapbook.pages.short_citation import FORMS
 from gapbook.paths import CHECKOUT
 from gapbook.record.run import published_folder
-from tests.book.book_site import CHAPTER, Open, Site, Visit, gapbook
+from tests.book.book_site import CHAPTER, Open, Site, Visit, gapbook, measure
+from tests.book.book_site import build as build_site
 
 NUMBER = re.compile(r"×\d")
 ANSWERED = re.compile(r"\d times\b")
@@ -248,6 +249,21 @@ def test_refused_run_says_so_and_draws_no_number(refused_site: Site, visit: Open
     page.locator("details.gb-fold summary", has_text="refused").click()
     table = page.locator("table", has=page.locator("caption", has_text="Refused trials"))
     assert table.locator("tbody tr").count() == refused_site.run.trials.height
+
+
+def test_a_reader_who_has_the_old_server_alone_gets_a_page_too(tmp_path: Path) -> None:
+    run = measure(
+        "alpha=1.5",
+        "blocks=1",
+        "attempts=3",
+        "contestants=postgres-rust-deep,postgres-batch,spacetimedb-rust-deep",
+    )
+    shown = build_site(run, tmp_path / "site").folder / "notebooks" / f"{CHAPTER}.html"
+    said = shown.read_text(encoding="utf-8").partition('<p class="gb-sentence">')[2].partition("</p>")[0]
+    measured = set(run.trials.filter(valid=True)["contestant"])
+    answers = {"postgres-rust-deep", "spacetimedb-rust-deep"} <= measured
+    assert ('class="gb-number"' in said) == answers
+    assert ("Not answered by this run" in said) != answers
 
 
 def test_no_published_answer_has_a_number_that_tells_too_little(published_site: Site) -> None:
