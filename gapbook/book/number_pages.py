@@ -19,7 +19,7 @@ from gapbook.book.numbers import citable, kept_of
 from gapbook.book.told_numbers import Addressed
 from gapbook.method.interval import format_count, format_factor
 from gapbook.method.stated import Withdrawn
-from gapbook.pages.short_citation import Citable, address_of, number_citation
+from gapbook.pages.short_citation import Citable, address_of, blocks_words, number_citation
 
 __all__ = ["card_of", "write_number_pages", "write_withdrawn_pages"]
 
@@ -95,8 +95,7 @@ def _facts(one: Addressed) -> Iterator[tuple[str, str]]:
     if number.parts:
         yield from ((part.quantity, part.value) for part in number.parts)
     else:
-        several = f"{number.n} of {number.of_blocks}" if number.of_blocks else str(number.n)
-        blocks = f", n = {several} block{'' if several == '1' else 's'}" if number.n else ""
+        blocks = f", n = {blocks_words(number.n, number.of_blocks)}" if number.n else ""
         yield "Quantity", number.quantity
         yield (
             "Value, with its 95 % interval" if "[" in number.value else "Value",

@@ -14,6 +14,7 @@ __all__ = [
     "MOST_WORDS",
     "Citable",
     "address_of",
+    "blocks_words",
     "number_citation",
     "number_id",
     "own_run_citation",
@@ -173,10 +174,12 @@ def _value(one: Citable) -> str:
 
 def _held(one: Citable) -> str:
     """The value with the blocks behind it."""
-    if not (one.value and one.n):
-        return _value(one)
-    blocks = f"{one.n} of {one.of_blocks}" if one.of_blocks else str(one.n)
-    return f" {one.value}, {blocks} block{'' if blocks == '1' else 's'}."
+    return f" {one.value}, {blocks_words(one.n, one.of_blocks)}." if one.value and one.n else _value(one)
+
+
+def blocks_words(n: int, of_blocks: int) -> str:
+    """``4 of 5 blocks``, or ``5 blocks`` where all of the run hold a number: ``of_blocks`` is 0 then."""
+    return f"{n} of {of_blocks} blocks" if of_blocks else f"{n} block{'' if n == 1 else 's'}"
 
 
 def _csl(

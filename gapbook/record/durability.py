@@ -22,13 +22,17 @@ class Durability:
     kind: str
     max_ms: float | None = None
 
-    WORDS: ClassVar[dict[str, str]] = {
+    _WORDS: ClassVar[dict[str, str]] = {
         "fsync-per-commit": "waiting for the disk",
         "delayed": "not waiting for the disk",
         "none": "no promise about the disk",
     }
-    """What a commit does under each kind, in a reader's words."""
     ALLOWED: ClassVar[tuple[str, ...]] = ("none", "fsync-per-commit", "delayed", "delayed(N ms)")
+
+    @property
+    def words(self) -> str:
+        """What a commit does, in a reader's words."""
+        return self._WORDS[self.kind]
 
     def satisfies(self, declared: Durability) -> bool:
         """The same kind of promise, kept at least as soon as declared; without a bound no bound is kept."""

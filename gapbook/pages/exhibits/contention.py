@@ -68,7 +68,7 @@ def contention_chart(
         x_log=False,
         provenance=provenance(found),
         title=title,
-        subtitle=f"Audited operations per second, {Durability.WORDS[Durability.parse(found.scenario.durability).kind]}."
+        subtitle=f"Audited operations per second, {Durability.parse(found.scenario.durability).words}."
         + (f" Kept: what is left at α = {kept[1]:g} of the rate at {kept[0]:g}." if kept else ""),
         **line_axis(found, GOODPUT.name),
     )

@@ -170,7 +170,7 @@ def _otherwise(there: Sequence[str], here: Sequence[str]) -> list[str]:
 
 def _end_words(gap: _Gap, end: RecordedContestant) -> Iterator[str]:
     yield versioned_label(gap.found, end)
-    yield Durability.WORDS[Durability.parse(end.durability).kind]
+    yield Durability.parse(end.durability).words
     yield from _levels(end)
 
 

@@ -59,7 +59,7 @@ def waterfall(
         _endpoint(found, end, treatment, parts.end, metric),
         provenance=provenance(found),
         title=title or _waterfall_title(found, parts, treatment, start, end),
-        subtitle=f"{parts.gap.as_factor()}, {' → '.join(dict.fromkeys(map(_promise, (start, end))))}. "
+        subtitle=f"{parts.gap.as_factor()}, {' → '.join(dict.fromkeys(Durability.parse(one.durability).words for one in (start, end)))}. "
         f"{_over_orders(parts)} "
         + _two_fits(found, parts, start, end, treatment, metric)
         + _without_client_bound(found, factors, treatment, metric)
@@ -171,10 +171,6 @@ def _endpoint(
         value=value,
         blocks=tuple(found.values(contestant.name, treatment, metric).values()),
     )
-
-
-def _promise(contestant: RecordedContestant) -> str:
-    return Durability.WORDS[Durability.parse(contestant.durability).kind]
 
 
 def _over_orders(parts: Decomposition) -> str:

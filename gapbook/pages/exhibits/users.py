@@ -44,7 +44,7 @@ def users_chart(
         return charts.missing(title, "No contestant has a valid trial.", provenance=provenance(found))
     series = {metric.name: [*measured[metric.name], *_published(rows, metric)] for metric in metrics}
     treatment = found.scenario.treatment
-    promises = dict.fromkeys(Durability.WORDS[Durability.parse(one.durability).kind] for one in shown)
+    promises = dict.fromkeys(Durability.parse(one.durability).words for one in shown)
     places = {point.x for of_metric in series.values() for line in of_metric for point in line.points}
     return charts.line_panels(
         [charts.Panel(metric, tuple(series[metric.name])) for metric in metrics],
