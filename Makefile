@@ -5,7 +5,7 @@ PYTHON ?= python3
 CACHE := $(if $(GAPBOOK_CACHE),$(GAPBOOK_CACHE),$(if $(XDG_CACHE_HOME),$(XDG_CACHE_HOME),$(HOME)/.cache)/gapbook)
 ENVIRONMENT := .venv
 READY := $(ENVIRONMENT)/.ready
-QUICK := -p blocks=2 -p sessions=1 -p attempts=1 -p kills=0 -p window_s=2 -p warmup_s=1 \
+QUICK := -p blocks=1 -p sessions=1 -p attempts=2 -p kills=0 -p window_s=2 -p warmup_s=1 \
 	-p contestants=drizzle-rpc,procedure-rpc,procedure-rpc-rust,postgres-rust,postgres-rust-deep,postgres-waits-deep,spacetimedb-rust-deep,spacetimedb-2-rust-deep,spacetimedb-2-waits-deep
 # From the indexes that the reader names, and otherwise as if nobody had set anything.
 PACKAGES := UV_CACHE_DIR=$(CACHE)/uv $(ENVIRONMENT)/bin/python -I gapbook/package_index.py

@@ -153,8 +153,13 @@ def own_run_banner(found: Findings) -> Html | None:
     """Says that a page is the reader's own run; nothing for a published one."""
     if found.run.published:
         return None
+    shown = f"This page shows run {found.run.run_id}, measured here, not the published run."
+    if found.blocks > 1:
+        return page.banner("own-run", shown)
+    more = f"gapbook run {found.scenario.chapter} -p blocks=4"
     return page.banner(
-        "own-run", f"This page shows run {found.run.run_id}, measured here, not the published run."
+        "own-run",
+        Html("{} Each of its numbers is one trial. For intervals: <code>{}</code>").format(shown, more),
     )
 
 

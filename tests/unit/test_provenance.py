@@ -4,8 +4,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from gapbook.method.findings import Findings, versions_of
-from gapbook.pages.first_screen import cite_panels
+from gapbook.pages.first_screen import cite_panels, own_run_banner
 from gapbook.pages.proof import proof
 from gapbook.pages.proof.audited import uncounted
 from gapbook.pages.provenance import method_words, provenance_parts, run_facts
@@ -47,6 +49,16 @@ def test_a_trial_without_a_commit_count_says_whether_the_engine_or_a_rollback_is
 def test_a_run_in_which_every_commit_was_counted_says_so(tmp_path: Path) -> None:
     shown = Findings(runs.store(tmp_path / runs.CHAPTER, runs.whole(2)), runs.CHAPTER)
     assert uncounted(shown).endswith("agreed in all 28 valid trials")
+
+
+@pytest.mark.parametrize(("blocks", "alone"), [(1, True), (2, False)])
+def test_a_reader_whose_run_has_single_trials_reads_how_to_get_intervals(
+    tmp_path: Path, blocks: int, alone: bool
+) -> None:
+    shown = Findings(runs.store(tmp_path / runs.CHAPTER, runs.whole(blocks)), runs.CHAPTER)
+    said = str(own_run_banner(shown))
+    assert shown.run.run_id in said
+    assert (f"<code>gapbook run {runs.CHAPTER} -p blocks=" in said) is alone
 
 
 def test_what_of_the_shell_reached_nobody_is_told_once_and_by_name(tmp_path: Path) -> None:
