@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from gapbook.errors import GapbookError
 from gapbook.model.work import EXPONENT
@@ -207,6 +207,50 @@ def _more_in_flight() -> Scenario:
     )
 
 
+def _published_connections() -> Scenario:
+    """The setups of pull request #4432 with its 50 connections and with the 64 of this book, and the pipelined ones with the
+    depth of this book and with 64 in flight: how much of a published ratio is the number of connections, and the depth?"""
+
+    def called(
+        name: str, system: str, access: str, in_flight: int, *, tier: str = "direct", client: str = "rust"
+    ) -> Iterator[Contestant]:
+        version = "2.0.1" if system == "spacetimedb" else None
+        for alpha in (0.5, 1.5):
+            yield Contestant(
+                f"{name}-{alpha:g}".replace(".", "-"),
+                system,
+                access,
+                tier,
+                client,
+                in_flight,
+                version=version,
+                parameters={"alpha": alpha},
+            )
+
+    return Scenario(
+        chapter="published-connections",
+        contestants=(
+            *called("drizzle-http", "postgres", "drizzle", 1, tier="rpc", client="typescript"),
+            *called("procedure-http", "postgres", "procedure", 1, tier="rpc", client="typescript"),
+            *called("postgres", "postgres", "procedure", 1),
+            *called("postgres-40", "postgres", "procedure", 40),
+            *called("postgres-64", "postgres", "procedure", 64),
+            *called("spacetimedb", "spacetimedb", "reducer", 1),
+            *called("spacetimedb-40", "spacetimedb", "reducer", 40),
+            *called("spacetimedb-64", "spacetimedb", "reducer", 64),
+        ),
+        workload=WorkloadSettings(
+            "transfer", {"accounts": 100_000, "amount_max": 1, "redraw": "destination"}
+        ),
+        treatment=Treatment.of(CONNECTIONS, "transfer", [50, 64]),
+        connections=64,
+        window_s=2.0,
+        warmup_s=3.0,
+        durability=Durability.parse("delayed"),
+        seed=4435,
+    )
+
+
 _SHORT: Mapping[str, Callable[[], Scenario]] = {
     "k6-log-lines": _k6_log_lines,
     "own-cpu-group": _own_cpu_group,
@@ -215,6 +259,7 @@ _SHORT: Mapping[str, Callable[[], Scenario]] = {
     "waiting-batches": _waiting_batches,
     "fewer-connections": _fewer_connections,
     "more-in-flight": _more_in_flight,
+    "published-connections": _published_connections,
 }
 
 

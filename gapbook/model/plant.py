@@ -30,11 +30,14 @@ _PERIODS_SIMULATED = 10
 class Knobs:
     """What a plant is told to be; names and meanings are those of the program.
 
-    ``hot`` is the share of operations that need the lock, None those that touch account or counter 0.
+    ``hot`` is the share of operations that need the lock, None those that touch account or counter 0. ``compute_us`` is how
+    much of its service time each operation keeps a processor busy: no part of the truth, which is that of a machine with
+    processors enough.
     """
 
     service_us: float = 0.0
     lanes: int = 1
+    compute_us: float = 0.0
     round_trip_us: float = 0.0
     commit_timer_us: float = 0.0
     lock_us: float = 0.0

@@ -67,6 +67,8 @@ def _recorded(contestant: Contestant) -> RecordedContestant:
         ("plant service_us=10 lock_us=200 hot=1", 50, 1, 5_000),
         ("plant service_us=10 lock_us=200 hot=0.25", 50, 1, 20_000),
         ("plant service_us=100 stall_us=100000 stall_every_us=1000000", 50, 1, 9_000),
+        # On processors enough.
+        ("plant service_us=100 lanes=2 compute_us=90", 50, 1, 20_000),
         ("plant service_us=100 noise_seed=3 noise_sd=0.1", 50, 1, 10_000),
     ],
 )
@@ -80,7 +82,11 @@ def test_truth_is_what_the_hand_computes(
 @pytest.mark.parametrize(("connections", "in_flight"), [(3, 1), (50, 1), (20, 8)])
 @pytest.mark.parametrize(
     "knobs",
-    [Knobs(100.0, 1, 400.0), Knobs(100.0, 3, 24_000.0), Knobs(50.0, 1, 1_000.0, commit_timer_us=20_000.0)],
+    [
+        Knobs(100.0, 1, round_trip_us=400.0),
+        Knobs(100.0, 3, round_trip_us=24_000.0),
+        Knobs(50.0, 1, round_trip_us=1_000.0, commit_timer_us=20_000.0),
+    ],
 )
 def test_closed_forms_agree_with_the_simulation(knobs: Knobs, connections: int, in_flight: int) -> None:
     closed = true_goodput_per_s(knobs, connections, in_flight)
@@ -221,6 +227,7 @@ def _measure(deployment: Deployment, plant: Stack) -> Measure:
         ("locked", 50, 1),
         ("stalls", 50, 1),
         ("base", 4, 8),
+        ("computing-both", 50, 1),
     ],
 )
 def test_no_plant_is_faster_than_its_truth(
@@ -262,6 +269,16 @@ def test_a_distance_by_proxy_costs_what_the_plants_own_does(measure: Measure) ->
     proxied = _best(measure, "service-100", connections=10, in_flight=4, round_trip_ms=20.0)
     assert proxied["truth_per_s"] == own["truth_per_s"]
     assert proxied["completed_per_s"] == pytest.approx(own["completed_per_s"], rel=_TOLERANCE_FRAC)
+
+
+@pytest.mark.parametrize(
+    ("access", "computed_us"), [("computing-both", 90), ("computing-one-slower-100", 180)]
+)
+def test_a_plant_that_computes_keeps_processors_busy_for_each_operation(
+    measure: Measure, access: str, computed_us: float
+) -> None:
+    row = measure(access, window_s=1.0)
+    assert row["server_cpu_s"] >= 0.95 * computed_us * 1e-6 * row["completed_in_window"]
 
 
 def test_a_commit_timer_passes_each_connection_once(measure: Measure) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from gapbook import charts
 from gapbook.markup import Html, values_table
@@ -36,6 +36,9 @@ __all__ = [
     "windows_table",
 ]
 
+Competing: TypeAlias = tuple[Sequence[Named], Sequence[tuple[str, Named, Named]]]
+"""Plants that need the processors of their client too, and pairs of them."""
+NOBODY: Competing = ((), ())
 _TAIL_PERCENTILE = 99.0
 _ROUNDING = 1e-9
 """How far two numbers may be apart, relatively, that only differ by how they were computed."""
@@ -43,13 +46,16 @@ _ROUNDING = 1e-9
 
 class CalibrationFacts(NamedTuple):
     """In how many cases an interval held the truth, and how far off the farthest estimate was: of live servers and
-    their ratios, and of a gap that is taken apart; ``missed`` are the live servers whose interval missed."""
+    their ratios, of a gap that is taken apart, and of servers that compete with their client for processors, empty where
+    there are none; ``missed`` are the live servers whose interval missed."""
 
     held: str
     factors_held: str
     off: str
     factors_off: str
     missed: str
+    competing_held: str
+    competing_off: str
 
 
 def answer_calibration(
@@ -60,9 +66,10 @@ def answer_calibration(
     factors: Sequence[Factor],
     lattice: Sequence[Named],
     fixed_order: Coverage,
+    competing: Competing = NOBODY,
 ) -> page.Answer:
     """Whether values and intervals can be trusted: of live plants, with the farthest miss, in simulation, in a fixed
-    order of trials, and of factors."""
+    order of trials, of factors, and of plants that compete for processors."""
     shares = [q.covered / q.tried for _, coverage in simulated for q in coverage.quantities]
     tried = sum(q.tried for _, coverage in simulated for q in coverage.quantities)
     known = [(ours, truth) for ours, truth in _live(found, plants, pairs) if ours.bounded]
@@ -89,6 +96,12 @@ def answer_calibration(
             " Of a planted decomposition, {} intervals held the truth (each factor and "
             "the whole gap), and estimates were up to {} off."
         ).format(page.estimate(of_factors), page.estimate(apart))
+    beside = [one for one in _live(found, *competing) if one[0].bounded]
+    if beside:
+        text += Html(
+            " Of servers that compete with their client for processors, {} intervals held the truth of one that has them "
+            "alone, and estimates were up to {} off."
+        ).format(page.estimate(_held_words(beside)), page.estimate(_off_words(beside)))
     blocks = max(ours.n for ours, _ in known)
     least = min(coverage.blocks for _, coverage in simulated)
     cited = [
@@ -106,6 +119,14 @@ def answer_calibration(
             page.Cited("95 % intervals that held the truth, planted factors", of_factors, blocks),
             page.Cited("farthest estimate from the truth, planted factors", apart, blocks),
         ]
+    if beside:
+        cited.append(
+            page.Cited(
+                "farthest estimate from the truth, servers that compete for processors",
+                _off_words(beside),
+                blocks,
+            )
+        )
     return page.answer(text, cited)
 
 
@@ -115,12 +136,14 @@ def calibration_chart(
     pairs: Sequence[tuple[str, Named, Named]],
     factors: Sequence[Factor],
     lattice: Sequence[Named],
+    competing: Competing = NOBODY,
 ) -> charts.Figure:
     """A mark for each interval at 95 %: whether it holds the truth; beside them the farthest estimate."""
     planted = _planted(found, factors, lattice)
     groups = {
         "rates and ratios": _live(found, plants, pairs),
         "factors of a gap": [(ours, truth) for _, ours, truth in _shares(*planted)] if planted else [],
+        "servers that compete for cores": _live(found, *competing),
     }
     rows = [
         charts.Outcomes(
@@ -152,15 +175,17 @@ def calibration_facts(
     pairs: Sequence[tuple[str, Named, Named]],
     factors: Sequence[Factor],
     lattice: Sequence[Named],
+    competing: Competing = NOBODY,
 ) -> CalibrationFacts | None:
     """How often intervals held the truth, and how far estimates were off; None where one of both groups has no
     interval."""
     planted = _planted(found, factors, lattice)
-    live, split = (
+    live, split, beside = (
         [(ours, truth) for ours, truth in group if ours.bounded]
         for group in (
             _live(found, plants, pairs),
             [(ours, truth) for _, ours, truth in _shares(*planted)] if planted else [],
+            _live(found, *competing),
         )
     )
     if not live or not split:
@@ -173,7 +198,13 @@ def calibration_facts(
         and not _inside(ours, truth := _truth(found, plant))
     ]
     return CalibrationFacts(
-        _held_words(live), _held_words(split), _off_words(live), _off_words(split), listed(missed) or "none"
+        _held_words(live),
+        _held_words(split),
+        _off_words(live),
+        _off_words(split),
+        listed(missed) or "none",
+        _held_words(beside) if beside else "",
+        _off_words(beside) if beside else "",
     )
 
 

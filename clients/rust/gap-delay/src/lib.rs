@@ -12,4 +12,4 @@ mod relay;
 mod timer;
 
 pub use relay::Relay;
-pub use timer::{now_ns, Nanoseconds, Timer};
+pub use timer::{now_ns, thread_cpu_ns, Nanoseconds, Timer};

@@ -18,6 +18,12 @@ pub fn now_ns() -> io::Result<Nanoseconds> {
     Ok(Duration::from(now).as_nanos() as Nanoseconds)
 }
 
+/// The processor time that the calling thread has had.
+pub fn thread_cpu_ns() -> io::Result<Nanoseconds> {
+    let had = clock_gettime(nix::time::ClockId::CLOCK_THREAD_CPUTIME_ID)?;
+    Ok(Duration::from(had).as_nanos() as Nanoseconds)
+}
+
 pub struct Timer {
     descriptor: TimerFd,
     armed_for: Option<Nanoseconds>,

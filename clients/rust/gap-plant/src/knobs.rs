@@ -12,6 +12,8 @@ pub struct Knobs {
     /// Time of an operation on one of the lanes.
     pub service_us: f64,
     pub lanes: usize,
+    /// Of the service time, how much a processor computes: with it the machine competes for processors.
+    pub compute_us: f64,
     /// Added to every answer.
     pub round_trip_us: f64,
     /// Commits end at multiples of it; 0 for at once.
@@ -35,6 +37,7 @@ impl Default for Knobs {
         Self {
             service_us: 0.0,
             lanes: 1,
+            compute_us: 0.0,
             round_trip_us: 0.0,
             commit_timer_us: 0.0,
             lock_us: 0.0,
@@ -66,6 +69,12 @@ impl Knobs {
                 knobs.stall_us, knobs.stall_every_us
             ));
         }
+        if knobs.compute_us > knobs.service_us {
+            return Err(format!(
+                "compute_us: {} is above service_us, {}",
+                knobs.compute_us, knobs.service_us
+            ));
+        }
         Ok(knobs)
     }
 
@@ -83,6 +92,7 @@ impl Knobs {
         match name {
             "service_us" => self.service_us = within(0.0, TIME_MAX_US)?,
             "lanes" => self.lanes = whole(1.0, LANES_MAX)? as usize,
+            "compute_us" => self.compute_us = within(0.0, TIME_MAX_US)?,
             "round_trip_us" => self.round_trip_us = within(0.0, TIME_MAX_US)?,
             "commit_timer_us" => self.commit_timer_us = within(0.0, TIME_MAX_US)?,
             "lock_us" => self.lock_us = within(0.0, TIME_MAX_US)?,
@@ -94,8 +104,8 @@ impl Knobs {
             "drift_sd" => self.drift_sd = within(0.0, DEVIATION_MAX)?,
             _ => {
                 return Err(format!(
-                    "knob {name:?} is unknown; allowed: service_us, lanes, round_trip_us, commit_timer_us, \
-                     lock_us, hot, stall_us, stall_every_us, noise_seed, noise_sd, drift_sd"
+                    "knob {name:?} is unknown; allowed: service_us, lanes, compute_us, round_trip_us, \
+                     commit_timer_us, lock_us, hot, stall_us, stall_every_us, noise_seed, noise_sd, drift_sd"
                 ))
             }
         }
@@ -127,6 +137,7 @@ mod tests {
             ("plant lanes=0", "lanes: \"0\" is refused; allowed: 1 to 4096"),
             ("plant lanes=1.5", "allowed: whole numbers 1 to 4096"),
             ("plant hot=2", "hot: \"2\" is refused; allowed: 0 to 1"),
+            ("plant service_us=5 compute_us=6", "compute_us: 6 is above service_us, 5"),
             ("plant stall_us=5", "stall_us: 5 is not below stall_every_us, 0"),
         ] {
             let refusal = Knobs::parse(database).unwrap_err();

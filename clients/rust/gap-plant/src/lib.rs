@@ -6,6 +6,7 @@
 //!
 //! - `knobs`: what a plant is told to be, in the name of the database
 //! - `machine`: when an answer is due
+//! - `compute`: threads that compute for an answer, where a plant is told to need processors as a real server does
 //! - `noise`: by how much all times of one trial differ from what the knobs say
 //! - `bank`: accounts and transfers
 //! - `board`: counters and messages
@@ -16,6 +17,7 @@
 
 mod bank;
 mod board;
+mod compute;
 mod control;
 mod http;
 mod knobs;

@@ -39,7 +39,7 @@ fn run(port: u16) -> io::Result<()> {
         let mut input = [0; 4096];
         while io::stdin().read(&mut input).is_ok_and(|read| read > 0) {}
         // A server that cannot be woken has ended.
-        let _ = stopper.wake();
+        let _ = stopper.stop();
     });
     let [port, control_port] = server.ports();
     writeln!(io::stdout(), r#"{{"port":{port},"control_port":{control_port}}}"#)?;

@@ -4,6 +4,7 @@ use gap_delay::Nanoseconds;
 
 use crate::bank::{Bank, Outcome, Refusal};
 use crate::board::Board;
+use crate::compute::Computing;
 use crate::knobs::Knobs;
 use crate::machine::Machine;
 use crate::noise::time_factor;
@@ -25,6 +26,9 @@ struct Running {
     knobs: Knobs,
     time_factor: f64,
     machine: Machine,
+    /// None where operations need no processor.
+    computing: Option<Computing>,
+    operations: u64,
 }
 
 /// What is asked for over HTTP.
@@ -58,6 +62,12 @@ impl Plant {
         self.running.as_ref().map(|running| running.time_factor)
     }
 
+    /// What threads must compute, and for how many operations of this trial so far; None where they need no processor.
+    pub fn computing(&self) -> Option<(Computing, u64)> {
+        let running = self.running.as_ref()?;
+        running.computing.map(|computing| (computing, running.operations))
+    }
+
     /// Admits a connection by what its database's name asks for, which must be one thing in a trial.
     pub fn join(&mut self, database: &str, now: Nanoseconds) -> Result<(), String> {
         let knobs = Knobs::parse(database)?;
@@ -69,7 +79,11 @@ impl Plant {
             None => {
                 let factor = time_factor(&knobs, self.trial);
                 let machine = Machine::new(&knobs, factor, now);
-                self.running = Some(Running { knobs, time_factor: factor, machine });
+                let per_operation = (knobs.compute_us * 1000.0 * factor).round() as Nanoseconds;
+                let computing =
+                    (per_operation > 0).then_some(Computing { threads: knobs.lanes, per_operation });
+                self.running =
+                    Some(Running { knobs, time_factor: factor, machine, computing, operations: 0 });
                 Ok(())
             }
         }
@@ -97,7 +111,10 @@ impl Plant {
 
     fn admit(&mut self, now: Nanoseconds, touches_hot_row: bool) -> Nanoseconds {
         match &mut self.running {
-            Some(running) => running.machine.admit(now, touches_hot_row),
+            Some(running) => {
+                running.operations += 1;
+                running.machine.admit(now, touches_hot_row)
+            }
             // Seeded under its feet: what it sends belongs to no trial.
             None => now,
         }

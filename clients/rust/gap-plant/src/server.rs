@@ -1,15 +1,18 @@
-//! One thread and one epoll for all connections; each answer is written when it is due.
+//! One thread and one epoll for all connections; each answer is written when it is due, and computed where that is asked
+//! for.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, TcpListener as StdTcpListener};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
 use gap_delay::{now_ns, Nanoseconds, Timer};
 use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token, Waker};
 
+use crate::compute::Lanes;
 use crate::control;
 use crate::plant::Plant;
 use crate::session::{Session, Step};
@@ -17,7 +20,7 @@ use crate::session::{Session, Step};
 const CLIENTS: Token = Token(usize::MAX);
 const CONTROL: Token = Token(usize::MAX - 1);
 const TIMER: Token = Token(usize::MAX - 2);
-const STOP: Token = Token(usize::MAX - 3);
+const WOKEN: Token = Token(usize::MAX - 3);
 const EVENTS: usize = 1024;
 const READ_BYTES: usize = 64 * 1024;
 /// Written bytes are cut off an outbox that never runs empty when they are this many.
@@ -29,14 +32,33 @@ pub struct Server {
     clients: TcpListener,
     control: TcpListener,
     ports: [u16; 2],
-    /// Held here too: a wake whose waker is dropped at once would be lost.
-    stopper: Arc<Waker>,
+    stopper: Stopper,
     plant: Plant,
     connections: HashMap<usize, Connection>,
     accepted: usize,
     waiting: BinaryHeap<Reverse<Answer>>,
     answered: u64,
+    /// Where operations need processors.
+    lanes: Option<Lanes>,
+    /// Answers that are not computed yet; and of these, those whose time has passed.
+    computing: HashSet<u64>,
+    overdue: HashMap<u64, Answer>,
     scratch: Vec<u8>,
+}
+
+/// Ends a server from another thread.
+#[derive(Clone)]
+pub struct Stopper {
+    /// Held by the server too: a wake whose waker is dropped at once would be lost.
+    waker: Arc<Waker>,
+    asked: Arc<AtomicBool>,
+}
+
+impl Stopper {
+    pub fn stop(&self) -> io::Result<()> {
+        self.asked.store(true, Ordering::Release);
+        self.waker.wake()
+    }
 }
 
 /// Ordered by when it is due, then by when it was made.
@@ -64,6 +86,8 @@ struct Connection {
     written: usize,
     /// Answers on one connection keep their order.
     last_due: Nanoseconds,
+    /// Operations that no answer was made for yet.
+    unanswered: u64,
     closing: bool,
 }
 
@@ -74,19 +98,22 @@ impl Server {
         let (clients, clients_port) = listen(&poll, CLIENTS, port)?;
         let (control, control_port) = listen(&poll, CONTROL, 0)?;
         let timer = Timer::new(poll.registry(), TIMER)?;
-        let stopper = Arc::new(Waker::new(poll.registry(), STOP)?);
+        let waker = Arc::new(Waker::new(poll.registry(), WOKEN)?);
         Ok(Self {
             poll,
             timer,
             clients,
             control,
             ports: [clients_port, control_port],
-            stopper,
+            stopper: Stopper { waker, asked: Arc::default() },
             plant: Plant::default(),
             connections: HashMap::new(),
             accepted: 0,
             waiting: BinaryHeap::new(),
             answered: 0,
+            lanes: None,
+            computing: HashSet::new(),
+            overdue: HashMap::new(),
             scratch: vec![0; READ_BYTES],
         })
     }
@@ -97,8 +124,8 @@ impl Server {
     }
 
     /// Ends `run` from another thread.
-    pub fn stopper(&self) -> Arc<Waker> {
-        Arc::clone(&self.stopper)
+    pub fn stopper(&self) -> Stopper {
+        self.stopper.clone()
     }
 
     pub fn run(mut self) -> io::Result<()> {
@@ -113,7 +140,8 @@ impl Server {
             }
             for event in &events {
                 match event.token() {
-                    STOP => return Ok(()),
+                    WOKEN if self.stopper.asked.load(Ordering::Acquire) => return Ok(()),
+                    WOKEN => {}
                     TIMER => self.timer.expired(),
                     CLIENTS | CONTROL => self.accept(event.token())?,
                     Token(number) => {
@@ -124,6 +152,7 @@ impl Server {
                     }
                 }
             }
+            self.release_computed();
             self.release()?;
         }
     }
@@ -161,8 +190,11 @@ impl Server {
             };
             connection.inbox.extend_from_slice(&self.scratch[..read]);
             let mut at = 0;
-            while let Some((consumed, due)) = connection.next(at, now_ns()?, &mut self.plant) {
+            loop {
+                let before = operations(&self.plant);
+                let Some((consumed, due)) = connection.next(at, now_ns()?, &mut self.plant) else { break };
                 at += consumed;
+                connection.unanswered += operations(&self.plant).saturating_sub(before);
                 if let Some(due) = due {
                     connection.last_due = connection.last_due.max(due);
                     self.waiting.push(Reverse(Answer {
@@ -171,6 +203,16 @@ impl Server {
                         connection: number,
                         bytes: connection.outbox.len() - connection.answered,
                     }));
+                    let needed = std::mem::take(&mut connection.unanswered);
+                    if let (Some((computing, _)), 1..) = (self.plant.computing(), needed) {
+                        if self.lanes.as_ref().is_none_or(|lanes| lanes.computing != computing) {
+                            self.lanes = Some(Lanes::start(computing, Arc::clone(&self.stopper.waker))?);
+                        }
+                        self.computing.insert(self.answered);
+                        if let Some(lanes) = &self.lanes {
+                            lanes.take(self.answered, needed);
+                        }
+                    }
                     self.answered += 1;
                     connection.answered = connection.outbox.len();
                 }
@@ -185,12 +227,30 @@ impl Server {
                 break;
             }
             let Some(Reverse(next)) = self.waiting.pop() else { break };
-            if let Some(connection) = self.connections.get_mut(&next.connection) {
-                connection.released += next.bytes;
-                self.send(next.connection);
+            if self.computing.contains(&next.number) {
+                self.overdue.insert(next.number, next);
+            } else {
+                self.release_answer(&next);
             }
         }
         Ok(())
+    }
+
+    /// Lets go what was computed and is overdue; what is not due yet waits for its time.
+    fn release_computed(&mut self) {
+        for number in self.lanes.as_ref().map(Lanes::done).unwrap_or_default() {
+            self.computing.remove(&number);
+            if let Some(answer) = self.overdue.remove(&number) {
+                self.release_answer(&answer);
+            }
+        }
+    }
+
+    fn release_answer(&mut self, answer: &Answer) {
+        if let Some(connection) = self.connections.get_mut(&answer.connection) {
+            connection.released += answer.bytes;
+            self.send(answer.connection);
+        }
     }
 
     fn send(&mut self, number: usize) {
@@ -213,6 +273,7 @@ impl Connection {
             released: 0,
             written: 0,
             last_due: 0,
+            unanswered: 0,
             closing: false,
         }
     }
@@ -264,6 +325,11 @@ impl Connection {
         }
         !(self.closing && self.outbox.is_empty())
     }
+}
+
+/// Operations of the trial that need processors.
+fn operations(plant: &Plant) -> u64 {
+    plant.computing().map_or(0, |(_, operations)| operations)
 }
 
 fn listen(poll: &Poll, token: Token, port: u16) -> io::Result<(TcpListener, u16)> {
