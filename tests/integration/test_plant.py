@@ -272,7 +272,7 @@ def test_a_distance_by_proxy_costs_what_the_plants_own_does(measure: Measure) ->
 
 
 @pytest.mark.parametrize(
-    ("access", "computed_us"), [("computing-both", 90), ("computing-one-slower-100", 180)]
+    ("access", "computed_us"), [("computing-both", 55), ("computing-one-slower-100", 180)]
 )
 def test_a_plant_that_computes_keeps_processors_busy_for_each_operation(
     measure: Measure, access: str, computed_us: float
