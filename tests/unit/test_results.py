@@ -180,6 +180,7 @@ ELSEWHERE = {
     "cited_contrast",
     "cited_value",
     "client_share_table",
+    "cores_together",
     "each_block_is_a_session",
     "first_screen",
     "fixed_work_table",

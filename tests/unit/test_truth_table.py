@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
+from gapbook.method.factors import Factor
 from gapbook.method.findings import Findings
-from gapbook.pages.exhibits.calibration import truth_table
+from gapbook.pages.exhibits.calibration import calibration_facts, cores_together, truth_table
 from gapbook.record.run import latest_published
+from gapbook.record.scenario import RecordedContestant
 
 
 def test_an_interval_without_width_holds_the_rate_that_all_its_trials_counted() -> None:
@@ -20,5 +23,43 @@ def test_an_interval_without_width_holds_the_rate_that_all_its_trials_counted() 
     assert interval.high / interval.low - 1 < 1e-9
     shown = re.findall(r"<td[^>]*>([^<]*)</td>", truth_table(found, [exact, off]))
     assert shown[3:5] == ["0 %", "yes"]
-    assert re.fullmatch(r"-1\.\d %", shown[8])
+    assert re.fullmatch(r"-\d\.\d+ %", shown[8])
     assert shown[9] == "no"
+
+
+def _gap(named: Mapping[str, RecordedContestant]) -> tuple[list[Factor], list[RecordedContestant]]:
+    """The gap that the chapter takes apart, by the cells that it is taken apart over."""
+    factors = [
+        Factor("Service time", "access", "200 us", "100 us", "stack"),
+        Factor("Distance", "tier", "far", "direct", "wire"),
+        Factor("Pipelining", "in flight", "1", "8", "wire"),
+    ]
+    return factors, [one for name, one in named.items() if name.startswith("service-")]
+
+
+def test_servers_on_the_cores_of_their_client_are_counted_apart() -> None:
+    found = Findings(latest_published("calibration"), "calibration")
+    named = {one.name: one for one in found.scenario.contestants}
+    pair = [named["computing-both"], named["computing-both-slower-100"]]
+    competing = (pair, [("lead", *pair)])
+    alone = calibration_facts(found, [named["base"]], [], *_gap(named))
+    both = calibration_facts(found, [named["base"]], [], *_gap(named), competing)
+    assert alone is not None
+    assert both is not None
+    assert (alone.competing_held, alone.competing_off) == ("", "")
+    assert both._replace(competing_held="", competing_off="") == alone
+    off = [
+        abs(interval.estimate / truth - 1)
+        for interval, truth in (
+            (found.goodput(pair[0].name, found.treatments[0]), 20_000),
+            (found.goodput(pair[1].name, found.treatments[0]), 10_000),
+            (found.ratio(pair[0].name, pair[1].name, found.treatments[0]), 2),
+        )
+        if interval is not None
+    ]
+    assert both.competing_held.endswith("of 3")
+    assert both.competing_off == f"{100 * max(off):.1f} %"
+    together = cores_together(found, pair)
+    assert together is not None
+    assert 1 < together < found.run.manifest.machine.processors
+    assert cores_together(found, []) is None

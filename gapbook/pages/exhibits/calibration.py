@@ -26,6 +26,7 @@ __all__ = [
     "answer_calibration",
     "calibration_chart",
     "calibration_facts",
+    "cores_together",
     "counted_bounds_of",
     "histograms_of",
     "omission_table",
@@ -37,7 +38,7 @@ __all__ = [
 ]
 
 Competing: TypeAlias = tuple[Sequence[Named], Sequence[tuple[str, Named, Named]]]
-"""Plants that need the processors of their client too, and pairs of them."""
+"""Plants that compute on the processors of their client, and pairs of them."""
 NOBODY: Competing = ((), ())
 _TAIL_PERCENTILE = 99.0
 _ROUNDING = 1e-9
@@ -46,8 +47,8 @@ _ROUNDING = 1e-9
 
 class CalibrationFacts(NamedTuple):
     """In how many cases an interval held the truth, and how far off the farthest estimate was: of live servers and
-    their ratios, of a gap that is taken apart, and of servers that compete with their client for processors, empty where
-    there are none; ``missed`` are the live servers whose interval missed."""
+    their ratios, of a gap that is taken apart, and of servers that compute on the cores of their client, empty where there
+    are none; ``missed`` are the live servers whose interval missed."""
 
     held: str
     factors_held: str
@@ -69,7 +70,7 @@ def answer_calibration(
     competing: Competing = NOBODY,
 ) -> page.Answer:
     """Whether values and intervals can be trusted: of live plants, with the farthest miss, in simulation, in a fixed
-    order of trials, of factors, and of plants that compete for processors."""
+    order of trials, of factors, and of plants that compute on the cores of their client."""
     shares = [q.covered / q.tried for _, coverage in simulated for q in coverage.quantities]
     tried = sum(q.tried for _, coverage in simulated for q in coverage.quantities)
     known = [(ours, truth) for ours, truth in _live(found, plants, pairs) if ours.bounded]
@@ -99,8 +100,8 @@ def answer_calibration(
     beside = [one for one in _live(found, *competing) if one[0].bounded]
     if beside:
         text += Html(
-            " Of servers that compete with their client for processors, {} intervals held the truth of one that has them "
-            "alone, and estimates were up to {} off."
+            " Of servers that compute on the cores of their client, {} intervals held the truth, and estimates were up to "
+            "{} off."
         ).format(page.estimate(_held_words(beside)), page.estimate(_off_words(beside)))
     blocks = max(ours.n for ours, _ in known)
     least = min(coverage.blocks for _, coverage in simulated)
@@ -122,7 +123,7 @@ def answer_calibration(
     if beside:
         cited.append(
             page.Cited(
-                "farthest estimate from the truth, servers that compete for processors",
+                "farthest estimate from the truth, servers that compute on shared cores",
                 _off_words(beside),
                 blocks,
             )
@@ -143,7 +144,7 @@ def calibration_chart(
     groups = {
         "rates and ratios": _live(found, plants, pairs),
         "factors of a gap": [(ours, truth) for _, ours, truth in _shares(*planted)] if planted else [],
-        "servers that compete for cores": _live(found, *competing),
+        "servers that compute on shared cores": _live(found, *competing),
     }
     rows = [
         charts.Outcomes(
@@ -337,6 +338,21 @@ def histograms_of(found: Findings, trial: int) -> dict[str, str]:
 def true_goodput_of(contestant: RecordedContestant, connections: int) -> float:
     """The true goodput of a contestant of the system ``plant``, its added round trip included."""
     return true_goodput_per_s(_knobs(contestant), connections, contestant.in_flight)
+
+
+def cores_together(found: Findings, plants: Sequence[Named]) -> float | None:
+    """How many cores the busiest of these plants and its client would keep busy at its true rate, by the processor time that
+    an operation took of both; None where none was measured."""
+    needed = []
+    for plant in plants:
+        server_us, client_us = (
+            found.trial_values(plant.name, found.treatments[0], metric)
+            for metric in ("server-cpu", "client-cpu")
+        )
+        if server_us and client_us:
+            spent_us = statistics.median(server_us) + statistics.median(client_us)
+            needed.append(spent_us * _truth(found, plant) / 1e6)
+    return max(needed, default=None)
 
 
 def counted_bounds_of(
