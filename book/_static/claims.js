@@ -67,7 +67,7 @@
   function claimOf(row, systems) {
     const [verdict, claim, published, ours] = row.cells;
     const source = claim.querySelector("small");
-    const says = ownText(claim, source, claim.querySelector("details"));
+    const says = ownText(claim, source);
     const named = systemsOf(row, says, systems);
     const anchor = row.id.replace("claim-", "");
     // Published number; claim; source and systems; all else: as the weights are.
@@ -158,8 +158,6 @@
       if (!target) return;
       if (target.row.hidden) take(new URLSearchParams());
       if (target.row.id !== anchor) location.replace(`#${target.row.id}`);
-      const more = target.row.querySelector("details");
-      if (more) more.open = true;
       target.row.scrollIntoView({ behavior: "instant" });
     }
 

@@ -18,6 +18,7 @@ import yaml
 from gapbook.book import figures
 from gapbook.book.chapters import chapters, overviews
 from gapbook.book.contents import pages_of, without_pages
+from gapbook.book.document_pages import document_notebooks, titles_of_documents, with_document_pages
 from gapbook.book.first_page import write_first_page
 from gapbook.book.kept_pages import (
     INJECTED,
@@ -196,7 +197,7 @@ def _contents(executed: Collection[str], proved: Sequence[str], also: str | None
     ``proved``, and with ``also``, listed or not: the renderer makes no page of what does not stand there."""
     contents = table_of_contents()
     absent = {_page_of(chapter) for chapter in chapters() if chapter not in executed}
-    shown = with_trials_pages(without_pages(contents, absent), proved)
+    shown = with_document_pages(with_trials_pages(without_pages(contents, absent), proved))
     if also is not None and _page_of(also) not in {page["file"] for page in pages_of(contents)}:
         part = {"caption": "Not in the contents", "chapters": [{"file": _page_of(also)}]}
         return {**shown, "parts": [*shown["parts"], part]}
@@ -244,17 +245,21 @@ def _stage(folder: Path, executed: Mapping[str, Path], absent: Collection[str], 
         _place_word_of_absence(chapter, staged)
     proved = []
     for chapter, notebook in executed.items():
-        if _place(chapter, notebook, staged):
+        if trials_of(chapter) in _place(chapter, notebook, staged):
             proved.append(chapter)
         _place_runs(chapter, notebook, staged)
         _place_page_files(notebook, staged)
+    for name, title in titles_of_documents().items():
+        if not (staged / "notebooks" / f"{name}.ipynb").is_file():
+            _place_words(f"# {title}", name, staged)
     contents = _contents([*executed, *absent], proved, also)
     (staged / "_toc.yml").write_text(yaml.safe_dump(contents, sort_keys=False), encoding="utf-8")
     return staged
 
 
-def _place(chapter: str, executed: Path, staged: Path) -> bool:
-    """Put an executed notebook into the book, its first screen first; return whether it has a page of its trials too.
+def _place(chapter: str, executed: Path, staged: Path) -> Collection[str]:
+    """Put an executed notebook into the book, its first screen first; return the names of the pages that it makes beside
+    its own.
 
     A chapter is executed in the order of its logic and read in the order of its answer: cells tagged
     ``first-screen`` are shown right after the title. Code cells in a row that show nothing else are one fold.
@@ -267,13 +272,18 @@ def _place(chapter: str, executed: Path, staged: Path) -> bool:
             tags.append("hide-input")
     first = [cell for cell in cells if figures.FIRST_SCREEN in cell["metadata"]["tags"]]
     rest = [cell for cell in cells if cell not in first]
-    trials = trials_page(chapter, notebook)
-    if trials is not None:
-        path = staged / "notebooks" / f"{trials_of(chapter)}.ipynb"
-        path.write_text(json.dumps(trials), encoding="utf-8")
+    beside = _pages_beside(chapter, notebook)
+    for name, page in beside.items():
+        (staged / "notebooks" / f"{name}.ipynb").write_text(json.dumps(page), encoding="utf-8")
     notebook["cells"] = one_fold_each(without_proof(without_numbers([rest[0], *first, *rest[1:]])))
     (staged / "notebooks" / executed.name).write_text(json.dumps(notebook), encoding="utf-8")
-    return trials is not None
+    return beside.keys()
+
+
+def _pages_beside(chapter: str, notebook: dict[str, Any]) -> Mapping[str, dict[str, Any]]:
+    """The notebooks of the pages that an executed one makes beside its own, by their names."""
+    trials = trials_page(chapter, notebook)
+    return {**({trials_of(chapter): trials} if trials is not None else {}), **document_notebooks(notebook)}
 
 
 def _place_word_of_absence(chapter: str, staged: Path) -> None:
@@ -282,26 +292,29 @@ def _place_word_of_absence(chapter: str, staged: Path) -> None:
         for line in notebook_path(chapter).read_text(encoding="utf-8").splitlines()
         if line.startswith("# ")
     )
-    (staged / "notebooks" / f"{chapter}.md").write_text(
+    _place_words(heading, chapter, staged)
+
+
+def _place_words(heading: str, name: str, staged: Path) -> None:
+    (staged / "notebooks" / f"{name}.md").write_text(
         f"{heading}\n\nThis page was not made on this machine yet. Make the whole book: `gapbook book`.\n",
         encoding="utf-8",
     )
 
 
 def _offer(executed: Path, site: Path) -> None:
-    """Let a reader download the notebook in the order in which it runs, not in that of its page; the same from the page
-    of its trials, which it makes too."""
+    """Let a reader download the notebook in the order in which it runs, not in that of its page; the same from the pages
+    that it makes beside its own."""
     sources = site / "_sources" / "notebooks"
     notebook = json.loads(executed.read_text(encoding="utf-8"))
     without = {**notebook, "cells": without_numbers(notebook["cells"])}
     text = json.dumps(offered(without), indent=1, ensure_ascii=False)
     (sources / executed.name).write_text(text, encoding="utf-8")
-    trials = trials_of(executed.stem)
-    page = site / "notebooks" / f"{trials}.html"
-    if page.is_file():
-        shown = page.read_text(encoding="utf-8").replace(f"/{trials}.ipynb", f"/{executed.name}")
+    for name in _pages_beside(executed.stem, notebook):
+        page = site / "notebooks" / f"{name}.html"
+        shown = page.read_text(encoding="utf-8").replace(f"/{name}.ipynb", f"/{executed.name}")
         page.write_text(shown, encoding="utf-8")
-        (sources / f"{trials}.ipynb").unlink()
+        (sources / f"{name}.ipynb").unlink()
 
 
 def _place_runs(chapter: str, executed: Path, staged: Path) -> None:

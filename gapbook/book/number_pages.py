@@ -17,6 +17,7 @@ import msgspec
 from gapbook import charts
 from gapbook.book.numbers import citable, kept_of
 from gapbook.book.told_numbers import Addressed
+from gapbook.claims.claim import claim
 from gapbook.method.interval import format_count, format_factor
 from gapbook.method.stated import Withdrawn
 from gapbook.pages.short_citation import Citable, address_of, blocks_words, number_citation
@@ -77,7 +78,7 @@ def _page(one: Addressed, site: Path) -> str:
         formula=number.formula,
         function=number.function,
         before=number.before,
-        claim=number.name if one.page == "claims" else "",
+        claim=claim(number.name).judged_at if one.page == "claims" else "",
         has_trials=(site / "notebooks" / f"{number.chapter}-trials.html").is_file(),
         command=_command(one),
         chart=f"../figures/{one.page}" if (site / "figures" / f"{one.page}.svg").is_file() else "",

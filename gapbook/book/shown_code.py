@@ -8,7 +8,7 @@ from typing import Any
 __all__ = ["one_fold_each"]
 
 _FOLDED = "hide-input"
-_SHOWN_OTHERWISE = frozenset({"remove-input", "remove-cell", "first-screen", "proof"})
+_SHOWN_OTHERWISE = frozenset({"remove-input", "remove-cell", "first-screen", "proof", "documents"})
 _FACTS = "application/papermill.record/"
 """Outputs of this kind are facts for the prose, and show nothing."""
 

@@ -14,6 +14,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.builders.html import StandaloneHTMLBuilder
 
+from gapbook.book.document_pages import REGISTER_PAGE, titles_of_documents
 from gapbook.book.loaded import lighten
 from gapbook.deploy.limits import allowed_processors
 from gapbook.pages.bibtex import book_as_cited, book_released
@@ -89,11 +90,13 @@ def _with_names_in_use(_app: Any, _page: str, _template: str, context: dict[str,
 
 
 def add_files_of_its_own(app: Any, page: str, _template: str, _context: dict[str, Any], _tree: Any) -> None:
-    """A page loads the script and the style sheet that have its name, where there are such; no other page does."""
+    """A page loads the script and the style sheet that have its name, where there are such; no other page does, but that
+    documents look as the register does."""
     name = Path(page).name
     static = Path(app.srcdir) / "book" / "_static"
-    if (static / f"{name}.css").is_file():
-        app.add_css_file(f"{name}.css")
+    style = REGISTER_PAGE if name in titles_of_documents() else name
+    if (static / f"{style}.css").is_file():
+        app.add_css_file(f"{style}.css")
     if (static / f"{name}.js").is_file():
         app.add_js_file(f"{name}.js", loading_method="defer")
 

@@ -9,12 +9,22 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Final
 
+from gapbook.claims.search import slug
 from gapbook.declared.claims import ClaimDeclaration, ClaimKind, ClaimsDeclaration, SourceDeclaration
 from gapbook.declared.reading import read
 from gapbook.errors import ParameterError
 from gapbook.paths import CHECKOUT
 
-__all__ = ["NOTE", "Claim", "claim", "claims", "documents", "system_labels"]
+__all__ = [
+    "NOTE",
+    "Claim",
+    "claim",
+    "claims",
+    "document_page",
+    "document_pages",
+    "documents",
+    "system_labels",
+]
 
 NOTE: Final = "arithmetic-note"
 _UNITS = {"transactions/s": "/s", "percent": " %"}
@@ -101,6 +111,11 @@ class Claim:
         return self.source.url
 
     @property
+    def judged_at(self) -> str:
+        """Where the book says why it is judged as it is, from a page of ``notebooks`` on."""
+        return f"{document_page(self.source)}.html#claim-{self.identifier}"
+
+    @property
     def place(self) -> str:
         """``#4432, Summary``: where it stands, for a reader who knows the repository."""
         named = self.source.title if self.source.number is None else f"#{self.source.number}"
@@ -120,6 +135,16 @@ def _declared() -> ClaimsDeclaration:
 def _register() -> Mapping[str, Claim]:
     declared = _declared()
     return {one.id: _claim(one, declared.source[one.source]) for one in declared.claim}
+
+
+def document_page(source: SourceDeclaration) -> str:
+    """The name of the page that goes through a document claim by claim: ``claims-pr-4432``."""
+    return f"claims-{slug(source.short)}"
+
+
+def document_pages() -> Mapping[str, SourceDeclaration]:
+    """The documents of the register by the names of their pages."""
+    return {document_page(source): source for source in _declared().source.values()}
 
 
 def documents() -> Sequence[str]:

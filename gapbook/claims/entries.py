@@ -54,7 +54,6 @@ OUR_ARITHMETIC = "our arithmetic"
 _VALUES_SHOWN = 3
 """Of more, the least and the greatest say enough at a glance."""
 _NUMBER = re.compile(r"[\d.]+")
-_ADDRESS = "claims.html#claim-"
 
 
 class Place(Declared, frozen=True, kw_only=True, omit_defaults=True):
@@ -88,7 +87,7 @@ class Entry(Declared, frozen=True, kw_only=True, omit_defaults=True):
     ``source`` is the document's short name, ``address`` where it is read, at its revision unless ``unrevised`` says
     why there is none. It speaks of ``systems``, which its words name, or else its check needs. ``ours`` says in words and units what we measured or computed, and is empty where nothing was.
     ``told`` is what a chapter measured of the same thing beside a verdict that rests on something else.
-    ``chapter`` examines the claim. ``page`` is the entry's place in the book.
+    ``chapter`` examines the claim. ``page`` is where the book says why it is judged so.
     """
 
     id: str
@@ -190,7 +189,7 @@ def _entry(one: Judgement, rank: int, quote: str) -> Entry:
         systems=claim.systems,
         names_systems=claim.names_systems,
         chapter=next((place.chapter for place in (*one.evidence, *one.told) if place.run_id), claim.chapter),
-        page=f"{_ADDRESS}{claim.identifier}",
+        page=claim.judged_at,
         ours=_ours(one),
         why=one.why,
         check=claim.check,

@@ -144,7 +144,7 @@ def claim_line(
     kind: str,
     says: str,
     *,
-    anchor: str,
+    why: str,
     where: str,
     verdict: tuple[str, str],
     basis: str | Html = "",
@@ -153,8 +153,8 @@ def claim_line(
 ) -> Html:
     """What was claimed, where, and its verdict (a key of the icons and its words).
 
-    ``basis`` says what the verdict rests on, ``summary`` where it does not hold. ``anchor`` is the claim's place in
-    the register, which says how the verdict was reached; ``address`` is that of the source.
+    ``basis`` says what the verdict rests on, ``summary`` where it does not hold. ``why`` is the address of how the
+    verdict was reached; ``address`` is that of the source.
     """
     key, word = verdict
     return Html(
@@ -169,7 +169,7 @@ def claim_line(
         says,
         summary,
         link(address, where) if address else where,
-        link(f"claims.html#claim-{anchor}", "why this verdict"),
+        link(why, "why this verdict"),
     )
 
 
@@ -180,9 +180,9 @@ def published_claim(kind: str, says: str, *, by: str, address: str) -> Html:
     )
 
 
-def verdict_line(key: str, word: str, goes_on: str, *, anchor: str, numbers: Sequence[str] = ()) -> Html:
-    """A verdict (a key of the icons and its words), what goes on from it with our numbers, and where the register says
-    why. ``numbers`` are ours in it: they stand out, for they are what the word is about."""
+def verdict_line(key: str, word: str, goes_on: str, *, why: str, numbers: Sequence[str] = ()) -> Html:
+    """A verdict (a key of the icons and its words), what goes on from it with our numbers, and ``why``, an address.
+    ``numbers`` are ours in it: they stand out, for they are what the word is about."""
     # Not as a part of another: 2.0 in 2.0.1.
     ours = re.compile("|".join(rf"(?<![\d.,]){re.escape(one)}(?!\d|[.,]\d)" for one in numbers) or "(?!)")
     shown = [Html('<strong class="gb-number">{}</strong>').format(one) for one in ours.findall(goes_on)]
@@ -194,7 +194,7 @@ def verdict_line(key: str, word: str, goes_on: str, *, anchor: str, numbers: Seq
         verdict_icon(key),
         word,
         Html("").join(parts),
-        link(f"claims.html#claim-{anchor}", "Why"),
+        link(why, "Why"),
     )
 
 

@@ -23,5 +23,9 @@ def table_of_contents() -> dict[str, Any]:
 @cache
 def chapter_titles() -> Mapping[str, str]:
     """The title of each page by its address."""
-    parts = table_of_contents()["parts"]
-    return {Path(one["file"]).name: one["title"] for part in parts for one in part["chapters"]}
+    return {
+        Path(one["file"]).name: one["title"]
+        for part in table_of_contents()["parts"]
+        for chapter in part["chapters"]
+        for one in (chapter, *chapter.get("sections", []))
+    }

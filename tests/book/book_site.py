@@ -15,6 +15,7 @@ from typing import Any
 from playwright.sync_api import Page
 
 from gapbook.book.chapters import chapters, overviews
+from gapbook.book.document_pages import titles_of_documents
 from gapbook.pages.proof.every_trial import trials_of
 from gapbook.paths import tool_path
 from gapbook.record.run import Run, load_run
@@ -25,6 +26,7 @@ __all__ = ["CHAPTER", "Open", "Site", "Visit", "build", "gapbook", "measure"]
 CHAPTER = "both-optimized"
 _PAGES_OF_TRIALS = 3
 _PAGES_THAT_COUNT = 3
+_PAGES_OF_DOCUMENTS = 2
 _SHORT = (
     "blocks=2",
     "sessions=1",
@@ -52,7 +54,9 @@ class Site:
         # Those of trials are made alike by one function: each day others.
         proved = [trials_of(name) for name in drawn(shown, _PAGES_OF_TRIALS)]
         counting = overviews() if every else drawn(overviews(), _PAGES_THAT_COUNT)
-        names = (*shown, *proved, *counting)
+        # So are those of documents.
+        judged = drawn(list(titles_of_documents()), _PAGES_OF_DOCUMENTS) if every else []
+        names = (*shown, *proved, *counting, *judged)
         pages = ["book/method.html", "book/every-trial.html", *(f"notebooks/{name}.html" for name in names)]
         return [page for page in pages if (self.folder / page).is_file()]
 

@@ -27,6 +27,7 @@ from playwright.sync_api import Browser, Page
 from gapbook.book.chapters import chapters
 from gapbook.claims.entries import Entry, Place
 from gapbook.pages.page import claim_line
+from gapbook.pages.register.documents import document_body
 from gapbook.pages.register.table import register_section
 from gapbook.paths import CHECKOUT
 from gapbook.record.run import published_folder
@@ -208,13 +209,13 @@ def test_no_text_of_a_claim_runs_or_calls_out(browser: Browser, served: tuple[Pa
     line = claim_line(
         next(texts),
         next(texts),
-        anchor=next(texts),
+        why=next(texts),
         where=next(texts),
         verdict=("refuted", next(texts)),
         basis=next(texts),
         summary=next(texts),
         address=next(texts),
     )
-    body = register_section([claim], {}) + line
+    body = register_section([claim], {}) + document_body([claim], {}, {}) + line
     assert payload(1) in html.unescape(body)
     assert _opened(browser, served, body.html) == ([], [])

@@ -12,6 +12,8 @@ import pytest
 import yaml
 
 from gapbook.book import build, figures
+from gapbook.book.contents import pages_of, with_pages_below, without_pages
+from gapbook.book.document_pages import document_notebooks, titles_of_documents
 from gapbook.book.kept_pages import keep_page
 from gapbook.book.timings import Timings
 from gapbook.errors import RecordError
@@ -25,9 +27,9 @@ _NOTEBOOK = {
 
 
 def _pages(contents: dict[str, Any]) -> list[dict[str, str]]:
-    """The pages of all parts, none of which is empty."""
+    """The pages of all parts, none of which is empty, and of the sections below them."""
     assert all(part["chapters"] and part["caption"] for part in contents["parts"])
-    return [page for part in contents["parts"] for page in part["chapters"]]
+    return pages_of(contents)
 
 
 @pytest.fixture(name="staged_pages")
@@ -63,7 +65,57 @@ def test_chapter_that_the_contents_do_not_list_has_the_last_page(staged_pages: A
 
 def test_chapter_of_the_contents_keeps_its_place_and_title(staged_pages: Any) -> None:
     pages, _ = staged_pages("fair")
-    assert pages == [one for one in _pages(_LISTED) if one["file"] != "notebooks/original"]
+    kept = [one["file"] for one in _pages(_LISTED) if one["file"] != "notebooks/original"]
+    documents = [f"notebooks/{name}" for name in titles_of_documents()]
+    assert [one["file"] for one in pages if one["file"] not in documents] == kept
+    place = [one["file"] for one in pages].index("notebooks/claims") + 1
+    assert [one["file"] for one in pages[place : place + len(documents)]] == documents
+
+
+def test_sections_take_the_place_of_a_page_that_goes() -> None:
+    below = {"file": "below", "title": "Below"}
+    contents = {"parts": [{"caption": "A", "chapters": [{"file": "above", "sections": [below]}]}]}
+    assert without_pages(contents, {"above"})["parts"] == [{"caption": "A", "chapters": [below]}]
+    assert without_pages(contents, {"below"})["parts"] == [{"caption": "A", "chapters": [{"file": "above"}]}]
+    assert without_pages(contents, {"above", "below"})["parts"] == []
+    more = {"file": "more", "title": "More"}
+    assert with_pages_below(contents, "below", [more])["parts"] == [
+        {"caption": "A", "chapters": [{"file": "above", "sections": [{**below, "sections": [more]}]}]}
+    ]
+
+
+def test_a_document_has_a_page_of_what_the_register_shows_of_it() -> None:
+    def shown(data: dict[str, list[str]], **metadata: str) -> dict[str, Any]:
+        return {"output_type": "display_data", "metadata": metadata, "data": data}
+
+    outputs = [
+        shown({"text/markdown": ["# First"]}, page="claims-first"),
+        shown({"text/html": ["<p>a</p>"]}),
+        shown({"text/markdown": ["# Second"]}, page="claims-second"),
+        shown({"text/html": ["<p>b</p>"]}),
+    ]
+    cell = {
+        "cell_type": "code",
+        "metadata": {"tags": ["remove-cell", "documents"]},
+        "source": "",
+        "outputs": outputs,
+    }
+    other = {**cell, "metadata": {"tags": ["remove-input"]}}
+    pages = document_notebooks({**_NOTEBOOK, "cells": [*_NOTEBOOK["cells"], other, cell]})
+    assert list(pages) == ["claims-first", "claims-second"]
+    title, body = pages["claims-second"]["cells"]
+    assert title["source"] == "# Second"
+    assert [output["data"] for output in body["outputs"]] == [{"text/html": ["<p>b</p>"]}]
+    assert "remove-cell" not in body["metadata"]["tags"]
+    assert document_notebooks(_NOTEBOOK) == {}
+
+
+def test_a_document_whose_page_was_not_made_has_one_that_says_so(staged_pages: Any, tmp_path: Path) -> None:
+    staged_pages("fair")
+    for name, title in titles_of_documents().items():
+        text = (tmp_path / "yours" / "source" / "notebooks" / f"{name}.md").read_text(encoding="utf-8")
+        assert text.startswith(f"# {title}\n")
+        assert "`gapbook book`" in text
 
 
 def test_readers_page_waits_for_no_other_and_those_not_executed_say_so(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
 import json
 import re
@@ -19,7 +20,7 @@ from gapbook import cli
 from gapbook.book import register as kept
 from gapbook.book import systems
 from gapbook.book.declarations import REGISTER, schema_of
-from gapbook.claims.claim import NOTE
+from gapbook.claims.claim import NOTE, claim
 from gapbook.claims.entries import OUR_ARITHMETIC, Entry, as_csv, as_json, entries
 from gapbook.claims.look_up import looked_up
 from gapbook.claims.search import found, score, tokens
@@ -98,10 +99,42 @@ def test_facts_in_the_prose_are_plain(register: Register, monkeypatch: pytest.Mo
 
 
 def test_a_sentence_that_many_claims_share_is_said_once(register: Register) -> None:
-    once, rows = register.said_once().html, register.page().html
     sentence = "CockroachDB does not run here: it needs several machines."
-    assert once.count(sentence) == 1
-    assert sentence not in rows
+    (page,) = (one.body.html for one in register.documents().pages if sentence in one.body.html)
+    assert page.count(sentence) == 1
+    assert page.index(sentence) < page.index('class="gb-cards"')
+
+
+def test_every_claim_stands_once_on_the_page_of_its_document_where_its_row_and_its_links_lead(
+    register: Register,
+) -> None:
+    pages = {one.name: one.body.html for one in register.documents().pages}
+    rows = register.page().html
+    for one in register.entries:
+        name, _, anchor = one.page.partition(".html#")
+        assert [page for page, body in pages.items() if f'id="{anchor}"' in body] == [name]
+        assert f'href="{one.page}"' in rows
+        assert claim(one.id).judged_at == one.page
+    linked = {
+        address
+        for body in pages.values()
+        for address in re.findall(r'href="(claims-[^"]*#claim-[^"]*)"', body)
+    }
+    assert linked
+    assert linked <= {one.page for one in register.entries}
+
+
+def test_a_page_of_a_document_counts_its_verdicts_and_says_why(register: Register) -> None:
+    for one in register.documents().pages:
+        own = [entry for entry in register.entries if entry.page.startswith(f"{one.name}.html")]
+        head = one.body.html.partition("</p>")[0]
+        entries, *counts = map(
+            int, re.findall(r"(?<![\w-])(\d+) (?:entries|confirmed|that|refuted|of)", head)
+        )
+        assert entries == len(own) == sum(counts)
+    pull_request = next(one for one in register.documents().pages if one.name == "claims-pr-4432")
+    entry = next(one for one in register.entries if one.id == "keynote-note-hot-row-bound")
+    assert html.escape(entry.why.partition(".")[0]) in pull_request.body.html
 
 
 # --- ours -------------------------------------------------------------------------------------

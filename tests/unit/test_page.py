@@ -21,10 +21,10 @@ def test_text_is_escaped_and_html_is_kept() -> None:
     parts = [
         page.banner("stale", HOSTILE),
         page.provenance_line([HOSTILE, "12 blocks"]),
-        page.claim_line(HOSTILE, HOSTILE, anchor=HOSTILE, where=HOSTILE, verdict=("refuted", HOSTILE)),
+        page.claim_line(HOSTILE, HOSTILE, why=HOSTILE, where=HOSTILE, verdict=("refuted", HOSTILE)),
         page.answer_word(HOSTILE),
         page.published_claim(HOSTILE, HOSTILE, by=HOSTILE, address=HOSTILE),
-        page.verdict_line("refuted", HOSTILE, HOSTILE, anchor=HOSTILE, numbers=[HOSTILE]),
+        page.verdict_line("refuted", HOSTILE, HOSTILE, why=HOSTILE, numbers=[HOSTILE]),
         page.link_buttons([Download(HOSTILE, HOSTILE)]),
         page.settings_table((HOSTILE, HOSTILE, HOSTILE), [(HOSTILE, HOSTILE, HOSTILE)]),
         page.cite_panel({HOSTILE: HOSTILE}, title=HOSTILE, address=HOSTILE),
@@ -38,7 +38,7 @@ def test_text_is_escaped_and_html_is_kept() -> None:
 
 def test_our_numbers_stand_out_in_a_verdict_and_no_part_of_another_does() -> None:
     line = page.verdict_line(
-        "not-here", "Not here", ": we got 2.0 with 2.0.1, not about 14, nor 12.0", anchor="x", numbers=["2.0"]
+        "not-here", "Not here", ": we got 2.0 with 2.0.1, not about 14, nor 12.0", why="x", numbers=["2.0"]
     )
     assert re.findall(r'<strong class="gb-number">(.*?)</strong>', line.html) == ["2.0"]
     assert ": we got 2.0 with 2.0.1, not about 14, nor 12.0. " in line.striptags()

@@ -23,7 +23,7 @@ def claim_line(found: Findings, claim_id: str) -> Html:
     return page.claim_line(
         "Our arithmetic on published figures" if about.kind == NOTE else "Published claim",
         about.says,
-        anchor=claim_id,
+        why=about.judged_at,
         where=about.citation,
         address=about.address,
         verdict=(judged.verdict, judged.word),
@@ -40,7 +40,7 @@ def claim_and_verdict(found: Findings, claim_id: str) -> Html:
         about.says,
         by=about.published_by,
         address=about.address,
-    ) + page.verdict_line(judged.verdict, *judged.line, anchor=claim_id, numbers=judged.numbers)
+    ) + page.verdict_line(judged.verdict, *judged.line, why=about.judged_at, numbers=judged.numbers)
 
 
 def _basis(found: Findings, judged: verdicts.Judgement) -> str | Html:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from gapbook.claims.entries import Entry, Place
+from gapbook.markup import Html, link
 from gapbook.method.findings import Findings
 from gapbook.pages.number import Number, Part
 from gapbook.pages.provenance import reached, run_facts
 from gapbook.pages.short_citation import MOST_SENTENCE_WORDS, number_id, place_of
 from gapbook.record.run import find_run
 
-__all__ = ["number_page_of", "verdict_numbers"]
+__all__ = ["number_link", "verdict_numbers"]
 
 _PAGE = "claims"
 
@@ -23,9 +24,15 @@ def verdict_numbers(found: Iterable[Entry]) -> Iterator[Number]:
             yield _number(one, measured)
 
 
-def number_page_of(one: Entry) -> str:
-    """The page of a claim's number, from a chapter on; empty for a claim that no run was asked about."""
-    return f"../{place_of(number_id(_PAGE, one.id))}" if _measured(one) else ""
+def number_link(one: Entry, label: str) -> Html:
+    """Where the number of a claim is told in full: its own page, where a run was asked about it, and its chapter under that
+    label."""
+    chapter = link(f"{one.chapter}.html", label)
+    if not _measured(one):
+        return chapter
+    return Html("<span>{} · {}</span>").format(
+        link(f"../{place_of(number_id(_PAGE, one.id))}", "number"), chapter
+    )
 
 
 def _measured(one: Entry) -> Sequence[Place]:

@@ -13,8 +13,9 @@ from gapbook.pages import page
 from gapbook.pages.glued import glue_facts
 from gapbook.pages.number import tell_numbers
 from gapbook.pages.page_files import REGISTER, leave
+from gapbook.pages.register.documents import Documents
 from gapbook.pages.register.numbers import verdict_numbers
-from gapbook.pages.register.table import register_section, said_once
+from gapbook.pages.register.table import register_section
 from gapbook.pages.titles import chapter_titles
 from gapbook.paths import CHECKOUT
 
@@ -63,19 +64,20 @@ class Register:
             [page.Download(label, leave(REGISTER, name, content)) for label, name, content in files]
         )
 
-    def said_once(self) -> Html:
-        """Why many claims are judged as they are, once for all of them."""
-        return said_once(self.entries)
+    def documents(self) -> Documents:
+        """A page for each document, which says why its claims are judged as they are."""
+        return Documents.of(self.entries, chapter_titles())
 
     def sources(self) -> Html:
-        """The documents, each at the revision that was read, or why there is no such address."""
+        """The documents, each at the revision that was read, or why there is no such address, and where its claims are gone
+        through."""
         first = {one.source: one for one in reversed(self.entries)}
         counts = Counter(one.source for one in self.entries)
         rows = [
             [
                 link(one.address, one.title),
                 f"{one.by}, {one.date}",
-                str(counts[source]),
+                link(one.page.partition("#")[0], f"{counts[source]}"),
                 one.unrevised or "the link is to the revision read",
             ]
             for source, one in reversed(first.items())
