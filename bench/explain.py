@@ -231,11 +231,8 @@ def _published_connections() -> Scenario:
         chapter="published-connections",
         contestants=(
             *called("drizzle-http", "postgres", "drizzle", 1, tier="rpc", client="typescript"),
-            *called("procedure-http", "postgres", "procedure", 1, tier="rpc", client="typescript"),
-            *called("postgres", "postgres", "procedure", 1),
             *called("postgres-40", "postgres", "procedure", 40),
             *called("postgres-64", "postgres", "procedure", 64),
-            *called("spacetimedb", "spacetimedb", "reducer", 1),
             *called("spacetimedb-40", "spacetimedb", "reducer", 40),
             *called("spacetimedb-64", "spacetimedb", "reducer", 64),
         ),

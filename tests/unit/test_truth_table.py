@@ -41,7 +41,7 @@ def test_servers_on_the_cores_of_their_client_are_counted_apart() -> None:
     found = Findings(latest_published("calibration"), "calibration")
     named = {one.name: one for one in found.scenario.contestants}
     pair = [named["computing-both"], named["computing-both-slower-100"]]
-    competing = (pair, [("lead", *pair)])
+    competing = (pair, [("lead", pair[0], pair[1])])
     alone = calibration_facts(found, [named["base"]], [], *_gap(named))
     both = calibration_facts(found, [named["base"]], [], *_gap(named), competing)
     assert alone is not None
