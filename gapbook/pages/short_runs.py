@@ -26,6 +26,7 @@ __all__ = [
     "fewer_connection_facts",
     "log_line_facts",
     "more_in_flight_facts",
+    "published_connection_facts",
     "same_transaction_facts",
     "short_runs",
     "waiting_batch_facts",
@@ -144,6 +145,27 @@ def more_in_flight_facts() -> dict[str, str]:
             "more_most": f"{most:,}",
         }
     return told
+
+
+def published_connection_facts() -> dict[str, str]:
+    """What fewer connections, as published, make of the rate of each setup against those of this book: how many setups,
+    and the least and the greatest ratio with their intervals."""
+    (found,) = short_runs("published-connections")
+    published, ours = found.treatments
+    changed = {
+        one.name: ratio
+        for one in found.scenario.contestants
+        if (ratio := ratio_interval(found.values(one.name, published), found.values(one.name, ours)))
+    }
+    ordered = sorted(changed.values(), key=lambda ratio: ratio.estimate)
+    return {
+        "connections_published": f"{published:g}",
+        "connections_ours": f"{ours:g}",
+        "connections_setups": str(len(ordered)),
+        "connections_least": ordered[0].as_factor(),
+        "connections_greatest": ordered[-1].as_factor(),
+        "connections_run": found.run.run_id,
+    }
 
 
 def copies_after_reindex() -> dict[str, str]:

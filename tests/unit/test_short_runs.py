@@ -81,6 +81,28 @@ def test_more_requests_in_flight_are_told_from_their_trials() -> None:
         assert (told["more_least"], told["more_most"]) == ("40", "1,024")
 
 
+def test_published_connections_are_told_from_their_trials() -> None:
+    (found,) = short_runs.short_runs("published-connections")
+    valid = found.run.trials.filter(valid=True).select("block", "contestant", "treatment", "goodput_per_s")
+    rates = {(block, name, connections): rate for block, name, connections, rate in valid.iter_rows()}
+    published, ours = found.treatments
+    ratios = []
+    for name in {name for _, name, _ in rates}:
+        both = [
+            rates[block, name, published] / rates[block, name, ours]
+            for block in range(found.blocks)
+            if {(block, name, published), (block, name, ours)} <= rates.keys()
+        ]
+        assert len(both) >= 3
+        ratios.append(geometric_interval(both))
+    told = short_runs.published_connection_facts()
+    assert told["connections_least"] == min(ratios, key=lambda one: one.estimate).as_factor()
+    assert told["connections_greatest"] == max(ratios, key=lambda one: one.estimate).as_factor()
+    # Three pages say that they moved no rate that we could tell.
+    assert all(one.low <= 1 <= one.high for one in ratios)
+    assert (told["connections_published"], told["connections_ours"]) == ("50", "64")
+
+
 def test_every_short_run_is_told_and_none_counts_as_published() -> None:
     told = (
         short_runs.log_line_facts()
@@ -89,10 +111,11 @@ def test_every_short_run_is_told_and_none_counts_as_published() -> None:
         | short_runs.waiting_batch_facts()
         | short_runs.fewer_connection_facts()
         | short_runs.more_in_flight_facts()
+        | short_runs.published_connection_facts()
     )
     assert all(told.values())
     folders = [path for path in short_runs._SHORT.glob("*/*") if path.is_dir()]
-    assert len(folders) >= 7
+    assert len(folders) >= 8
     assert not {path.name for path in folders} & {run.run_id for run in published_runs()}
 
 

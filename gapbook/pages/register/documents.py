@@ -12,19 +12,25 @@ from gapbook.claims.entries import Entry, Place
 from gapbook.claims.rules import VERDICT_BAND_FRAC
 from gapbook.claims.verdicts import TO_THE_DIGITS, Verdict
 from gapbook.markup import Html, each, link
+from gapbook.pages.page import fold
 from gapbook.pages.register.numbers import number_link
 from gapbook.pages.words import listed
 
 __all__ = ["Document", "Documents", "document_body"]
 
-_SIGNS = {"holds": "as claimed", "fails": "not as claimed", "straddles": "straddles an end", "missing": ""}
+_SIGNS = {
+    "holds": "as claimed",
+    "fails": "not as claimed",
+    "straddles": "our interval reaches over an end",
+    "missing": "",
+}
 _COUNTED: Mapping[Verdict, str] = {
     "confirmed": "confirmed",
     "conditions": "confirmed under a condition",
     "not-here": "that came out otherwise here",
     "refuted": "refuted",
     "undecided": "that cannot be decided here",
-    "note": "of our own",
+    "note": "that are notes of our own",
 }
 """Verdicts as they are counted, in the order in which they are told."""
 _OFTEN = 3
@@ -79,16 +85,21 @@ def document_body(own: Sequence[Entry], addresses: Mapping[str, str], chapters: 
 
 # --- what stands above the claims -------------------------------------------------------------
 def _head(own: Sequence[Entry]) -> Html:
-    """What the document is, who published it, and how many of its claims have which verdict."""
+    """What the document is, who published it, how many of its claims have which verdict, and its famous ones."""
     first, counts = own[0], Counter(one.verdict for one in own)
     told = [f"{counts[verdict]} {words}" for verdict, words in _COUNTED.items() if counts[verdict]]
-    return Html("<p>{}, by {}, {}. {} entries: {}.</p><p>All documents, with a search: {}.</p>").format(
+    known = sorted((one for one in own if one.famous), key=lambda one: one.famous)
+    famous = Html("").join(
+        Html("<li>{} <b>{}</b>.</li>").format(link(f"#claim-{one.id}", one.says), one.word) for one in known
+    )
+    return Html("<p>{}, by {}, {}. {} entries: {}. All documents, with a search: {}.</p>{}").format(
         link(first.address, first.title),
         first.by,
         first.date,
         str(len(own)),
         listed(told),
         link("claims.html", "published claims"),
+        Html("<p>Best known of them:</p><ul>{}</ul>").format(famous) if known else "",
     )
 
 
@@ -101,9 +112,10 @@ def _said_once(own: Sequence[Entry], addresses: Mapping[str, str]) -> Html:
         Html("<li><b>{}</b>: {}</li>").format(reason, _with_links(" ".join(sentences), addresses))
         for reason, sentences in shared.items()
     )
-    return Html(
-        "<p>Many claims cannot be decided for the same reason, which is said here once:</p><ul>{}</ul>"
-    ).format(Html("").join(items))
+    return fold(
+        "Why many of them cannot be decided: said once for all",
+        Html("<ul>{}</ul>").format(Html("").join(items)),
+    )
 
 
 def _shared_sentences(own: Sequence[Entry]) -> Mapping[str, Sequence[str]]:
@@ -172,7 +184,7 @@ def _formula(place: Place) -> str:
 def _place(place: Place, published: str) -> str:
     if place.outcome == "missing":
         return f"{place.quantity}: {place.ours[0].lower()}{place.ours[1:]}."
-    beside = "Beside it: " if place.beside else ""
+    beside = "For comparison: " if place.beside else ""
     expected = place.expected.removesuffix(TO_THE_DIGITS)
     # What is expected is said where it is not the published number, which stands in the same row.
     number = expected.removesuffix(_BAND)
