@@ -21,7 +21,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
-run: $(READY) ## set up, measure the chapter both-optimized live with quick parameters, render its page
+run: $(READY) ## set up, measure the chapter both-optimized live, each contestant once, render its page
 	$(ENVIRONMENT)/bin/gapbook setup --book
 	@# 3: measured, though most trials were refused; the command has said why.
 	$(ENVIRONMENT)/bin/gapbook run both-optimized $(QUICK) || test $$? = 3
