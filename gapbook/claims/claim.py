@@ -20,7 +20,6 @@ __all__ = [
     "Claim",
     "claim",
     "claims",
-    "document_page",
     "document_pages",
     "documents",
     "system_labels",
@@ -113,7 +112,7 @@ class Claim:
     @property
     def judged_at(self) -> str:
         """Where the book says why it is judged as it is, from a page of ``notebooks`` on."""
-        return f"{document_page(self.source)}.html#claim-{self.identifier}"
+        return f"{_document_page(self.source)}.html#claim-{self.identifier}"
 
     @property
     def place(self) -> str:
@@ -137,14 +136,14 @@ def _register() -> Mapping[str, Claim]:
     return {one.id: _claim(one, declared.source[one.source]) for one in declared.claim}
 
 
-def document_page(source: SourceDeclaration) -> str:
+def _document_page(source: SourceDeclaration) -> str:
     """The name of the page that goes through a document claim by claim: ``claims-pr-4432``."""
     return f"claims-{slug(source.short)}"
 
 
 def document_pages() -> Mapping[str, SourceDeclaration]:
     """The documents of the register by the names of their pages."""
-    return {document_page(source): source for source in _declared().source.values()}
+    return {_document_page(source): source for source in _declared().source.values()}
 
 
 def documents() -> Sequence[str]:

@@ -152,12 +152,11 @@ def published_connection_facts() -> dict[str, str]:
     and the least and the greatest ratio with their intervals."""
     (found,) = short_runs("published-connections")
     published, ours = found.treatments
-    changed = {
-        one.name: ratio
+    changed = (
+        ratio_interval(found.values(one.name, published), found.values(one.name, ours))
         for one in found.scenario.contestants
-        if (ratio := ratio_interval(found.values(one.name, published), found.values(one.name, ours)))
-    }
-    ordered = sorted(changed.values(), key=lambda ratio: ratio.estimate)
+    )
+    ordered = sorted(filter(None, changed), key=lambda ratio: ratio.estimate)
     return {
         "connections_published": f"{published:g}",
         "connections_ours": f"{ours:g}",

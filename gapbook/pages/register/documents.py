@@ -13,6 +13,7 @@ from gapbook.claims.rules import VERDICT_BAND_FRAC
 from gapbook.claims.verdicts import TO_THE_DIGITS, Verdict
 from gapbook.markup import Html, each, link
 from gapbook.pages.page import fold
+from gapbook.pages.register.card import claim_card
 from gapbook.pages.register.numbers import number_link
 from gapbook.pages.words import listed
 
@@ -80,7 +81,8 @@ class Documents:
 def document_body(own: Sequence[Entry], addresses: Mapping[str, str], chapters: Mapping[str, str]) -> Html:
     """What stands on the page of a document that has these entries; ``addresses`` are those of all entries by their ids,
     ``chapters`` the titles of chapters by their addresses."""
-    return _head(own) + _said_once(own, addresses) + _judged(own, addresses, chapters)
+    shared = _shared_sentences(own)
+    return _head(own) + _said_once(shared, addresses) + _judged(own, shared, addresses, chapters)
 
 
 # --- what stands above the claims -------------------------------------------------------------
@@ -103,9 +105,8 @@ def _head(own: Sequence[Entry]) -> Html:
     )
 
 
-def _said_once(own: Sequence[Entry], addresses: Mapping[str, str]) -> Html:
+def _said_once(shared: Mapping[str, Sequence[str]], addresses: Mapping[str, str]) -> Html:
     """What many of its claims share, once, under what they share it for."""
-    shared = _shared_sentences(own)
     if not shared:
         return Html("")
     items = (
@@ -132,8 +133,12 @@ def _shared_sentences(own: Sequence[Entry]) -> Mapping[str, Sequence[str]]:
 
 
 # --- the claims -------------------------------------------------------------------------------
-def _judged(own: Sequence[Entry], addresses: Mapping[str, str], chapters: Mapping[str, str]) -> Html:
-    shared = _shared_sentences(own)
+def _judged(
+    own: Sequence[Entry],
+    shared: Mapping[str, Sequence[str]],
+    addresses: Mapping[str, str],
+    chapters: Mapping[str, str],
+) -> Html:
     claims = (_claim(one, shared.get(one.reason, ()), addresses, chapters) for one in own)
     return Html(
         '<section class="gb-judged" aria-label="Claims"><ol class="gb-cards">{}</ol></section>'
@@ -143,24 +148,14 @@ def _judged(own: Sequence[Entry], addresses: Mapping[str, str], chapters: Mappin
 def _claim(
     one: Entry, shared: Sequence[str], addresses: Mapping[str, str], chapters: Mapping[str, str]
 ) -> Html:
-    return Html(
-        '<li class="gb-card gb-v-{verdict}" id="claim-{id}"><p class="gb-v">{word}</p><p class="gb-head">{says}</p>'
-        '<p class="gb-source">{note}{source}, {where} · {own}</p>'
-        "<dl><dt>published</dt><dd>{published}</dd><dt>ours</dt><dd>{ours}</dd></dl>{why}"
-        '<p class="gb-source">{number}</p></li>'
-    ).format(
-        verdict=one.verdict,
-        id=one.id,
-        word=one.word,
-        says=one.says,
-        note=one.source_words,
-        source=link(one.address, one.source),
-        where=one.where,
-        own=link(f"#claim-{one.id}", "link"),
-        published=one.published if one.value is not None else "no number",
-        ours=one.ours or "not measured here",
+    return claim_card(
+        one,
+        named=Html('id="claim-{}"').format(one.id),
+        source=Html("{}{}, {} · {}").format(
+            one.source_words, link(one.address, one.source), one.where, link(f"#claim-{one.id}", "link")
+        ),
         why=_why(one, shared, addresses),
-        number=number_link(one, chapters.get(one.chapter, one.chapter)),
+        links=number_link(one, chapters.get(one.chapter, one.chapter)),
     )
 
 

@@ -9,6 +9,7 @@ from gapbook.claims.entries import Entry
 from gapbook.claims.look_up import CHOICES, choices_of
 from gapbook.claims.search import slug
 from gapbook.markup import Html, each, link
+from gapbook.pages.register.card import claim_card
 from gapbook.pages.register.numbers import number_link
 
 __all__ = ["register_section"]
@@ -58,22 +59,13 @@ def _cards(found: Sequence[Entry], chapters: Mapping[str, str]) -> Html:
 
 
 def _card(one: Entry, chapters: Mapping[str, str]) -> Html:
-    return Html(
-        '<li class="gb-card gb-v-{verdict}" data-claim="claim-{id}"><p class="gb-v">{word}</p><p class="gb-head">{says}</p>'
-        '{quote}<p class="gb-source">{source}</p>'
-        "<dl><dt>published</dt><dd>{published}</dd><dt>ours</dt><dd>{ours}</dd></dl>"
-        '<p class="gb-source">{number} · {evidence}</p></li>'
-    ).format(
-        verdict=one.verdict,
-        id=one.id,
-        word=one.word,
-        says=one.says,
-        quote=Html('<p class="gb-quote">“{}”</p>').format(one.quote) if one.quote else "",
+    number = number_link(one, chapters.get(one.chapter, one.chapter))
+    return claim_card(
+        one,
+        named=Html('data-claim="claim-{}"').format(one.id),
+        quote=Html('<p class="gb-quote">“{}”</p>').format(one.quote) if one.quote else None,
         source=link(one.address, f"{one.by}, {one.date}"),
-        published=one.published if one.value is not None else "no number",
-        ours=one.ours or "not measured here",
-        number=number_link(one, chapters.get(one.chapter, one.chapter)),
-        evidence=link(one.page, "evidence"),
+        links=Html("{} · {}").format(number, link(one.page, "evidence")),
     )
 
 
