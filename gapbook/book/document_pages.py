@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gapbook.book.contents import Contents, with_pages_below
+from gapbook.book.proof_pages import page_of, prose
 from gapbook.claims.claim import document_pages
 
 __all__ = ["REGISTER_PAGE", "document_notebooks", "titles_of_documents", "with_document_pages"]
@@ -31,14 +32,10 @@ def document_notebooks(notebook: Mapping[str, Any]) -> Mapping[str, dict[str, An
     for cell in notebook["cells"]:
         for output in cell.get("outputs", []) if _DOCUMENTS in cell["metadata"].get("tags", []) else []:
             if name := output["metadata"].get("page"):
-                source = "".join(output["data"][_TITLE])
-                own = pages.setdefault(name, [{"cell_type": "markdown", "metadata": {}, "source": source}])
+                own = pages.setdefault(name, [prose("".join(output["data"][_TITLE]))])
             else:
                 own.append({**cell, "metadata": {"tags": ["remove-input"]}, "outputs": [output]})
-    return {
-        name: {**notebook, "cells": [{**cell, "id": f"{name}-{place}"} for place, cell in enumerate(cells)]}
-        for name, cells in pages.items()
-    }
+    return {name: page_of(notebook, cells, name) for name, cells in pages.items()}
 
 
 def with_document_pages(contents: Contents) -> Contents:

@@ -6,13 +6,21 @@ Markdown is a heading of the page, and everything else stands below it as it was
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gapbook.book.contents import Contents, pages_of, with_last_page
 from gapbook.pages.proof.every_trial import trials_of
 
-__all__ = ["EVERY_TRIAL", "trials_of", "trials_page", "with_trials_pages", "without_proof"]
+__all__ = [
+    "EVERY_TRIAL",
+    "page_of",
+    "prose",
+    "trials_of",
+    "trials_page",
+    "with_trials_pages",
+    "without_proof",
+]
 
 EVERY_TRIAL = "book/every-trial"
 """The page that leads to those of all chapters."""
@@ -36,9 +44,12 @@ def trials_page(chapter: str, notebook: dict[str, Any]) -> dict[str, Any] | None
         return None
     title = _title(notebook)
     head = f"# Every trial: {title}\n\nBack to the chapter: [{title}]({chapter}.ipynb)."
-    cells = [_prose(head), *(_shown(cell, output) for cell, output in shown)]
-    numbered = [{**cell, "id": f"trials-{number}"} for number, cell in enumerate(cells)]
-    return {**notebook, "cells": numbered}
+    return page_of(notebook, [prose(head), *(_shown(cell, output) for cell, output in shown)], "trials")
+
+
+def page_of(notebook: Mapping[str, Any], cells: Sequence[dict[str, Any]], name: str) -> dict[str, Any]:
+    """A notebook of these cells, with ids that follow from the name: the same in each build."""
+    return {**notebook, "cells": [{**cell, "id": f"{name}-{number}"} for number, cell in enumerate(cells)]}
 
 
 def _title(notebook: dict[str, Any]) -> str:
@@ -50,10 +61,11 @@ def _shown(cell: dict[str, Any], output: dict[str, Any]) -> dict[str, Any]:
     """A heading as prose; another output in a cell of its own, with the code that made it: the renderer shows nothing
     of a cell without code."""
     heading = "".join(output.get("data", {}).get(_HEADING, ""))
-    return _prose(heading) if heading else {**cell, "outputs": [output]}
+    return prose(heading) if heading else {**cell, "outputs": [output]}
 
 
-def _prose(text: str) -> dict[str, Any]:
+def prose(text: str) -> dict[str, Any]:
+    """A cell of prose."""
     return {"cell_type": "markdown", "metadata": {}, "source": text}
 
 
