@@ -129,6 +129,10 @@ def _link_words(app: Any, page: nodes.document, name: str) -> None:
     if name == PAGE or PAGE not in app.env.found_docs:
         return
     links = WordLinks(words_of(app.env.get_doctree(PAGE)), app.builder.get_relative_uri(name, PAGE))
+    # The bibliography makes nodes that do not know what they stand in.
+    for element in page.findall(nodes.Element):
+        for child in element.children:
+            child.parent = element
     for node in list(page.findall(lambda node: isinstance(node, nodes.Text | nodes.raw))):
         if isinstance(node, nodes.raw):
             if "html" in node.get("format", "").split():

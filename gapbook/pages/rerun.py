@@ -15,6 +15,7 @@ from gapbook.record.load_hosts import hosts_counted
 __all__ = ["assigned", "parameters_of", "rerun_panel"]
 
 _RUN_AGAIN = "run-again.html"
+_SET_UP = "front.html#measure-it-yourself"
 _LABELS = {
     "end_trials": "trials of what is compared",
     "in_flight": "in flight",
@@ -91,15 +92,16 @@ def rerun_panel(found: Findings) -> Html:
 
 
 def _needs(found: Findings) -> Html:
-    """How long the trials took, refused ones included, and the most memory that a server had, where there was one; and
-    where it stands how to get the versions of servers that a published run had, for the command takes those at hand."""
+    """How long the trials took, refused ones included, to which starts and checks come, and the most memory that a server
+    had, where there was one. Of a published run also where it stands how to get its versions of servers, for the command
+    takes those at hand, and the command itself."""
     memory = found.run.trials["server_memory_bytes"].max()
     took_s = float(found.run.trials["took_s"].sum())
-    parts: list[str | Html] = [f"{took_s / 60:.0f} min for the trials, more with starts and checks"]
+    parts: list[str | Html] = [f"more than {took_s / 60:.0f} min"]
     if isinstance(memory, int) and memory > 0:
         parts.append(f"{memory / 2**30:.1f} GiB for a server")
     if found.run.published:
-        parts.append(link(_RUN_AGAIN, "servers to bring"))
+        parts += [link(_RUN_AGAIN, "servers to bring"), link(_SET_UP, "set up gapbook")]
     return Html(" · ").join(parts)
 
 

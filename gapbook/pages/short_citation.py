@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -26,9 +27,10 @@ MOST_WORDS = 40
 FORMS = ("Text", "Markdown", "BibTeX", "CSL-JSON")
 _BOOK = "The Gap Book"
 MOST_SENTENCE_WORDS = MOST_WORDS - len(_BOOK.split())
-"""Of the sentence in a citation, for where it comes from stands behind it."""
-_MOST_WORDS_OF_NOTE = MOST_WORDS - len(_BOOK.split())
+"""Of a sentence that is written to be cited. One that leaves no room for its interval and run is shortened there."""
 _MOST_WORDS_OF_MACHINE = 10
+_SENTENCE_ENDS = re.compile(r"(?<=[.!?…])\s+(?=[A-Z])")
+_PART_ENDS = re.compile(rf"(?<=;)\s+|{_SENTENCE_ENDS.pattern}")
 
 
 class Citable(NamedTuple):
@@ -65,116 +67,67 @@ def address_of(identifier: str) -> str:
 
 
 def number_citation(one: Citable) -> Mapping[str, str]:
-    """The citation in each of :data:`FORMS`.
-
-    Where a sentence is long, what its page tells too is left out: the blocks, then date and run, then the interval. What
-    other runs and machines made of the number goes before its blocks and its interval.
-    """
-    address, key = address_of(one.identifier), f"gapbook-{one.identifier}"
+    """The citation in each of :data:`FORMS`: the sentence, what it rests on, its run and its date, in at most
+    :data:`MOST_WORDS` words and an address."""
     authors, _ = book_as_cited()
-    value, held, run = _value(one), _held(one), f"Run {one.run}."
-    over_runs = [f" {one.value}; {one.between}.", f" {one.between}."] if one.between else []
-    told = _first_that_fits(
-        *(f"{one.sentence}{between} {_BOOK}, run {one.run}, {one.date}." for between in over_runs),
-        f"{one.sentence}{held} {_BOOK}, run {one.run}, {one.date}.",
-        f"{one.sentence}{value} {_BOOK}, run {one.run}, {one.date}.",
-        f"{one.sentence}{value} {_BOOK}.",
-        f"{one.sentence} {_BOOK}.",
+    return _in_each_form(
+        one,
+        f"gapbook-{one.identifier}",
+        kind="webpage",
+        authors=authors,
+        run=f"run {one.run}",
+        address=address_of(one.identifier),
     )
-    sentence = one.sentence
-    note = _first_that_fits(
-        *(f"{sentence}{between} {run}" for between in over_runs),
-        f"{sentence}{held} {run}",
-        f"{sentence}{value} {run}",
-        f"{sentence} {run}",
-        sentence,
-        most=_MOST_WORDS_OF_NOTE,
-    )
-    entitled = f"{_BOOK}: {one.page}"
-    return {
-        "Text": f"{told} {address}",
-        "Markdown": f"> {told}\n>\n> [{_BOOK}]({address})",
-        "BibTeX": bibtex_entry(
-            "misc",
-            key,
-            authors=authors,
-            fields={
-                "title": entitled if _words(entitled, note) <= MOST_WORDS else _BOOK,
-                "note": note,
-                "year": one.date[:4],
-            },
-            url=address,
-        ),
-        "CSL-JSON": _csl(
-            one,
-            key,
-            "webpage",
-            authors,
-            sentence,
-            _first_that_fits(
-                *(f"{between} {run}".strip() for between in over_runs),
-                f"{held} {run}".strip(),
-                f"{value} {run}".strip(),
-                run,
-                most=MOST_WORDS - _words(sentence),
-            ),
-            address,
-        ),
-    }
 
 
 def own_run_citation(one: Citable, machine: str) -> Mapping[str, str]:
-    """The citation of a number of a run that is not published, in each of :data:`FORMS`: that it is a reader's own, its id
-    and its machine, in at most :data:`MOST_WORDS` words. It has no address, for nothing of it stands in the book.
-
-    A sentence that leaves no room for that is cut.
-    """
-    told, entitled = _own_told(one, machine, MOST_WORDS), f"{_BOOK}: {one.page}"
-    key, author = f"gapbook-{one.identifier}-{one.run}", f"A reader of {_BOOK}"
-    note = f"{_value(one)} {_own_run(one, machine)}".strip()
-    return {
-        "Text": told,
-        "Markdown": f"> {told}",
-        "BibTeX": bibtex_entry(
-            "misc",
-            key,
-            authors=[author],
-            fields={
-                "title": entitled,
-                "note": _own_told(one, machine, MOST_WORDS - _words(entitled)),
-                "year": one.date[:4],
-            },
-        ),
-        "CSL-JSON": _csl(
-            one, key, "dataset", [author], _shortened(one.sentence, MOST_WORDS - _words(note)), note
-        ),
-    }
-
-
-def _own_told(one: Citable, machine: str, most: int) -> str:
-    value, run = _value(one), _own_run(one, machine)
-    book = f"{_BOOK}, {run[0].lower()}{run[1:].rstrip('.')}, {one.date}."
-    room = most - _words(value, run)
-    return _first_that_fits(
-        f"{one.sentence}{_held(one)} {book}",
-        f"{one.sentence}{value} {book}",
-        f"{one.sentence}{value} {run}",
-        f"{_shortened(one.sentence, room)}{value} {run}",
-        most=most,
+    """The same of a number of a run that is not published: that it is a reader's own, its id and its machine. It has no
+    address, for nothing of it stands in the book, and no other run beside it."""
+    return _in_each_form(
+        one._replace(between=""),
+        f"gapbook-{one.identifier}-{one.run}",
+        kind="dataset",
+        authors=[f"A reader of {_BOOK}"],
+        run=f"a reader's own run {one.run}: {_shortened(machine, _MOST_WORDS_OF_MACHINE)}",
     )
 
 
-def _own_run(one: Citable, machine: str) -> str:
-    return f"A reader's own run {one.run}: {_shortened(machine, _MOST_WORDS_OF_MACHINE)}."
+def _in_each_form(
+    one: Citable, key: str, *, kind: str, authors: Sequence[str], run: str, address: str = ""
+) -> Mapping[str, str]:
+    entitled, where = f"{_BOOK}: {one.page}", f"{run[0].upper()}{run[1:]}, {one.date}."
+    told = " ".join(_fitting(one, f"{_BOOK}, {run}, {one.date}."))
+    noted = " ".join(_fitting(one, where, beside=entitled))
+    fields = {"title": entitled, "note": noted, "year": one.date[:4]}
+    sentence, rest = _fitting(one, where)
+    return {
+        "Text": f"{told} {address}".rstrip(),
+        "Markdown": f"> {told}\n>\n> [{_BOOK}]({address})" if address else f"> {told}",
+        "BibTeX": bibtex_entry("misc", key, authors=authors, fields=fields, url=address),
+        "CSL-JSON": _csl(one, key, kind, authors, sentence, rest, address),
+    }
 
 
-def _value(one: Citable) -> str:
-    return f" {one.value}." if one.value else ""
+def _fitting(one: Citable, where: str, *, beside: str = "") -> tuple[str, str]:
+    """The sentence, and what it rests on with ``where`` that is found: together with what stands ``beside`` them at most
+    :data:`MOST_WORDS` words.
+
+    A number is told with all that fits of what it rests on. Where the least of that does not, the sentence is shortened,
+    which its page has whole.
+    """
+    rests = [f"{ground} {where}".lstrip() for ground in _grounds(one)]
+    rest = next((told for told in rests if _words(one.sentence, told, beside) <= MOST_WORDS), rests[-1])
+    room, number = MOST_WORDS - _words(rest, beside), one.value.lstrip("×").partition(" ")[0]
+    return _shortened(_without_clauses(one.sentence, room, number), room), rest
 
 
-def _held(one: Citable) -> str:
-    """The value with the blocks behind it."""
-    return f" {one.value}, {blocks_words(one.n, one.of_blocks)}." if one.value and one.n else _value(one)
+def _grounds(one: Citable) -> Sequence[str]:
+    """What a number rests on, from the most to the least: what all runs made of it goes before its blocks and its interval."""
+    if not one.value:
+        return [""]
+    over_runs = [f"{one.value}; {one.between}.", f"{one.between}."] if one.between else []
+    held = [f"{one.value}, {blocks_words(one.n, one.of_blocks)}."] if one.n else []
+    return [*over_runs, *held, f"{one.value}."]
 
 
 def blocks_words(n: int, of_blocks: int) -> str:
@@ -198,15 +151,30 @@ def _csl(
     return json.dumps(told, indent=1, ensure_ascii=False)
 
 
-def _first_that_fits(*wished: str, most: int = MOST_WORDS) -> str:
-    """The first text of at most so many words, or the last."""
-    return next((text for text in wished if _words(text) <= most), wished[-1])
+def _without_clauses(text: str, most: int, number: str) -> str:
+    """A text without what stands behind its semicolons, the last first, as far as at most so many words need it and the
+    number stands elsewhere too."""
+    parts = _PART_ENDS.split(text)
+    for place in range(len(parts) - 1, 0, -1):
+        elsewhere = " ".join([*parts[:place], *parts[place + 1 :]])
+        if _words(*parts) > most and parts[place - 1].endswith(";") and number in elsewhere:
+            parts[place - 1 : place + 1] = [f"{parts[place - 1][:-1]}…"]
+    return " ".join(parts)
 
 
 def _shortened(text: str, most: int) -> str:
-    """The first words of a text, with a sign where others are left out."""
-    words = text.split()
-    return text if len(words) <= most else f"{' '.join(words[:most])}…"
+    """At most so many words of a text. The longest of its sentences loses its last ones, with a sign for them: so a short
+    verdict between two long sentences stays."""
+    sentences = [one.split() for one in _SENTENCE_ENDS.split(text)]
+    kept = [len(words) for words in sentences]
+    while sum(kept) > most:
+        kept[kept.index(max(kept))] -= 1
+    return " ".join(_beginning(words, length) for words, length in zip(sentences, kept, strict=True))
+
+
+def _beginning(words: Sequence[str], length: int) -> str:
+    begun = " ".join(words[:length])
+    return begun if length == len(words) else f"{begun.rstrip(',;:')}…"
 
 
 def _words(*texts: str) -> int:

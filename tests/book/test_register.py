@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import combinations, product
 from pathlib import Path
 
 import pytest
@@ -195,6 +196,25 @@ def test_without_a_script_everything_is_there_and_no_control_is(opened: Page, re
     assert opened.locator(".gb-register tbody tr:visible").count() == len(register.entries)
     assert opened.locator(".gb-card:visible").count() == sum(one.famous > 0 for one in register.entries)
     assert opened.locator(".gb-filter").is_hidden()
+
+
+_LEAST_FINGER_PX = 24
+_LINKS_OF_CARDS = """() => [...document.querySelectorAll(".gb-card")].map((card) =>
+  [...card.querySelectorAll(".gb-source a")].map((link) =>
+    [...link.getClientRects()].map(({left, right, top, bottom}) => [left, right, top, bottom])))"""
+
+
+@pytest.mark.parametrize("opened", [(688, True), (390, True), (320, True)], indirect=True)
+def test_a_finger_hits_one_link_of_a_card(opened: Page) -> None:
+    cards = opened.evaluate(_LINKS_OF_CARDS)
+    assert sum(map(len, cards)) > 2 * len(cards)
+    for links in cards:
+        lines = [line for link in links for line in link]
+        assert min(bottom - top for _, _, top, bottom in lines) >= _LEAST_FINGER_PX
+        for one, other in combinations(links, 2):
+            for (left, right, *heights), (others_left, others_right, *others_heights) in product(one, other):
+                beneath = left < others_right and others_left < right
+                assert not beneath or abs(sum(heights) - sum(others_heights)) / 2 >= _LEAST_FINGER_PX
 
 
 @pytest.mark.parametrize("opened", [(688, True), (390, True), (320, True)], indirect=True)

@@ -1,7 +1,8 @@
-"""What a page gives to cite as BibTeX: ASCII, balanced, whole, and compiled where LaTeX is there."""
+"""What a page gives to cite as BibTeX: ASCII, balanced, whole, and compiled where LaTeX is there; and what the book cites."""
 
 from __future__ import annotations
 
+import re
 import shutil
 import string
 import subprocess
@@ -97,3 +98,11 @@ def test_the_book_is_cited_with_its_authors_and_no_address_that_it_does_not_have
     assert authors == ["The Gap Book authors"]
     assert address == stated.get("url", "")
     assert {"cff-version", "message", "title", "authors", "version", "date-released"} <= stated.keys()
+
+
+def test_whatever_the_book_cites_can_be_read_at_an_address() -> None:
+    cited = (CHECKOUT / "book" / "references.bib").read_text(encoding="utf-8")
+    entries = re.findall(r"^@\w+\{(\w+),\n(.*?)^\}", cited, re.MULTILINE | re.DOTALL)
+    assert len(entries) == len(re.findall("^@", cited, re.MULTILINE))
+    addressed = re.compile(r"^  (?:doi = \{10\.\d+/\S+|url = \{https://\S+)\}", re.MULTILINE)
+    assert not [key for key, fields in entries if not addressed.search(fields)]

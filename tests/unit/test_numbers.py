@@ -137,6 +137,9 @@ def test_every_citation_has_an_address_and_at_most_forty_words() -> None:
         assert tuple(cited) == FORMS
         *words, address = cited["Text"].split()
         assert len(words) <= MOST_WORDS, identifier
+        told = " ".join(words)
+        assert f"run {number.run}, {number.date}." in told, identifier
+        assert number.value in told or (number.between and number.between in told), identifier
         assert address.endswith(f"n/{identifier}.html")
         assert all(f"n/{identifier}.html" in text for text in cited.values())
         csl = json.loads(cited["CSL-JSON"])
@@ -147,14 +150,30 @@ def test_every_citation_has_an_address_and_at_most_forty_words() -> None:
         assert cited["BibTeX"].isascii()
 
 
-def test_a_long_sentence_leaves_out_what_its_page_tells() -> None:
+@pytest.mark.parametrize("words", [2, 28, 36, 90])
+def test_a_long_sentence_is_shortened_before_its_interval_and_run_go(words: int) -> None:
     one = citable("price-of-speed-safe", KNOWN["price-of-speed-safe"])
-    short = number_citation(one._replace(sentence="A leads."))["Text"]
-    long = number_citation(one._replace(sentence=" ".join(["word"] * 36)))["Text"]
-    assert one.run in short
-    assert one.value in short
-    assert one.run not in long
-    assert len(long.split()) <= MOST_WORDS + 1
+    cited = number_citation(one._replace(sentence=" ".join(["Word"] * words)))
+    assert ("Word…" in cited["Text"]) is (words > 31)
+    for text in cited.values():
+        assert one.run in text
+        assert one.date in text
+        assert one.value in text or latex(one.value) in text
+    assert len(cited["Text"].split()) <= MOST_WORDS + 1
+
+
+def test_a_clause_that_has_not_the_number_is_left_out_first() -> None:
+    one = citable("price-of-speed-safe", KNOWN["price-of-speed-safe"])
+    number, first, second = one.value.split()[0], " ".join(["Word"] * 20), " ".join(["word"] * 9)
+    text = number_citation(one._replace(sentence=f"{first}; {second}; {number} are done."))["Text"]
+    assert text.startswith(f"{first}… {number} are done. {one.value}.")
+
+
+def test_a_shortened_citation_keeps_its_verdict() -> None:
+    one = citable("price-of-speed-safe", KNOWN["price-of-speed-safe"])
+    claimed, ours = (f"{begun} {' '.join(['word'] * 19)}." for begun in ("Claimed:", "Ours:"))
+    text = number_citation(one._replace(sentence=f"{claimed} Refuted. {ours}"))["Text"]
+    assert re.fullmatch(r"Claimed:( word)+… Refuted. Ours:( word)+… .*", text)
 
 
 @pytest.mark.parametrize(

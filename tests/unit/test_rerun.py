@@ -20,7 +20,8 @@ from gapbook.notebook_text import code_cells
 from gapbook.pages import exhibits
 from gapbook.pages.rerun import assigned, parameters_of, rerun_panel
 from gapbook.parameters import chapter_parameters, check_parameters, parse_assignment
-from gapbook.record.run import published_folder
+from gapbook.paths import CHECKOUT
+from gapbook.record.run import latest_published, published_folder
 from gapbook.trial import campaign, measured
 from tests.unit import stored_runs as runs
 
@@ -173,6 +174,15 @@ def test_a_run_that_did_not_keep_its_parameters_says_what_is_unknown(tmp_path: P
 def test_a_value_is_written_as_it_is_read(assignment: str) -> None:
     name, value = parse_assignment(assignment)
     assert parse_assignment(f"{name}={assigned(value, chapter_parameters()[name])}") == (name, value)
+
+
+def test_the_panel_of_the_book_leads_to_where_its_command_comes_from(tmp_path: Path) -> None:
+    front = (CHECKOUT / "notebooks" / "front.md").read_text(encoding="utf-8")
+    told = '<a href="front.html#measure-it-yourself">set up gapbook</a>'
+    own = Findings(runs.store(tmp_path / runs.CHAPTER, runs.whole()), runs.CHAPTER)
+    assert "\n## Measure it yourself\n" in front
+    assert told in rerun_panel(Findings(latest_published("fair"), "fair")).html
+    assert told not in rerun_panel(own).html
 
 
 def test_the_panel_has_the_range_of_each_number(tmp_path: Path) -> None:
