@@ -37,6 +37,7 @@ from gapbook.book.offered import offered
 from gapbook.book.pictures import drawing_beside
 from gapbook.book.proof_pages import trials_of, trials_page, with_trials_pages, without_proof
 from gapbook.book.shown_code import one_fold_each
+from gapbook.book.shown_parameters import with_parameters_of
 from gapbook.book.side_by_side import execute_chapters
 from gapbook.book.timings import Timings
 from gapbook.book.told_numbers import Addressed, numbers_told, without_numbers
@@ -262,10 +263,14 @@ def _place(chapter: str, executed: Path, staged: Path) -> Collection[str]:
     its own.
 
     A chapter is executed in the order of its logic and read in the order of its answer: cells tagged
-    ``first-screen`` are shown right after the title. Code cells in a row that show nothing else are one fold.
+    ``first-screen`` are shown right after the title. Its parameters cell has the values of its run. Code cells in a row
+    that show nothing else are one fold.
     """
     notebook = json.loads(executed.read_text(encoding="utf-8"))
     cells = figures.with_links(chapter, notebook["cells"])
+    if chapter not in overviews():
+        for run in runs_shown(chapter, executed):
+            cells = with_parameters_of(run, cells)
     for cell in cells:
         tags = cell["metadata"].setdefault("tags", [])
         if INJECTED in tags:
