@@ -27,6 +27,7 @@ __all__ = [
     "amount_interval",
     "bootstrap_intervals",
     "chance_within",
+    "combined",
     "difference",
     "geometric_interval",
     "geometric_mean",
@@ -208,26 +209,35 @@ class Contrast:
 
 
 def difference(over: Contrast, under: Contrast) -> Contrast:
-    """What two contrasts over the same blocks differ by, each with a fit of its own: a ratio of ratios.
+    """What two contrasts over the same blocks differ by, each with a fit of its own: a ratio of ratios."""
+    return combined([(1.0, over), (-1.0, under)])
 
-    The standard error comes from leaving out each block of both at once, so that what moves a whole block cancels.
-    The degrees of freedom are those of the contrast that has fewer.
+
+def combined(parts: Sequence[tuple[float, Contrast]]) -> Contrast:
+    """A weighted sum of contrasts over the same blocks, at least one: what they multiply to, or a ratio of them.
+
+    The standard error comes from leaving out each block of all at once, so that what moves a whole block cancels.
+    The degrees of freedom are those of the contrast that has fewest.
     """
-    log = over.log - under.log
-    blocks = sorted(over.by_block.keys() | under.by_block.keys())
-    told_by = over.told_by & under.told_by or over.told_by | under.told_by
+    contrasts = [contrast for _, contrast in parts]
+    log = sum(weight * contrast.log for weight, contrast in parts)
+    blocks = sorted({block for contrast in contrasts for block in contrast.by_block})
+    told = [contrast.told_by for contrast in contrasts]
+    told_by = frozenset.intersection(*told) or frozenset.union(*told)
     n = len(blocks)
-    if n == 1 and over.by_block.keys() == under.by_block.keys():
+    if n == 1 and all(contrast.by_block for contrast in contrasts):
         return Contrast(log, math.nan, math.nan, {blocks[0]: log}, told_by)
-    if not (over.interval.bounded and under.interval.bounded):
+    if not all(contrast.interval.bounded for contrast in contrasts):
         return Contrast(log, math.nan, math.nan, {}, told_by)
-    left_out = np.array([over.without(block) - under.without(block) for block in blocks])
+    left_out = np.array(
+        [sum(weight * contrast.without(block) for weight, contrast in parts) for block in blocks]
+    )
     variance = (n - 1) / n * float(((left_out - left_out.mean()) ** 2).sum())
     pseudo = n * log - (n - 1) * left_out
     return Contrast(
         log,
         math.sqrt(variance),
-        min(over.degrees_of_freedom, under.degrees_of_freedom),
+        min(contrast.degrees_of_freedom for contrast in contrasts),
         dict(zip(blocks, map(float, pseudo), strict=True)),
         told_by,
     )

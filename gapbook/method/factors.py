@@ -21,7 +21,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from gapbook.method.estimate import BlockFit, Contrast, Floats, bootstrap_intervals, difference
+from gapbook.method.estimate import BlockFit, Contrast, Floats, bootstrap_intervals, combined, difference
 from gapbook.method.interval import Interval
 
 __all__ = ["Cell", "Decomposition", "Factor", "Further", "Share", "decompose", "exact_logs", "further"]
@@ -100,6 +100,10 @@ class Decomposition:
     def gap(self) -> Interval:
         """The whole gap, with its interval over blocks."""
         return self.whole.interval
+
+    def together(self, factors: Collection[Factor]) -> Contrast:
+        """What some of its factors, at least one, multiply to."""
+        return combined([(1.0, share.contrast) for share in self.shares if share.factor in factors])
 
     @property
     def closing_error_log(self) -> float:

@@ -235,6 +235,24 @@ def test_orders_are_counted_among_those_that_can_be_run_where_that_is_known() ->
     assert found == [(6, 8, False), (1, 4, True), (1, 5, True), (2, 5, True), (6, 8, True)]
 
 
+def test_factors_together_are_what_they_multiply_to_block_by_block() -> None:
+    draw = random.Random(3)
+    cells = list(product("ab", repeat=3))
+    factors = [Factor(f"factor {i}", f"dimension {i}", "a", "b", "stack") for i in range(3)]
+    parts = decompose(factors, {cell: {b: math.exp(draw.gauss(0, 0.3)) for b in range(5)} for cell in cells})
+    assert parts is not None
+    found = parts.together(factors[:2])
+    by_block = [
+        math.prod(share.contrast.factor_by_block[block] for share in parts.shares[:2]) for block in range(5)
+    ]
+    by_hand = geometric_interval(by_block)
+    assert vars(found.interval) == pytest.approx(vars(by_hand))
+    whole = parts.together(factors).interval
+    assert vars(whole) == pytest.approx(vars(parts.gap))
+    alone = parts.together(factors[1:2])
+    assert vars(alone.interval) == pytest.approx(vars(parts.shares[1].multiplier))
+
+
 # --- a step further ---------------------------------------------------------------------------
 def closed(cells: Cells) -> Decomposition:
     parts = decompose([CLIENT, DEPTH], cells)

@@ -31,7 +31,7 @@ from gapbook.pages.exhibits.flaws import (
     flaws_table,
     unwritten_table,
 )
-from gapbook.pages.exhibits.gap import waterfall
+from gapbook.pages.exhibits.gap import colocation_line, waterfall
 from gapbook.pages.exhibits.ladder import ladder_table
 from gapbook.pages.exhibits.latencies import latency_chart
 from gapbook.pages.exhibits.rates import goodput_table
@@ -53,6 +53,7 @@ __all__ = [
     "calibration_facts",
     "claim_line",
     "claim_lines",
+    "colocation_line",
     "comparisons_chart",
     "comparisons_table",
     "contention_chart",

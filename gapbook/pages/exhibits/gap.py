@@ -1,4 +1,4 @@
-"""The waterfall of a gap: its factors in steps that multiply to it."""
+"""The waterfall of a gap: its factors in steps that multiply to it, and which of them are colocation."""
 
 from __future__ import annotations
 
@@ -6,18 +6,29 @@ import math
 from collections.abc import Sequence
 
 from gapbook import charts
+from gapbook.markup import Html, link
 from gapbook.method.cells import Named
 from gapbook.method.factors import Decomposition, Factor, Share
 from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval, format_factor
 from gapbook.pages.exhibits.factors import level_words, order_range_words
 from gapbook.pages.provenance import provenance
+from gapbook.pages.sentence import TOO_WIDE
 from gapbook.record.durability import Durability
 from gapbook.record.metric import GOODPUT
 from gapbook.record.printed import state_in_words
 from gapbook.record.scenario import RecordedContestant
 
-__all__ = ["waterfall"]
+__all__ = ["colocation_line", "waterfall"]
+
+_COLOCATION = frozenset(
+    {
+        ("access", "SQL statements", "one call"),
+        ("tier", "rpc", "direct"),
+        ("tier", "rpc", "in-process"),
+    }
+)
+"""Steps that bring code and data together, each as its dimension with the levels before and after."""
 
 
 def waterfall(
@@ -67,6 +78,28 @@ def waterfall(
         total=parts.gap,
         metric=found.metric(metric),
         then=leads_on,
+    )
+
+
+def colocation_line(found: Findings, factors: Sequence[Factor], treatment: float) -> Html:
+    """In a paragraph, which steps of a waterfall are colocation, and what they multiply to there. Nothing where the gap
+    cannot be taken apart."""
+    parts = found.decompose(factors, treatment)
+    if parts is None:
+        return Html("")
+    colocation = link("colocation.html", "Colocation")
+    steps = [
+        one
+        for one in factors
+        if one.family != "residual" and (one.dimension, one.before, one.after) in _COLOCATION
+    ]
+    if not steps:
+        return Html("<p>{}: none of these steps.</p>").format(colocation)
+    worth = parts.together(steps).interval
+    return Html("<p>{}, what falls away where code runs beside the data ({}): {}.</p>").format(
+        colocation,
+        " × ".join(one.name for one in steps),
+        TOO_WIDE if found.run.published and not worth.tells else worth.as_factor(),
     )
 
 
