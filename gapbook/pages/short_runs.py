@@ -24,6 +24,7 @@ __all__ = [
     "cores_for",
     "cpu_group_facts",
     "fewer_connection_facts",
+    "load_host_facts",
     "log_line_facts",
     "more_in_flight_facts",
     "published_connection_facts",
@@ -164,6 +165,26 @@ def published_connection_facts() -> dict[str, str]:
         "connections_least": ordered[0].as_factor(),
         "connections_greatest": ordered[-1].as_factor(),
         "connections_run": found.run.run_id,
+    }
+
+
+def load_host_facts() -> dict[str, str]:
+    """Of *both optimised* with its load from other hosts: how many, how well their clocks were known, how many trials
+    count, and by how much SpacetimeDB leads under contention, both pipelined."""
+    (found,) = runs = short_runs("two-load-hosts")
+    trials, hosts = found.run.trials, found.run.manifest.load_hosts
+    busy = found.treatments[-1]
+    return {
+        "hosts": str(len(hosts)),
+        "hosts_clock_ms": format_count(1e3 * max(host.clock_bound_s or 0 for host in hosts)),
+        "hosts_trials": str(trials.height),
+        "hosts_counted": str(trials.filter(valid=True).height),
+        "hosts_lead": _ratio(runs, "spacetimedb-2-rust-deep", "postgres-rust-deep", at=busy).as_factor(),
+        "hosts_lead_waits": _ratio(
+            runs, "spacetimedb-2-waits-deep", "postgres-waits-deep", at=busy
+        ).as_factor(),
+        "hosts_blocks": str(found.blocks),
+        "hosts_run": found.run.run_id,
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -103,6 +104,27 @@ def test_published_connections_are_told_from_their_trials() -> None:
     assert (told["connections_published"], told["connections_ours"]) == ("50", "64")
 
 
+def test_load_of_two_hosts_is_told_from_its_trials() -> None:
+    (found,) = short_runs.short_runs("two-load-hosts")
+    valid = found.run.trials.filter(valid=True, treatment=1.5).select(
+        "block", "contestant", "goodput_per_s", "from_hosts"
+    )
+    rates = {(block, name): rate for block, name, rate, _ in valid.iter_rows()}
+    ratio = geometric_interval(
+        [
+            rates[block, "spacetimedb-2-rust-deep"] / rates[block, "postgres-rust-deep"]
+            for block in range(found.blocks)
+        ]
+    )
+    told = short_runs.load_host_facts()
+    assert told["hosts_lead"] == ratio.as_factor()
+    assert told["hosts"] == "2"
+    # Each host made its half of the connections.
+    assert all(
+        [part["connections"] for part in json.loads(parts)] == [32, 32] for *_, parts in valid.iter_rows()
+    )
+
+
 def test_every_short_run_is_told_and_none_counts_as_published() -> None:
     told = (
         short_runs.log_line_facts()
@@ -112,10 +134,11 @@ def test_every_short_run_is_told_and_none_counts_as_published() -> None:
         | short_runs.fewer_connection_facts()
         | short_runs.more_in_flight_facts()
         | short_runs.published_connection_facts()
+        | short_runs.load_host_facts()
     )
     assert all(told.values())
     folders = [path for path in short_runs._SHORT.glob("*/*") if path.is_dir()]
-    assert len(folders) >= 8
+    assert len(folders) >= 9
     assert not {path.name for path in folders} & {run.run_id for run in published_runs()}
 
 
