@@ -19,6 +19,7 @@ from gapbook.book.numbers import citable, kept_of
 from gapbook.book.told_numbers import Addressed
 from gapbook.claims.claim import claim
 from gapbook.method.interval import format_count, format_factor
+from gapbook.method.over_runs import LEAST_BLOCKS
 from gapbook.method.stated import Withdrawn
 from gapbook.pages.short_citation import Citable, address_of, blocks_words, number_citation
 
@@ -78,6 +79,8 @@ def _page(one: Addressed, site: Path) -> str:
         formula=number.formula,
         function=number.function,
         before=number.before,
+        n=number.n,
+        least_blocks=LEAST_BLOCKS,
         claim=claim(number.name).judged_at if one.page == "claims" else "",
         has_trials=(site / "notebooks" / f"{number.chapter}-trials.html").is_file(),
         command=_command(one),
@@ -106,6 +109,8 @@ def _facts(one: Addressed) -> Iterator[tuple[str, str]]:
         yield "With an interval over sessions", number.over_sessions
     if number.between_runs:
         yield "Between published runs", number.between_runs
+    if number.expected:
+        yield "One more run should find", f"{number.expected} (95 % prediction interval over those runs)"
     yield "Load", number.load
     yield "Versions", "; ".join(number.versions)
     yield "Machine", f"{number.machine}. Measured {number.reach}; another machine may differ by more."

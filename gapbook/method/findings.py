@@ -102,9 +102,9 @@ class Findings(Cells):
 
     def warmth(self, contestant: str | None = None) -> Warmth:
         """Whether a contestant was warm when its windows opened, over all its valid trials; all contestants
-        of the scenario's window together when none is named."""
+        of the scenario's window together when none is named. Of one that the run does not have, nothing is known."""
         if contestant is not None:
-            return self._warmth_by_contestant[contestant]
+            return self._warmth_by_contestant.get(contestant, Warmth((), None))
         window_s = self.scenario.window_s
         return self._warmth_over(
             [c.name for c in self.scenario.contestants if c.window_s == window_s], window_s

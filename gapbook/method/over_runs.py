@@ -7,6 +7,7 @@ value moves between machines and hours, so the newest run never decides in silen
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -15,7 +16,7 @@ from typing import NamedTuple
 from gapbook.method.cells import Cells
 from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval, format_count, format_factor
-from gapbook.method.random_effects import Pooled, expected_next, pooled
+from gapbook.method.random_effects import LEAST_TO_PREDICT, Pooled, expected_next, pooled
 from gapbook.method.same import Cell, Setup, cells_of
 from gapbook.method.student import quantile_of_t
 from gapbook.record.metric import GOODPUT
@@ -29,6 +30,7 @@ __all__ = [
     "RunEstimate",
     "estimates_over_runs",
     "kept_beside",
+    "kept_over_runs",
     "published_findings",
     "ratio_beside",
     "ratio_over_runs",
@@ -52,16 +54,29 @@ class RunEstimate:
 
 class Between(NamedTuple):
     """What several runs made of a ratio, ``×4.84 to ×8.53``, or of a part, ``30.3 to 41.5 %``; how many they are, and on
-    how many machines."""
+    how many machines. ``expected`` is what one more run should make of it, in the same form, and ``foreseen`` whether that
+    is narrow enough to be told at a glance; empty where it is known from too few machines."""
 
     ends: str
     runs: int
     machines: int
+    expected: str = ""
+    foreseen: bool = False
+
+    @property
+    def in_sentence(self) -> str:
+        """``4.84–8.53``, ``30.3–41.5 %``"""
+        return _in_sentence(self.ends)
 
     @property
     def of_runs(self) -> str:
         """``4 runs on 3 machines``"""
         return f"{_counted(self.runs, 'run')} {_on(self.machines)}"
+
+    @property
+    def foretold(self) -> str:
+        """``4.10–9.90``: what one more run should make of it; empty where that is too wide to be told at a glance."""
+        return _in_sentence(self.expected) if self.foreseen else ""
 
     def __str__(self) -> str:
         return f"{self.ends} {_where(self.runs, self.machines)}"
@@ -69,10 +84,12 @@ class Between(NamedTuple):
 
 @dataclass(frozen=True)
 class OverRuns:
-    """A quantity in several runs, oldest first; ``log`` where it is compared on the log scale, as ratios are."""
+    """A quantity in several runs, oldest first; ``log`` where it is compared on the log scale, as ratios are. ``aside`` are
+    runs that hold the same cells in fewer than :data:`LEAST_BLOCKS` blocks, or without an interval."""
 
     each: Sequence[RunEstimate]
     log: bool = True
+    aside: Sequence[RunEstimate] = ()
 
     @property
     def runs(self) -> int:
@@ -134,13 +151,11 @@ class OverRuns:
 
     def as_range(self) -> str:
         """``×4.84 to ×8.53``: from the least to the greatest of what the runs hold."""
-        ends = (f"×{format_factor(end)}" for end in (self.least, self.greatest))
-        return " to ".join(dict.fromkeys(ends))
+        return _range_of_ratios(self.least, self.greatest)
 
     def as_range_in_percent(self) -> str:
         """``30.3 to 41.5 %``, of a part."""
-        ends = (format_count(100 * end) for end in (self.least, self.greatest))
-        return f"{' to '.join(dict.fromkeys(ends))} %"
+        return _range_of_parts(self.least, self.greatest)
 
     @property
     def where(self) -> str:
@@ -150,12 +165,30 @@ class OverRuns:
     @property
     def between(self) -> Between:
         """Of a ratio."""
-        return Between(self.as_range(), self.runs, self.machines)
+        return self._between(_range_of_ratios)
 
     @property
     def between_in_percent(self) -> Between:
         """Of a part."""
-        return Between(self.as_range_in_percent(), self.runs, self.machines)
+        return self._between(_range_of_parts)
+
+    @property
+    def next_estimate(self) -> Interval | None:
+        """What one more run should find: the 95 % prediction interval, widened by an error of its own such as these runs
+        have; None where they are of fewer than :data:`LEAST_TO_PREDICT` machines."""
+        if self.pooled is None or self.machines < LEAST_TO_PREDICT:
+            return None
+        # Another run measures with an error of its own, and so the interval for what is true there is too narrow.
+        errors = [self._with_error(one.interval)[1] for one in self.each]
+        own_half = quantile_of_t(self.runs - 1) * statistics.median(errors)
+        return self._interval(math.hypot(self.pooled.prediction_half, own_half))
+
+    def _between(self, as_range: Callable[[float, float], str]) -> Between:
+        told = Between(as_range(self.least, self.greatest), self.runs, self.machines)
+        found = self.next_estimate
+        if found is None:
+            return told
+        return told._replace(expected=as_range(found.low, found.high), foreseen=not found.vague)
 
     def _with_error(self, interval: Interval) -> tuple[float, float]:
         """An estimate and its standard error on the scale of comparison."""
@@ -216,9 +249,9 @@ def ratio_beside(
     return ratio_over_runs(found, over, under, treatment, metric, with_given=with_given)
 
 
-def kept_beside(found: Cells, name: str, treatment: float, base: float) -> OverRuns | None:
+def kept_over_runs(found: Cells, name: str, treatment: float, base: float) -> OverRuns | None:
     """Which part of its goodput at the value ``base`` of the treatment a contestant has at another, over the same runs as
-    :func:`ratio_beside`; None as there."""
+    :func:`ratio_over_runs`; None as there."""
 
     def part(of: Findings, named: Mapping[Cell, Cell]) -> Interval | None:
         there, at_base = (named[Cell(name, value)] for value in (treatment, base))
@@ -226,9 +259,12 @@ def kept_beside(found: Cells, name: str, treatment: float, base: float) -> OverR
             return None
         return of.across_treatments(there.contestant, there.treatment, at_base.treatment)
 
-    if not found.run.published:
-        return None
     return estimates_over_runs(found, [Cell(name, treatment), Cell(name, base)], part)
+
+
+def kept_beside(found: Cells, name: str, treatment: float, base: float) -> OverRuns | None:
+    """:func:`kept_over_runs` as the page of a run tells it; None as :func:`ratio_beside` is."""
+    return kept_over_runs(found, name, treatment, base) if found.run.published else None
 
 
 def estimates_over_runs(
@@ -248,16 +284,22 @@ def estimates_over_runs(
     if own.keys() != set(cells):
         return None
     each: dict[str, RunEstimate] = {}
+    aside: dict[str, RunEstimate] = {}
     others = [*published_findings(), *(_given() if with_given else ())]
     for other, known in [*others, (Findings(found.run, found.scenario.chapter), cells_of(found.run))]:
         if not all(setup in known for setup in own.values()):
             continue
         held = estimate(other, {cell: known[setup] for cell, setup in own.items()})
-        if held is not None and held.bounded and held.n >= LEAST_BLOCKS:
-            each[measurement_of(other.run)] = RunEstimate(other.run, held)
+        if held is not None:
+            tells = held.bounded and held.n >= LEAST_BLOCKS
+            (each if tells else aside)[measurement_of(other.run)] = RunEstimate(other.run, held)
     if measurement_of(found.run) not in each:
         return None
-    return OverRuns(sorted(each.values(), key=lambda one: one.began_unix_s), log)
+    return OverRuns(_oldest_first(each), log, _oldest_first(aside))
+
+
+def _oldest_first(estimates: Mapping[str, RunEstimate]) -> list[RunEstimate]:
+    return sorted(estimates.values(), key=lambda one: one.began_unix_s)
 
 
 @cache
@@ -273,6 +315,18 @@ def _given() -> Sequence[tuple[Findings, Mapping[Setup, Cell]]]:
 
 def _with_cells(run: Run) -> tuple[Findings, Mapping[Setup, Cell]]:
     return Findings(run, run.manifest.chapter), cells_of(run)
+
+
+def _in_sentence(ends: str) -> str:
+    return ends.replace("×", "").replace(" to ", "–")
+
+
+def _range_of_ratios(low: float, high: float) -> str:
+    return " to ".join(dict.fromkeys(f"×{format_factor(end)}" for end in (low, high)))
+
+
+def _range_of_parts(low: float, high: float) -> str:
+    return f"{' to '.join(dict.fromkeys(format_count(100 * end) for end in (low, high)))} %"
 
 
 def _where(runs: int, machines: int) -> str:

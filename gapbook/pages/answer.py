@@ -21,7 +21,7 @@ from gapbook.pages.words import JAMS, listed, operation_of, operations_of
 from gapbook.record.metric import GOODPUT
 from gapbook.record.scenario import RecordedContestant
 
-__all__ = ["Compared", "answer", "answer_of_pair", "read_with"]
+__all__ = ["Compared", "answer", "answer_of_pair", "lacking", "read_with"]
 
 Compared: TypeAlias = tuple[str, Named, Named] | tuple[str, Named, Named, str]
 """A sentence, two contestants, and the metric whose ratio stands in it; goodput without one."""
@@ -88,13 +88,8 @@ def answer_of_pair(
     )
     for treatment in answered_at(found, at, over, under):
         ratio = found.ratio(over.name, under.name, treatment, metric)
-        if absent := [one for one in (over, under) if one.name in found.absent]:
-            reasons = "; ".join(f"{one.name}: {found.absent[one.name]}" for one in absent)
-            return page.Answer(Html.escape(f"Not measured here: {reasons}."))
-        if unplanned := [one for one in (over, under) if one.name not in _planned(found)]:
-            usual = found.scenario.durability
-            named = ", ".join(f"{c.system_label} ({c.settings.durability or usual})" for c in unplanned)
-            return page.Answer(Html.escape(f"Not in this run: {named}."))
+        if why := lacking(found, over, under):
+            return page.Answer(Html.escape(why))
         if ratio is None:
             return page.Answer(
                 Html.escape(
@@ -141,6 +136,17 @@ def answer_of_pair(
     return page.Answer(text, tuple(cited))
 
 
+def lacking(found: Findings, *contestants: RecordedContestant) -> str:
+    """Which of these contestants the run does not have, as a sentence; empty where it has all."""
+    if absent := [one.name for one in contestants if one.name in found.absent]:
+        return f"Not measured here: {'; '.join(f'{name}: {found.absent[name]}' for name in absent)}."
+    planned = {contestant.name for contestant in found.scenario.contestants}
+    # A notebook can name others when the run is older, or when its reader did not ask for them.
+    if unplanned := [one.full_label for one in contestants if one.name not in planned]:
+        return f"Not in this run: {', '.join(unplanned)}."
+    return ""
+
+
 def _between_runs(
     found: Findings, over: RecordedContestant, under: RecordedContestant, treatment: float, metric: str
 ) -> Between | None:
@@ -171,11 +177,6 @@ def _opposed(
     if not opposed:
         return ""
     return f" Another run of this book held the opposite, {listed(opposed)}: see Corrections."
-
-
-def _planned(found: Findings) -> set[str]:
-    """Contestants that the run's plan has; a notebook can name others when the run is older."""
-    return {contestant.name for contestant in found.scenario.contestants}
 
 
 def _told(sentence: Html, parts: Sequence[tuple[Html, str]]) -> Html:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from decimal import Decimal
 
 from gapbook import charts
 from gapbook.errors import ParameterError, RecordError
 from gapbook.markup import Html, SupportsHtml, link
 from gapbook.method.findings import Findings
+from gapbook.method.over_runs import Between
 from gapbook.method.summary import summary_of, written
 from gapbook.pages import page
 from gapbook.pages.citation import reach_note
@@ -111,20 +113,25 @@ def cite_panels(found: Findings, sentence: Sentence) -> Html:
 
 
 def on_all_machines(sentence: Sentence, ratio: Said | None = None) -> Html:
-    """The line beneath a chart: what all published runs made of the numbers of the sentence and of their ratio, and on how
-    many machines; nothing where there is but one run of them."""
-    several = [(printed, cited.between_runs) for _, printed, cited in sentence.numbers if cited.between_runs]
-    if ratio and ratio.cited and ratio.cited.between_runs:
-        several.append((f"the ratio of the two, {ratio.printed}", ratio.cited.between_runs))
-    if not several:
+    """The line beneath a chart: which run it shows, on how many machines the numbers of the sentence were measured, and
+    what one more run should find; nothing where there is but one run of them."""
+    several = [cited.between_runs for *_, cited in sentence.numbers if cited.between_runs]
+    grouped: dict[str, list[str]] = {}
+    for between in several:
+        grouped.setdefault(between.of_runs, []).append(_foretold(between))
+    parts = [
+        f"{listed(ranges)} {'is' if len(ranges) == 1 else 'are'} of {of_runs}"
+        for of_runs, ranges in grouped.items()
+    ]
+    if ratio and ratio.cited and (of_both := ratio.cited.between_runs):
+        parts.append(f"the ratio of the two, {ratio.printed}, is {_foretold(of_both)} over {of_both.of_runs}")
+    if not parts:
         return Html("")
-    told: dict[str, list[str]] = {}
-    for printed, between in several:
-        told.setdefault(between.of_runs, []).append(f"{between.ends} for {printed}")
-    words = ", ".join(
-        f"{runs} {'' if place else 'gave '}{listed(ends)}" for place, (runs, ends) in enumerate(told.items())
-    )
-    return Html('<p class="gb-between">The newest full run is shown; {}.</p>').format(words)
+    return Html('<p class="gb-between">The chart shows our newest full run; {}.</p>').format("; ".join(parts))
+
+
+def _foretold(between: Between) -> str:
+    return between.in_sentence + (f" (we expect the next in {between.foretold})" if between.foretold else "")
 
 
 def _sources(sources: Mapping[str, str]) -> Html:
@@ -216,12 +223,11 @@ def require_in(picture: charts.Figure, sentence: Sentence) -> None:
 
 
 def _rounds_to(longer: str, number: str) -> bool:
-    """Whether a printed number is another with fewer digits behind its point."""
+    """Whether a printed number is another with fewer digits behind its point. What ends in 5 was rounded itself, and may
+    come from beneath: 1.665 can be 1.66."""
     if not _NUMBER.fullmatch(number):
         return False
-    decimals = len(number.partition(".")[2])
-    return (
-        len(longer.partition(".")[2]) >= decimals
-        and f"{float(longer.replace(',', '')):,.{decimals}f}"
-        == f"{float(number.replace(',', '')):,.{decimals}f}"
-    )
+    decimals, more = (len(text.partition(".")[2]) for text in (number, longer))
+    one, other = (Decimal(text.replace(",", "")) for text in (longer, number))
+    above, half = one - other, Decimal(5).scaleb(-decimals - 1)
+    return more >= decimals and (-half <= above < half or (decimals > 0 and above == half))

@@ -17,7 +17,7 @@ from gapbook.pages.page import Cited
 from gapbook.pages.promises import promises_of
 from gapbook.pages.provenance import date_of, reached, run_facts
 from gapbook.paths import GIVEN_RUNS
-from gapbook.record.machine import cores_words, processor_words
+from gapbook.record.machine import cores_words, processor_in_full
 from gapbook.record.run import Run
 
 __all__ = ["NUMBERS_KIND", "Before", "Number", "Part", "blocks_beside", "number_of", "tell_numbers"]
@@ -27,12 +27,14 @@ NUMBERS_KIND = "application/vnd.gapbook.numbers+json"
 
 
 class Before(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What another published run held of the same cells, with its interval."""
+    """What another published run held of the same cells: the value with its interval, where it has one, and over how many
+    blocks."""
 
     run: str
     chapter: str
     date: str
     value: str
+    n: int
     machine: str
 
 
@@ -49,7 +51,7 @@ class Number(msgspec.Struct, frozen=True, omit_defaults=True):
     ``name`` is what its author calls it, ``sentence`` the one that it stands in, empty where that is prose of the
     chapter; ``published`` says whether its run is. ``quantity`` what it is of, in full; ``value`` as it is cited, with its
     interval, and ``printed`` as a sentence has it. ``n`` is the number of blocks, ``of_blocks``
-    that of the run where not all hold it, ``parts`` the values where several make one answer, and ``value`` is
+    that of the run where not all hold it, ``expected`` what one more run should find, ``parts`` the values where several make one answer, and ``value`` is
     then empty. ``rows`` are those of
     :class:`gapbook.method.source.Made`, empty where it is made of more than a few cells; ``before`` the same quantity
     in other published runs, the newest first.
@@ -74,6 +76,7 @@ class Number(msgspec.Struct, frozen=True, omit_defaults=True):
     of_blocks: int = 0
     over_sessions: str = ""
     between_runs: str = ""
+    expected: str = ""
     source: Source | None = None
     formula: str = ""
     function: str = ""
@@ -103,13 +106,14 @@ def number_of(
         n=cited.n,
         conditions=conditions,
         load=f"{facts['load']}, {facts['window']} windows",
-        machine=f"{facts['processor']}, {facts['cores']}",
+        machine=_machine(run),
         reach=reached(found),
         versions=named_versions(run.manifest.systems),
         of_blocks=blocks_beside(found, cited.n),
         notes=promises_of(found, [[c for c in found.scenario.contestants if c.name in names]]),
         over_sessions=cited.over_sessions,
         between_runs=str(cited.between_runs or ""),
+        expected=cited.between_runs.expected if cited.between_runs else "",
         source=source,
         formula=way.formula if way else "",
         function=way.function if way else "",
@@ -134,21 +138,22 @@ def tell_numbers(numbers: Iterable[Number]) -> None:
 
 def _before(found: Findings, source: Ratio) -> list[Before]:
     several = ratio_beside(found, source.over, source.under, source.treatment, source.metric, with_given=True)
-    others = several.beside(found.run) if several else []
+    others = [*several.beside(found.run), *several.aside] if several else []
     return [
         Before(
             one.run.run_id,
             one.run.manifest.chapter,
             date_of(one.began_unix_s),
             one.interval.as_factor(),
+            one.interval.n,
             _machine(one.run),
         )
-        for one in reversed(others)
+        for one in sorted(others, key=lambda one: one.began_unix_s, reverse=True)
     ]
 
 
 def _machine(run: Run) -> str:
-    """``an AMD EPYC, 2 cores``; of a run that somebody gave, also that."""
+    """``AMD EPYC (family 25, model 17), 2 cores``; of a run that somebody gave, also that."""
     machine = run.manifest.machine
     given = "; given to the book" if GIVEN_RUNS in run.folder.parents else ""
-    return f"{processor_words(machine)}, {cores_words(machine)}{given}"
+    return f"{processor_in_full(machine)}, {cores_words(machine)}{given}"

@@ -1,14 +1,14 @@
 """The sentence of a first screen, and its line of conditions: written by a chapter's author, every number from the run.
 
 A reader repeats one sentence. So it has its limits, which are checked wherever a page is made: at most
-:data:`MOST_WORDS` words and :data:`MOST_NUMBERS` numbers, no brackets, no number that somebody typed.
+:data:`MOST_WORDS` words and :data:`MOST_NUMBERS` numbers, no brackets, no digit but those of its numbers and of versions.
 """
 
 from __future__ import annotations
 
 import re
 import string
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gapbook.errors import ParameterError
@@ -19,7 +19,7 @@ from gapbook.method.interval import Interval, format_count
 from gapbook.method.over_runs import kept_beside
 from gapbook.method.source import Kept, Rate, Source
 from gapbook.pages import page
-from gapbook.pages.answer import answer_of_pair
+from gapbook.pages.answer import answer_of_pair, lacking
 from gapbook.pages.gloss import wanted_words
 from gapbook.pages.words import operations_of
 from gapbook.record.load_hosts import hosts_counted
@@ -32,6 +32,7 @@ __all__ = [
     "MOST_WORDS",
     "Said",
     "Sentence",
+    "Version",
     "answered",
     "conditions",
     "counted",
@@ -52,6 +53,7 @@ _A_MACHINE = "AMD EPYC, client and server on 2 cores"
 _NUMBER = re.compile(r"×?([\d.,]*\d(?: %)?)")
 _BRACKETS = re.compile(r"[()\[\]]")
 _DIGIT = re.compile(r"(?<![A-Za-z])\d")
+_VERSION = re.compile(r"\d+(?:\.\d+){2,}[\w.+-]*")
 
 
 TOO_WIDE = "(not quoted: too few blocks, or too wide an interval)"
@@ -60,13 +62,25 @@ TOO_WIDE = "(not quoted: too few blocks, or too wide an interval)"
 
 @dataclass(frozen=True)
 class Said:
-    """A number of a sentence as it is printed there, and how it is cited; without one, ``why`` says so in a sentence, and
-    ``instead`` stands in prose where the number would."""
+    """A number as the run at hand has it, and how it is cited; without one, ``why`` says so in a sentence, and
+    ``instead`` stands in prose where the number would. ``over_runs`` is what all published runs made of it, ``4.84–8.53``,
+    where there are several: a sentence says that, for a reader's machine is none of ours."""
 
     printed: str = ""
     cited: page.Cited | None = None
     why: str = ""
     instead: str = "(not measured)"
+    over_runs: str = ""
+
+    @property
+    def in_sentence(self) -> str:
+        return self.over_runs or self.printed
+
+
+class Version(str):
+    """The name of a version: the one text in a sentence that may have digits."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True)
@@ -115,11 +129,7 @@ def kept(found: Findings, one: Named, of: Named, *, at: float | None = None) -> 
     """Which part of the goodput of ``of`` another contestant has, for ``keeps … of its rate``: ``26.0 %`` where
     :func:`times` says ``0.260``, and cited as that ratio."""
     said = times(found, one, of, at=at)
-    return (
-        replace(said, printed=f"{format_count(100 * float(said.printed.replace(',', '')))} %")
-        if said.printed
-        else said
-    )
+    return replace(said, printed=_in_percent(said.printed), over_runs=_in_percent(said.over_runs))
 
 
 def kept_across(found: Findings, one: Named, *, at: float, base: float) -> Said:
@@ -128,7 +138,8 @@ def kept_across(found: Findings, one: Named, *, at: float, base: float) -> Said:
     where = f"{contestant.full_label}, goodput kept, {found.at(at)} against {found.at(base)}"
     part = found.across_treatments(contestant.name, at, base)
     if part is None:
-        return Said(why=f"Not answered by this run: {where}: no block has both ends.")
+        none = f"Not answered by this run: {where}: no block has both ends."
+        return Said(why=lacking(found, contestant) or none)
     if found.run.published and not part.tells:
         return Said(
             why=f"Not answered by this run: {where} has an interval that is too wide.", instead=TOO_WIDE
@@ -143,6 +154,7 @@ def kept_across(found: Findings, one: Named, *, at: float, base: float) -> Said:
             between_runs=over_runs.between_in_percent if over_runs and over_runs.runs > 1 else None,
             source=Kept(contestant.name, at, base),
         ),
+        over_runs=over_runs.between_in_percent.in_sentence if over_runs and over_runs.runs > 1 else "",
     )
 
 
@@ -162,7 +174,9 @@ def rate(found: Findings, one: Named, *, at: float | None = None, metric: str = 
     value = found.estimate(contestant.name, treatment, metric)
     where = f"{contestant.full_label} at {found.at(treatment)}"
     if value is None:
-        return Said(why=f"Not answered by this run: {where} has no valid trial.")
+        return Said(
+            why=lacking(found, contestant) or f"Not answered by this run: {where} has no valid trial."
+        )
     if found.run.published and not value.tells:
         return Said(
             why=f"Not answered by this run: {where} has an interval that is too wide.", instead=TOO_WIDE
@@ -199,7 +213,8 @@ def answered(answer: page.Answer, place: int) -> Said:
         return Said(why=answer.sentence.striptags())
     cited = answer.cited[place]
     number = _NUMBER.match(cited.value)
-    return Said(number.group(1) if number else cited.value, cited)
+    over_runs = cited.between_runs.in_sentence if cited.between_runs else ""
+    return Said(number.group(1) if number else cited.value, cited, over_runs=over_runs)
 
 
 def heading(text: str, **parts: Said | str) -> str:
@@ -213,9 +228,10 @@ def heading(text: str, **parts: Said | str) -> str:
 
 
 def sentence(text: str, **parts: Said | str) -> Sentence:
-    """An author's sentence; ``{name}`` is a number of the run, or a name such as that of a version.
+    """An author's sentence; ``{name}`` is a number of the run, a :class:`Version`, or words.
 
-    Raises ParameterError for a sentence that is over the limits, has brackets, or a digit that somebody typed.
+    Raises ParameterError for a sentence that is over the limits, has brackets, or a digit that somebody typed or words
+    bring: nobody would count it, look for it in the chart, or cite it.
     """
     names = [name for _, name, _, _ in string.Formatter().parse(text) if name is not None]
     if unknown := sorted(set(names) ^ set(parts)):
@@ -225,10 +241,11 @@ def sentence(text: str, **parts: Said | str) -> Sentence:
     numbers = {name: part for name in dict.fromkeys(names) if isinstance(part := parts[name], Said)}
     said = tuple(numbers.values())
     _refuse(text, "sentence", said)
+    _refuse_digits_in_words(parts)
     if missing := next((one.why for one in said if one.why), ""):
         return Sentence(Html.escape(missing))
     shown = {
-        name: Html('<strong class="gb-number">{}</strong>').format(part.printed)
+        name: Html('<strong class="gb-number">{}</strong>').format(part.in_sentence)
         if isinstance(part, Said)
         else part
         for name, part in parts.items()
@@ -264,6 +281,12 @@ def conditions(
     return text.format(**known)
 
 
+def _in_percent(ratios: str) -> str:
+    """``26.0–31.2 %`` of ``0.260–0.312``; nothing of nothing."""
+    parts = (format_count(100 * float(one.replace(",", ""))) for one in ratios.split("–")) if ratios else ()
+    return f"{'–'.join(parts)} %" if ratios else ""
+
+
 def _machine_words(found: Findings, sides: str) -> str:
     """The machine of both sides, or that of the server and from how many hosts its load came."""
     machine, hosts = found.run.manifest.machine, len(found.run.manifest.load_hosts)
@@ -284,6 +307,16 @@ def _refuse(text: str, what: str, said: tuple[Said, ...]) -> None:
     for pattern, named in ((_BRACKETS, "brackets"), (_DIGIT, "a digit that no run gave")):
         if pattern.search(text):
             raise ParameterError(f"first screen: the {what} has {named}: {text}")
+
+
+def _refuse_digits_in_words(parts: Mapping[str, Said | str]) -> None:
+    for name, part in parts.items():
+        if isinstance(part, Said) or not _DIGIT.search(part):
+            continue
+        if not isinstance(part, Version) or not _VERSION.fullmatch(part):
+            raise ParameterError(
+                f"first screen: {name} brings a digit into the sentence and is no number of the run and no version: {part}"
+            )
 
 
 def _refuse_long(text: str, most: int, what: str) -> None:

@@ -18,6 +18,7 @@ __all__ = [
     "cores_words",
     "machine_with_sides",
     "processor_and_cores",
+    "processor_in_full",
     "processor_name",
     "processor_words",
     "same_machine",
@@ -99,8 +100,17 @@ def cores_words(machine: Machine) -> str:
 
 def processor_name(machine: Machine) -> str:
     """``AMD EPYC``: by name alone, without marks of trade, family and model."""
-    name = machine.processor.partition(" (family ")[0].replace("(R)", "").replace("(TM)", "")
-    return " ".join(name.split()).removesuffix(" Processor")
+    return _without_marks(machine.processor.partition(" (family ")[0])
+
+
+def processor_in_full(machine: Machine) -> str:
+    """``AMD EPYC (family 25, model 17)``; ``AMD EPYC (family not recorded)`` of a run that does not tell it."""
+    name, _, family = machine.processor.partition(" (family ")
+    return f"{_without_marks(name)} (family {family or 'not recorded)'}"
+
+
+def _without_marks(name: str) -> str:
+    return " ".join(name.replace("(R)", "").replace("(TM)", "").split()).removesuffix(" Processor")
 
 
 def same_machine(one: Machine, other: Machine) -> bool:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
+import polars as pl
 from hdrh.histogram import HdrHistogram
 
 from gapbook.method.cell_key import cell_key
@@ -17,7 +20,7 @@ from gapbook.pages.answer import answer
 from gapbook.pages.page import Answer
 from gapbook.record.durability import Durability
 from gapbook.record.journal import Journal
-from gapbook.record.run import Run
+from gapbook.record.run import MANIFEST, Run
 from gapbook.record.scenario import RecordedScenario
 from gapbook.trial.contestant import Contestant
 from gapbook.trial.scenario import Scenario
@@ -210,6 +213,32 @@ def store(
             journal.add(row)
         assert not journal.left_out()
         return journal.finish(manifest)
+
+
+def without(run: Run, name: str, folder: Path, *, why: str = "") -> Run:
+    """The run of a reader whose machine lacks a contestant, as ``why`` says, or who did not ask for it. Of its files there
+    is the manifest alone."""
+    whole = run.manifest
+    left = [one for one in whole.scenario.contestants if one.name != name]
+    servers = {one.server for one in left}
+    manifest = msgspec.structs.replace(
+        whole,
+        scenario=msgspec.structs.replace(whole.scenario, contestants=left),
+        systems={server: system for server, system in whole.systems.items() if server in servers},
+        trials=[row for row in whole.trials if row[2] != name],
+        kill_checks=[row for row in whole.kill_checks if row.contestant != name],
+        cut_checks=[row for row in whole.cut_checks if row.contestant != name],
+        absent={name: why} if why else {},
+    )
+    written = {**msgspec.to_builtins(manifest), "run_id": run.run_id}
+    (folder / MANIFEST).write_bytes(msgspec.json.encode(written))
+    trials = run.trials.filter(pl.col("contestant") != name)
+    histograms, metrics = (
+        table.join(trials.select("trial"), on="trial", how="semi") for table in (run.histograms, run.metrics)
+    )
+    return dataclasses.replace(
+        run, folder=folder, manifest=manifest, trials=trials, histograms=histograms, metrics=metrics
+    )
 
 
 def cells_by_key(run: Run) -> dict[str, Cell]:

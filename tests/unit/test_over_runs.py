@@ -17,6 +17,7 @@ from gapbook.method.interval import Interval
 from gapbook.method.over_runs import OverRuns, RunEstimate, kept_beside, ratio_over_runs
 from gapbook.method.random_effects import pooled
 from gapbook.method.same import cells_of
+from gapbook.method.student import quantile_of_t
 from gapbook.record.published import published_runs
 from gapbook.record.run import Run, latest_published
 from gapbook.record.scenario import RecordedScenario
@@ -30,6 +31,14 @@ _BCG = {
     -0.0173: 0.0714,
 }  # fmt: skip
 
+# Ten trials of a drug against high blood pressure, an example of Riley, Higgins and Deeks (2011, doi 10.1136/bmj.d549), as
+# `sbp` of pimeta has them: standardised mean differences, and their standard errors.
+_SBP = [0.0, 0.1, -0.4, -0.8, -0.63, 0.22, -0.34, -0.51, 0.03, -0.81]
+_SBP_ERRORS = [
+    0.42347717, 0.21939179, 0.02551067, 0.19898325, 0.30102594, 0.30102594, 0.07142988, 0.10204269, 0.12245123,
+    0.30102594,
+]  # fmt: skip
+
 
 def test_pooling_agrees_with_published_software() -> None:
     """metafor: rma(yi, vi, data=dat.bcg, test="knha") prints -0.7145 [-1.1084, -0.3206], tau^2 0.3132."""
@@ -38,6 +47,26 @@ def test_pooling_agrees_with_published_software() -> None:
     assert found.variance_between == pytest.approx(0.3132, abs=1e-4)
     assert found.mean - found.half == pytest.approx(-1.1084, abs=1e-4)
     assert found.mean + found.half == pytest.approx(-0.3206, abs=1e-4)
+
+
+def test_the_next_trial_is_predicted_as_metafor_predicts_it() -> None:
+    """Its first page, https://wviechtb.github.io/metafor/: predict(rma(yi, vi, data=dat.bcg, test="knha"), transf=exp,
+    digits=2) prints 0.49, and from 0.14 to 1.76 as prediction interval."""
+    found = pooled(list(_BCG), [math.sqrt(variance) for variance in _BCG.values()])
+    ends = (found.mean - found.prediction_half, found.mean, found.mean + found.prediction_half)
+    assert [round(math.exp(end), 2) for end in ends] == [0.14, 0.49, 1.76]
+
+
+def test_the_next_trial_is_predicted_as_pimeta_predicts_it() -> None:
+    """Its help page, https://nshi-stat.github.io/pimeta/reference/pima.html: pima(sbp$y, sbp$sigmak, method="HK"), the
+    interval of Partlett and Riley (2017, doi 10.1002/sim.7140), prints -0.3287 [-0.9887, 0.3312] with 8 degrees of freedom,
+    for the mean [-0.5761, -0.0814] with 9, and tau^2 0.0700."""
+    found = pooled(_SBP, _SBP_ERRORS)
+    assert found.variance_between == pytest.approx(0.0700, abs=1e-4)
+    assert (found.mean - found.half, found.mean + found.half) == pytest.approx((-0.5761, -0.0814), abs=1e-4)
+    # It takes two degrees of freedom less than there are trials, and metafor one less, as we do.
+    half = found.prediction_half * quantile_of_t(8) / quantile_of_t(9)
+    assert (found.mean - half, found.mean + half) == pytest.approx((-0.9887, 0.3312), abs=1e-4)
 
 
 def test_runs_that_agree_are_not_told_more_exactly_than_their_own_errors_allow() -> None:
@@ -106,6 +135,43 @@ def test_cells_are_the_same_by_what_they_are_not_by_their_names(
     assert found.runs == count
     assert found.machines == 1
     assert found.where == f"over {count} run{'s' if count > 1 else ''} on 1 machine"
+
+
+def test_runs_of_too_few_blocks_stand_aside_and_are_not_lost(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = _renamed(run)
+    few = replace(few, trials=few.trials.filter(pl.col("block") < 2))
+    monkeypatch.setattr(
+        "gapbook.method.over_runs.published_findings", lambda: [(Findings(few, "later"), cells_of(few))]
+    )
+    found = ratio_over_runs(Findings(run, run.scenario.chapter), SPACETIMEDB.name, DRIZZLE.name, 0.0)
+    assert found is not None
+    assert [one.run.run_id for one in found.each] == [run.run_id]
+    assert [(one.run.run_id, one.interval.n) for one in found.aside] == [(few.run_id, 2)]
+
+
+def _on_machines(run: Run, estimates: list[float], machines: int) -> OverRuns:
+    each = []
+    for place, estimate in enumerate(estimates):
+        machine = msgspec.structs.replace(run.manifest.machine, kernel=f"Linux {place % machines}")
+        manifest = msgspec.structs.replace(run.manifest, machine=machine)
+        interval = Interval(estimate, estimate / 1.1, estimate * 1.1, 5)
+        each.append(RunEstimate(replace(run, manifest=manifest), interval))
+    return OverRuns(each)
+
+
+def test_what_one_more_run_should_find_is_told_from_three_machines_on(run: Run) -> None:
+    alike = _on_machines(run, [2.0, 2.02, 2.04, 2.06], 3).between
+    assert (alike.expected, alike.foreseen) != ("", False)
+    low, high = (float(end.removeprefix("×")) for end in alike.expected.split(" to "))
+    # Four runs that agree leave the error of one run and a little more: none of theirs lies outside.
+    assert 2.0 / 1.25 < low < 2.0 / 1.1
+    assert 2.06 * 1.1 < high < 2.06 * 1.25
+    assert _on_machines(run, [2.0, 2.02, 2.04, 2.06], 2).between.expected == ""
+    far = _on_machines(run, [1.0, 3.0, 9.0], 3).between
+    assert far.expected
+    assert not far.foreseen
 
 
 def test_two_runs_are_told_by_their_range_and_what_their_noise_adds(run: Run) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from gapbook import charts
 from gapbook.errors import ParameterError
+from gapbook.markup import Html
 from gapbook.method.factors import Factor
 from gapbook.method.findings import Findings
 from gapbook.method.interval import Interval
@@ -19,11 +20,12 @@ from gapbook.method.over_runs import Between
 from gapbook.pages.exhibits.comparisons import comparisons_chart
 from gapbook.pages.exhibits.gap import waterfall
 from gapbook.pages.first_screen import on_all_machines, require_in
-from gapbook.pages.page import Cited
+from gapbook.pages.page import Answer, Cited
 from gapbook.pages.sentence import (
     MOST_WORDS,
     TOO_WIDE,
     Said,
+    Version,
     answered,
     conditions,
     heading,
@@ -100,22 +102,33 @@ def test_what_all_runs_made_of_its_numbers_is_a_line_of_its_own() -> None:
         )
         return on_all_machines(text, ratio).striptags()
 
-    far, near = Between("×1.50 to ×2.00", 3, 2), Between("×1.90 to ×2.00", 2, 2)
+    far, near = (
+        Between("×1.50 to ×2.00", 3, 3, "×1.10 to ×2.60", foreseen=True),
+        Between("×1.90 to ×2.00", 2, 2),
+    )
+    begins = "The chart shows our newest full run; "
     assert told(None, None) == ""
     assert (
         told(far, near)
-        == "The newest full run is shown; 3 runs on 2 machines gave ×1.50 to ×2.00 for 2.00, 2 runs on 2 machines "
-        "×1.90 to ×2.00 for 2.00."
+        == f"{begins}1.50–2.00 (we expect the next in 1.10–2.60) is of 3 runs on 3 machines; 1.90–2.00 is of 2 runs "
+        "on 2 machines."
     )
-    assert (
-        told(None, near) == "The newest full run is shown; 2 runs on 2 machines gave ×1.90 to ×2.00 for 2.00."
-    )
+    assert told(None, near) == f"{begins}1.90–2.00 is of 2 runs on 2 machines."
+    assert told(near, near) == f"{begins}1.90–2.00 and 1.90–2.00 are of 2 runs on 2 machines."
     ratio = Said("9.00", Cited("ratio of two rates", "×9.00", 5, between_runs=near))
-    assert told(None, ratio=ratio).endswith(
-        " 2 runs on 2 machines gave ×1.90 to ×2.00 for the ratio of the two, 9.00."
+    assert (
+        told(None, ratio=ratio)
+        == f"{begins}the ratio of the two, 9.00, is 1.90–2.00 over 2 runs on 2 machines."
     )
     here = Between("×1.80 to ×2.00", 2, 1)
-    assert told(here) == "The newest full run is shown; 2 runs on 1 machine gave ×1.80 to ×2.00 for 2.00."
+    assert told(here) == f"{begins}1.80–2.00 is of 2 runs on 1 machine."
+
+
+def test_a_sentence_says_what_all_runs_made_of_its_numbers() -> None:
+    cited = Cited("ratio", "×2.00", 5, between_runs=Between("×1.50 to ×2.00", 3, 2))
+    told = sentence("It does {more} times as many.", more=answered(Answer(Html(""), (cited,)), 0))
+    assert told.plain == "It does 1.50–2.00 times as many."
+    assert told.printed == ("2.00",)
 
 
 def test_a_number_that_is_missing_ends_the_sentence_with_its_reason(tmp_path: Path) -> None:
@@ -140,10 +153,21 @@ def test_a_number_that_is_missing_ends_the_sentence_with_its_reason(tmp_path: Pa
         ("It does 16 times as many.", {}, "a digit that no run gave"),
         ("{a} " + "word " * MOST_WORDS, {"a": _SIXTEEN}, f"{MOST_WORDS + 1} words; at most {MOST_WORDS}"),
         ("It does {b} times as many.", {"a": _SIXTEEN}, "a, b: stands either"),
+        (
+            "{a} of them{b}.",
+            {"a": _SIXTEEN, "b": "; elsewhere 2 of 12"},
+            "b brings a digit into the sentence",
+        ),
+        (
+            "At {b} it does {a}.",
+            {"a": _SIXTEEN, "b": Version("500 ms")},
+            "b brings a digit into the sentence",
+        ),
+        ("At {b} it does {a}.", {"a": _SIXTEEN, "b": Version("17.8")}, "b brings a digit into the sentence"),
     ],
 )
 def test_a_sentence_over_the_limits_is_refused_in_one_line(
-    text: str, parts: dict[str, Said], why: str
+    text: str, parts: dict[str, Said | str], why: str
 ) -> None:
     with pytest.raises(ParameterError, match=re.escape(why)) as refused:
         sentence(text, **parts)
@@ -151,9 +175,16 @@ def test_a_sentence_over_the_limits_is_refused_in_one_line(
 
 
 def test_names_may_have_digits_and_are_escaped() -> None:
-    said = sentence("V8 beats {other} {a} times.", a=_SIXTEEN, other="<b>1.2.0</b>")
+    said = sentence(
+        "V8 beats {other}, {version}, {a} times.",
+        a=_SIXTEEN,
+        other="<b>k6</b>",
+        version=Version("0.22.21-cgo"),
+    )
     assert said.__html__().count("<b>") == 0
-    assert "&lt;b&gt;1.2.0" in said.__html__()
+    assert "&lt;b&gt;k6" in said.__html__()
+    assert said.plain == "V8 beats <b>k6</b>, 0.22.21-cgo, 16.0 times."
+    assert said.printed == ("16.0",)
 
 
 def test_conditions_say_how_many_want_one_account_and_the_machine(found: Findings) -> None:
@@ -225,11 +256,13 @@ def test_rows_that_other_runs_turn_round_are_named() -> None:
 
 
 def test_a_chart_that_prints_more_digits_shows_the_number() -> None:
-    bar = charts.Gap("engine residual 2.271", Interval(2.0, 1.0, 3.0, 5), "ink")
+    bar = charts.Gap("engine residual 2.271, ORM 1.665", Interval(2.0, 1.0, 3.0, 5), "ink")
     picture = charts.ruler([bar], axis="", provenance=charts.Provenance("", ""), title="", subtitle="")
-    require_in(picture, sentence("{a} times", a=Said("2.27")))
-    with pytest.raises(ParameterError, match="not in its chart"):
-        require_in(picture, sentence("{a} times", a=Said("2.28")))
+    for shown in ("2.27", "2.3", "1.66", "1.67"):
+        require_in(picture, sentence("{a} times", a=Said(shown)))
+    for other in ("2.28", "1.68", "1.65"):
+        with pytest.raises(ParameterError, match="not in its chart"):
+            require_in(picture, sentence("{a} times", a=Said(other)))
 
 
 def test_rows_of_counts_and_gaps_stand_in_table_and_description() -> None:
