@@ -16,6 +16,7 @@ from pathlib import Path
 from gapbook.book.chapters import chapters
 from gapbook.errors import ParameterError, RecordError, SetupError, cut
 from gapbook.method.named import named_run, published_counterpart
+from gapbook.method.plausibility import plausibility
 from gapbook.method.spread import compared_as_usual
 from gapbook.method.summary import summary_of
 from gapbook.paths import CHECKOUT, GIVEN_RUNS
@@ -96,22 +97,19 @@ def _trials(run: Run) -> Iterator[Checked]:
 
 
 def _plausible(run: Run) -> Checked:
-    """How many of its ratios lie where another machine and another hour put them."""
+    """How many of its numbers lie where other machines and other hours put them."""
     what = "beside the published run"
     try:
         yours = summary_of(run)
         found = compared_as_usual(yours, published_counterpart(yours))
     except RecordError as error:
         return Checked(what, None, str(error))
-    told = len(found.rows) - found.count("no interval")
-    beyond = found.count("beyond")
-    return Checked(
-        what,
-        None,
+    says = (
         "the same run"
         if found.same_run
-        else f"{told - beyond} of {told} lie where another machine and hour put 95 of 100; a run is not refused for the others",
+        else f"{plausibility(run, found)}; a run is not refused for the others"
     )
+    return Checked(what, None, says)
 
 
 def submitted(run: Run, *, machine: str, by: str) -> Path:

@@ -53,7 +53,8 @@ NO_SPREAD = Spread(0.0, 0.0)
 
 @dataclass(frozen=True)
 class Row:
-    """A quantity that both runs hold; ``says`` what it is of, where it is named by its address. ``versions`` are yours and ours where those differ, by system."""
+    """A quantity that both runs hold; ``says`` what it is of, where it is named by its address. ``versions`` are yours and
+    ours where those differ, by system; ``cells`` of a ratio the places of its two cells in yours."""
 
     quantity: str
     yours: Interval
@@ -62,6 +63,7 @@ class Row:
     reading: Reading
     versions: tuple[str, ...] = ()
     says: str = ""
+    cells: tuple[int, ...] = ()
 
     @property
     def distance(self) -> float:
@@ -124,16 +126,15 @@ def compared(yours: Summary, ours: Summary, spread: Spread = NO_SPREAD) -> Compa
         top, below = one.over, one.under
         if theirs.estimate < 1:
             theirs, mine, top, below = _inverted(theirs), _inverted(mine), one.under, one.over
-        ratios.append(
-            _row(
-                _quantity(ours, top, below),
-                mine,
-                theirs,
-                spread.ratios,
-                same_run=same_run,
-                versions=_versions(yours, ours, [(back[top], top), (back[below], below)]),
-            )
+        row = _row(
+            _quantity(ours, top, below),
+            mine,
+            theirs,
+            spread.ratios,
+            same_run=same_run,
+            versions=_versions(yours, ours, [(back[top], top), (back[below], below)]),
         )
+        ratios.append(replace(row, cells=(back[top], back[below])))
     rates = [
         _row(
             ours.named(our_place),
