@@ -85,7 +85,8 @@ class Entry(Declared, frozen=True, kw_only=True, omit_defaults=True):
 
     ``quote`` is what the document prints and people repeat. ``published`` is the number as readers know it, ``value`` the number or range that was printed, in ``unit``;
     ``source`` is the document's short name, ``address`` where it is read, at its revision unless ``unrevised`` says
-    why there is none. It speaks of ``systems``, which its words name, or else its check needs. ``ours`` says in words and units what we measured or computed, and is empty where nothing was.
+    why there is none. It speaks of ``systems``, which its words name, or else its check needs. ``ours`` says in words and units what we measured or computed, and is empty where nothing was;
+    ``at_a_glance`` has our number that decides beside the published one, where one number can say it.
     ``told`` is what a chapter measured of the same thing beside a verdict that rests on something else.
     ``chapter`` examines the claim. ``page`` is where the book says why it is judged so.
     """
@@ -116,6 +117,7 @@ class Entry(Declared, frozen=True, kw_only=True, omit_defaults=True):
     unrevised: str = ""
     reason: str = ""
     ours: str = ""
+    at_a_glance: str = ""
     places: tuple[Place, ...] = ()
     told: tuple[Place, ...] = ()
     famous: int = 0
@@ -191,6 +193,7 @@ def _entry(one: Judgement, rank: int, quote: str) -> Entry:
         chapter=next((place.chapter for place in (*one.evidence, *one.told) if place.run_id), claim.chapter),
         page=claim.judged_at,
         ours=_ours(one),
+        at_a_glance=one.published_and_ours,
         why=one.why,
         check=claim.check,
         rule=one.rule,

@@ -82,6 +82,7 @@ TO_THE_DIGITS = ", to the digits printed"
 _VERSION_UNKNOWN = "the claim names no version"
 _NOT_RUN = "no usable run of it yet"
 _NOT_HELD = "our run does not hold it"
+_MOST_REASON_WORDS = 6
 _TOO_WIDE = "intervals are too wide"
 _ONE_TOO_WIDE = "one interval is too wide"
 _TWO_SIDED = ("band", "version")
@@ -157,10 +158,12 @@ class Judgement:
     @property
     def word(self) -> str:
         """The verdict as a line: ``Confirmed, but only with Litestream 0.3``, ``Cannot be decided here: our number may
-        agree, but the claim names no version``."""
+        agree, but the claim names no version``. That published figures fit each other is confirmed ``as arithmetic``."""
         word = WORDS[self.verdict]
         if self.verdict == "conditions":
             return f"{word} {self.condition}"
+        if self.verdict == "confirmed" and self.rule == "arithmetic":
+            return f"{word} as arithmetic"
         why = ", but ".join(filter(None, (self.agreement, self.reason)))
         return f"{word}: {why}" if self.verdict == "undecided" else word
 
@@ -172,11 +175,15 @@ class Judgement:
         if self.agreement and (ours := self._ours_and_what_agrees()):
             return WORDS[
                 self.verdict
-            ], f": {self.reason}; {'our runs' if self._over_runs() else 'we got'} {ours}"
+            ], f": {self.reason}; {'by our runs' if self._over_runs() else 'we got'} {ours}"
         if not (numbers := self.published_and_ours):
             return self.word, ""
         if self.verdict == "not-here":
             return self.word, f": {numbers[0].lower()}{numbers[1:]}"
+        if self.verdict == "undecided":
+            # The claim, with its number, stands right above.
+            ours = numbers.removeprefix(f"Published {self.claim.at_a_glance}, ")
+            return self.word, f". {ours[0].upper()}{ours[1:]}"
         return self.word, f". {numbers}"
 
     @property
@@ -201,7 +208,7 @@ class Judgement:
         )
         if self.verdict == "not-here":
             return f"We got {ours}, not {published}{f' ({self.reason})' if self.reason else ''}"
-        return f"Published {published}, {'our runs' if self._over_runs() else 'here'} {ours}"
+        return f"Published {published}, {'by our runs' if self._over_runs() else 'here'} {ours}"
 
     def _over_runs(self) -> bool:
         """Whether what stands in the line is what several runs hold."""
@@ -408,7 +415,12 @@ def _reason(rule: Mapping[str, Any], verdict: Verdict, evidence: Sequence[Eviden
         return ""
     if "reason" in rule:
         return str(rule["reason"])
-    return _TOO_WIDE if all(one.outcome == "straddles" for one in _deciding(evidence)) else _ONE_TOO_WIDE
+    deciding = _deciding(evidence)
+    wide = [one for one in deciding if one.outcome == "straddles"]
+    if len(wide) == len(deciding):
+        return _TOO_WIDE
+    named = f"the interval {wide[0].place} is too wide" if len(wide) == 1 and wide[0].place else ""
+    return named if named and len(named.split()) <= _MOST_REASON_WORDS else _ONE_TOO_WIDE
 
 
 def _agreement(evidence: Sequence[Evidence]) -> str:

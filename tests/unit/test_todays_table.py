@@ -84,7 +84,7 @@ def test_a_cell_tells_why_and_not_what_to_do_about_it() -> None:
     run = replace(_FOUND.run, manifest=msgspec.structs.replace(_FOUND.run.manifest, absent=absent))
     found = Findings(run, run.manifest.chapter)
     reason = why_unmeasured(found, SimpleNamespace(name="convex"), "no image")
-    assert reason == "not measured here: no container engine answered"
+    assert reason == "not measured here: no container engine ran beside this run"
 
 
 def test_published_rows_stand_beside_what_was_measured_or_the_reason_why_nothing_was() -> None:

@@ -14,7 +14,7 @@ from gapbook.record.absent import NO_ENGINE
 
 __all__ = ["published_beside_table", "why_unmeasured"]
 
-_NO_ENGINE = "no container engine answered"
+_NO_ENGINE = "no container engine ran beside this run"
 
 
 def why_unmeasured(found: Findings, contestant: Named, otherwise: str) -> str | None:

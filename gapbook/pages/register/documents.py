@@ -22,7 +22,7 @@ __all__ = ["Document", "Documents", "document_body"]
 _SIGNS = {
     "holds": "as claimed",
     "fails": "not as claimed",
-    "straddles": "our interval reaches over an end",
+    "straddles": "our interval is partly outside of it",
     "missing": "",
 }
 _COUNTED: Mapping[Verdict, str] = {
@@ -91,9 +91,7 @@ def _head(own: Sequence[Entry]) -> Html:
     first, counts = own[0], Counter(one.verdict for one in own)
     told = [f"{counts[verdict]} {words}" for verdict, words in _COUNTED.items() if counts[verdict]]
     known = sorted((one for one in own if one.famous), key=lambda one: one.famous)
-    famous = Html("").join(
-        Html("<li>{} <b>{}</b>.</li>").format(link(f"#claim-{one.id}", one.says), one.word) for one in known
-    )
+    famous = Html("").join(map(_best_known, known))
     return Html("<p>{}, by {}, {}. {} entries: {}. All documents, with a search: {}.</p>{}").format(
         link(first.address, first.title),
         first.by,
@@ -102,6 +100,14 @@ def _head(own: Sequence[Entry]) -> Html:
         listed(told),
         link("claims.html", "published claims"),
         Html("<p>Best known of them:</p><ul>{}</ul>").format(famous) if known else "",
+    )
+
+
+def _best_known(one: Entry) -> Html:
+    """A claim, its verdict, and our number that decides; what we measured, where no one number does."""
+    ours = one.at_a_glance or one.ours
+    return Html("<li>{} <b>{}</b>.{}</li>").format(
+        link(f"#claim-{one.id}", one.says), one.word, f" {ours}." if ours else ""
     )
 
 
@@ -188,17 +194,15 @@ def _place(place: Place, published: str) -> str:
 
 
 def _runs(place: Place) -> str:
-    """What decides: one run, or how many on how many machines; and whether they are older than the rule."""
+    """What decides: one run, or how many on how many machines; and whether they were made before the rule."""
     if not place.run:
         return ""
     where = place.spread.partition(",")[0].removeprefix("over ")
     told = f" {where}" if where else f" Run {place.run}, n = {place.n}"
     if not place.runs_older:
         return f"{told}."
-    older = (
-        "older than the rule" if place.runs_older == place.runs else f"{place.runs_older} older than the rule"
-    )
-    return f"{told}; {older}."
+    older = "" if place.runs_older == place.runs else f"{place.runs_older} "
+    return f"{told}; {older}measured before the rule was fixed."
 
 
 def _with_links(text: str, addresses: Mapping[str, str]) -> Html:
