@@ -79,6 +79,7 @@ def _is_clean(found: Visit) -> None:
     assert found.errors == []
     assert found.outside == []
     assert found.page.locator("article h1").count() == 1
+    assert found.page.locator("article table:not(:has(> caption))").count() == 0
 
 
 def test_every_page_opens_clean_from_a_file_and_its_links_have_targets(site: Site, visit: Open) -> None:
@@ -183,11 +184,14 @@ def test_reader_finds_theme_switch_and_downloads(site: Site, visit: Open) -> Non
     assert "Show code cell" not in text
 
 
-def test_injected_parameters_are_folded_away_but_not_on_paper(site: Site, visit: Open) -> None:
+def test_parameters_of_the_run_are_folded_away_but_not_on_paper(site: Site, visit: Open) -> None:
     page = visit(site).page
-    cell = page.locator(".tag_injected-parameters")
+    cell = page.locator(".tag_parameters")
     assert cell.count() == 1
     code = cell.locator("pre").first
+    told = code.text_content() or ""
+    assert f'source = "{site.run.run_id}"' in told
+    assert f"\nblocks = {site.run.manifest.blocks}\n" in told
     assert not code.is_visible()
     for event, visible in (("beforeprint", True), ("afterprint", False)):
         page.evaluate("(name) => window.dispatchEvent(new Event(name))", event)

@@ -12,7 +12,7 @@ from tests.book.book_site import Open, Site
 _SCREEN_PX = 900
 _MEASURE = """() => {
   const main = document.querySelector("article");
-  const left_out = "figure, details:not([open]), script, style, .cell_input, .tag_first-screen";
+  const left_out = "figure, details:not([open]), script, style, .cell_input, .tag_first-screen, .visually-hidden";
   const texts = document.createTreeWalker(main, NodeFilter.SHOW_TEXT);
   let words = 0;
   while (texts.nextNode())

@@ -47,16 +47,17 @@ _ROUNDING = 1e-9
 
 class CalibrationFacts(NamedTuple):
     """In how many cases an interval held the truth, and how far off the farthest estimate was: of live servers and
-    their ratios, of a gap that is taken apart, and of servers that compute on the cores of their client, empty where there
-    are none; ``missed`` are the live servers whose interval missed."""
+    their ratios, of a gap that is taken apart, of servers that compute on the cores of their client, both empty where
+    there are none, and of all together; ``missed`` are the live servers whose interval missed."""
 
     held: str
     factors_held: str
     off: str
     factors_off: str
     missed: str
-    competing_held: str
     competing_off: str
+    all_held: str
+    all_off: str
 
 
 def answer_calibration(
@@ -146,6 +147,7 @@ def calibration_chart(
         "factors of a gap": [(ours, truth) for _, ours, truth in _shares(*planted)] if planted else [],
         "servers that compute on shared cores": _live(found, *competing),
     }
+    groups["all of these"] = [one for group in groups.values() for one in group]
     rows = [
         charts.Outcomes(
             name, (held := sum(_inside(*one) for one in known), len(known) - held), _told_group(known)
@@ -178,8 +180,7 @@ def calibration_facts(
     lattice: Sequence[Named],
     competing: Competing = NOBODY,
 ) -> CalibrationFacts | None:
-    """How often intervals held the truth, and how far estimates were off; None where one of both groups has no
-    interval."""
+    """How often intervals held the truth, and how far estimates were off; None where no live server has an interval."""
     planted = _planted(found, factors, lattice)
     live, split, beside = (
         [(ours, truth) for ours, truth in group if ours.bounded]
@@ -189,7 +190,7 @@ def calibration_facts(
             _live(found, *competing),
         )
     )
-    if not live or not split:
+    if not live:
         return None
     missed = [
         f"{plant.name} by {abs(100 * (ours.estimate / truth - 1)):.2g} %"
@@ -200,12 +201,13 @@ def calibration_facts(
     ]
     return CalibrationFacts(
         _held_words(live),
-        _held_words(split),
+        _held_words(split) if split else "",
         _off_words(live),
-        _off_words(split),
+        _off_words(split) if split else "",
         listed(missed) or "none",
-        _held_words(beside) if beside else "",
         _off_words(beside) if beside else "",
+        _held_words([*live, *split, *beside]),
+        _off_words([*live, *split, *beside]),
     )
 
 
@@ -286,20 +288,22 @@ def planted_factors_table(found: Findings, factors: Sequence[Factor], lattice: S
         [name, f"×{format_factor(truth)}", recovered.as_factor(), _holds(recovered, truth)]
         for name, recovered, truth in _shares(*planted)
     ]
-    rows.append(["closes in log to", "0", f"{planted[0].closing_error_log:.1e}", "–"])
+    rows.append(["rounding left in the product (log)", "0", f"{planted[0].closing_error_log:.1e}", "–"])
     return values_table(("factor", "truth", "recovered", "interval holds truth"), rows)
 
 
 def _planted(
     found: Findings, factors: Sequence[Factor], lattice: Sequence[Named]
 ) -> tuple[Decomposition, Decomposition] | None:
-    """The decomposition of the lattice as recovered and as planted; None where a cell has no valid trial."""
+    """The decomposition of the lattice as recovered and as planted, from the cells that have valid trials; None where no
+    order of the steps has them all."""
     ours = found.decompose(factors, found.treatments[0])
     truth = decompose(
         factors,
         {
             tuple(contestant.level(factor.dimension) for factor in factors): {0: _truth(found, contestant)}
             for contestant in found.contestants(lattice)
+            if found.values(contestant.name, found.treatments[0])
         },
     )
     return None if ours is None or truth is None else (ours, truth)

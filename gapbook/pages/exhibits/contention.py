@@ -69,7 +69,7 @@ def contention_chart(
         provenance=provenance(found),
         title=title,
         subtitle=f"Audited operations per second, {Durability.parse(found.scenario.durability).words}."
-        + (f" Kept: what is left at α = {kept[1]:g} of the rate at {kept[0]:g}." if kept else ""),
+        + (f" Kept: the rate at α = {kept[1]:g}, divided by that at {kept[0]:g}." if kept else ""),
         **line_axis(found, GOODPUT.name),
     )
 
@@ -157,7 +157,10 @@ def redraw_table(found: Findings) -> Html:
     kinds = {REDRAW_BOTH: "both drawn again", REDRAW_DESTINATION: "destination drawn again"}
     kinds[found.scenario.workload.redraw] += " (this run)"
     columns = [f"touch the hottest account, {words}" for words in kinds.values()]
-    columns += ["hottest is the source, both drawn again", "hottest is the source, Zipf's own"]
+    columns += [
+        "source is the hottest account, both drawn again",
+        "source is the hottest account, by Zipf's law",
+    ]
     if not found.scenario.workload.accounts:
         return page.banner("note", "This run did not record how many accounts it had.")
     rows: list[list[str | Html]] = []
