@@ -17,6 +17,7 @@ from sphinx.builders.html import StandaloneHTMLBuilder
 from gapbook.book.document_pages import REGISTER_PAGE, titles_of_documents
 from gapbook.book.loaded import lighten
 from gapbook.deploy.limits import allowed_processors
+from gapbook.method.stated import known_numbers
 from gapbook.pages.bibtex import book_as_cited, book_released
 
 __all__ = ["Builder", "add_files_of_its_own", "dark_rules", "searchable", "setup"]
@@ -111,7 +112,7 @@ def _with_metadata(_app: Any, page: str, _template: str, context: dict[str, Any]
     told = [
         ("name", "citation_title", title),
         *(("name", "citation_author", author) for author in authors),
-        ("name", "citation_publication_date", book_released().replace("-", "/")),
+        ("name", "citation_publication_date", _dated(Path(page).name).replace("-", "/")),
         ("property", "og:site_name", "The Gap Book"),
         ("property", "og:type", "article"),
         ("property", "og:title", title),
@@ -123,6 +124,13 @@ def _with_metadata(_app: Any, page: str, _template: str, context: dict[str, Any]
     if book:
         told.append(("property", "og:url", f"{book}{page}.html"))
     context["gapbook_metadata"] = told
+
+
+@cache
+def _dated(page: str) -> str:
+    """The day of the run that a page's numbers are of; of a page without numbers, that of the book."""
+    of_page = (one.date for one in known_numbers().numbers.values() if one.page == page)
+    return max(of_page, default=book_released())
 
 
 def _at_its_address(_app: Any, config: Any) -> None:

@@ -71,6 +71,8 @@ def test_figures_and_chapters_say_what_a_link_shows(published_site: Site) -> Non
         head = html.unescape(page.partition("</head>")[0])
         for name in ("description", "citation_title", "citation_author", "citation_publication_date"):
             assert len(re.findall(rf'<meta name="{name}" content="[^"]+', head)) == 1, (chapter, name)
+        dates = {number.date for number in known_numbers().numbers.values() if number.page == chapter}
+        assert f'name="citation_publication_date" content="{max(dates).replace("-", "/")}"' in head, chapter
         card = re.search(r'property="og:image" content="([^"]+)"', head)
         assert card is not None, chapter
         assert Path(published_site.folder / "notebooks" / card[1]).is_file()
