@@ -202,7 +202,7 @@ def test_the_printed_waterfall_is_that_of_the_trials(
     assert len(orders) == gap.orders
     assert len(orders) >= _LEAST_OF_ORDERS * len(possible)
     assert at_high
-    among = f"over the {gap.orders} orders that we measured, of {len(possible)} that can be run"
+    among = f"over the {gap.orders} measured orders of steps, of {len(possible)} that can be run"
     assert (among if len(possible) > 1 else "Only 1 order of the steps can be run") in " ".join(
         box.text for box in figure.wide.boxes
     ).replace("\u00a0", " ")

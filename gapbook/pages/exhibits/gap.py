@@ -217,8 +217,8 @@ def _over_orders(parts: Decomposition) -> str:
     if parts.orderings_possible == 1:
         return f"Only 1 order of the steps can be run, {cells} were measured."
     return (
-        f"A step is worth more or less by the steps before it, so each is a mean: over the {parts.orderings} orders that we "
-        f"measured, of {parts.orderings_possible} that can be run."
+        f"Each factor is a mean over the {parts.orderings} measured orders of steps, of {parts.orderings_possible} that "
+        "can be run."
     )
 
 
