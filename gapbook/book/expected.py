@@ -95,7 +95,7 @@ def _parts_s(run: Run) -> tuple[float, float]:
     manifest = run.manifest
     ended = (run.trials["started_unix_s"] + run.trials["took_s"]).to_list()
     began = sorted([manifest.started_unix_s, *manifest.resumed_unix_s])
-    trials_s = busy_s(run, began)
+    trials_s = busy_s(run.trials, began)
     finished, together = manifest.finished_unix_s, manifest.measured_with
     after_s = 0.0 if finished is None else max(0.0, finished - max(*began, *ended))
     if together is not None:

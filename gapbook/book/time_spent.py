@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -11,6 +11,7 @@ import polars as pl
 
 from gapbook.book.plans import PublishedPlan
 from gapbook.errors import RecordError
+from gapbook.record.published import measurement_of
 from gapbook.record.run import Run, latest_published
 from gapbook.text_table import text_table
 
@@ -50,34 +51,43 @@ class TimeSpent:
         )
 
 
-def time_spent(run: Run) -> TimeSpent:
-    """What a run's record tells; of one that was measured together with others, the time between trials is none of its
-    own and is left out."""
-    manifest = run.manifest
-    planned = {number for number, *_ in manifest.trials}
-    trials = run.trials
-    first, again = (trials.filter(pl.col("trial").is_in(planned) == is_first) for is_first in (True, False))
-    loaded_s = float(
-        (first["window_s"].fill_null(manifest.scenario.window_s) + manifest.scenario.warmup_s).sum()
+def time_spent(*runs: Run) -> TimeSpent:
+    """What the records of one measurement tell: of a run, or of all that it was measured together with, whose shared
+    trials count once. Of a part of such runs, the time between trials is none of its own and is left out."""
+    whole = runs[0].manifest.measured_with is None or len(runs) == len(
+        runs[0].manifest.measured_with.chapters
     )
-    waited_s = sum(one.waited_s for one in manifest.deployments)
-    took_s = float(trials["took_s"].sum())
-    alone = manifest.measured_with is None
-    begun = sorted({one.started_unix_s for one in manifest.deployments}) or [manifest.started_unix_s]
-    between_s = busy_s(run, begun) - took_s - waited_s
+    trials = pl.concat(map(_timed, runs)).unique("started_unix_s")
+    first, again = trials.filter("planned"), trials.filter(~pl.col("planned"))
+    deployments = runs[0].manifest.deployments
+    waited_s = sum(one.waited_s for one in deployments)
+    begun = sorted({one.started_unix_s for one in deployments}) or [runs[0].manifest.started_unix_s]
+    between_s = busy_s(trials, begun) - float(trials["took_s"].sum()) - waited_s
+    loaded_s = float(first["loaded_s"].sum())
     return TimeSpent(
         loaded_s=loaded_s,
         around_s=max(0.0, float(first["took_s"].sum()) - loaded_s),
         again_s=float(again["took_s"].sum()),
-        waited_s=waited_s if alone else 0.0,
-        between_s=max(0.0, between_s) if alone else 0.0,
+        waited_s=waited_s if whole else 0.0,
+        between_s=max(0.0, between_s) if whole else 0.0,
     )
 
 
-def busy_s(run: Run, begun_unix_s: Sequence[float]) -> float:
+def _timed(run: Run) -> pl.DataFrame:
+    """When each trial of a run began, how long it took, how long of that was load, and whether its plan has it."""
+    scenario = run.manifest.scenario
+    return run.trials.select(
+        "started_unix_s",
+        "took_s",
+        loaded_s=pl.col("window_s").fill_null(scenario.window_s).cast(pl.Float64) + scenario.warmup_s,
+        planned=pl.col("trial").is_in([number for number, *_ in run.manifest.trials]),
+    )
+
+
+def busy_s(trials: pl.DataFrame, begun_unix_s: Sequence[float]) -> float:
     """Seconds from each beginning, in their order, to the end of the last trial before the next: what lies between such
     an end and the next beginning was no part of the run."""
-    ended = (run.trials["started_unix_s"] + run.trials["took_s"]).to_list()
+    ended = (trials["started_unix_s"] + trials["took_s"]).to_list()
     return sum(
         max((end for end in ended if begin < end < following), default=begin) - begin
         for begin, following in pairwise([*begun_unix_s, math.inf])
@@ -85,13 +95,21 @@ def busy_s(run: Run, begun_unix_s: Sequence[float]) -> float:
 
 
 def time_table(plans: Sequence[PublishedPlan]) -> list[str]:
-    """A line for each plan whose published run can be read, in minutes."""
-    rows = []
+    """A line for each plan whose published run can be read, in minutes; one for chapters that were measured together,
+    where all of them are among the plans."""
+    measured: dict[str, dict[str, Run]] = {}
     for plan in plans:
         try:
-            spent = time_spent(latest_published(plan.chapter))
+            run = latest_published(plan.chapter)
         except RecordError:
             continue
-        parts_s = spent.loaded_s, spent.around_s, spent.again_s, spent.waited_s, spent.between_s
-        rows.append([plan.chapter, *(f"{seconds / 60:.1f}" for seconds in parts_s), f"{spent.overhead:.2f}"])
-    return text_table(_HEADS, rows)
+        measured.setdefault(measurement_of(run), {})[plan.chapter] = run
+    return text_table(_HEADS, [_row(runs) for runs in measured.values()])
+
+
+def _row(runs: Mapping[str, Run]) -> list[str]:
+    """Of the runs of one measurement, by their chapters."""
+    spent = time_spent(*runs.values())
+    parts_s = spent.loaded_s, spent.around_s, spent.again_s, spent.waited_s, spent.between_s
+    name = next(iter(runs)) if len(runs) == 1 else f"{len(runs)} chapters together"
+    return [name, *(f"{seconds / 60:.1f}" for seconds in parts_s), f"{spent.overhead:.2f}"]

@@ -622,10 +622,20 @@ def test_where_the_time_of_a_run_went_adds_up_to_what_it_took(
     _heads, line = time_table([plan("long", 2)])
     assert line.split()[0] == "long"
     assert line.endswith(f"{spent.overhead:.2f}")
-    together = runs.store(
-        tmp_path / "together", rows, measured_with={"run": "0" * 12, "chapters": ["long", "short"]}
+    both = {"run": "0" * 12, "chapters": ["long", "short"]}
+    part, other = (
+        runs.store(tmp_path / name, rows, measured_with=both, deployments=[machine])
+        for name in ("together", "and-together")
     )
-    assert time_spent(together).between_s == 0
+    assert time_spent(part).between_s == 0
+    # What they share was measured once, and what lies between trials is that of both.
+    whole = time_spent(part, other)
+    assert whole.loaded_s == time_spent(part).loaded_s
+    assert whole.between_s > 0
+    monkeypatch.setattr(time_module, "latest_published", lambda chapter: part)
+    assert [line.split()[:3] for line in time_table([plan("long", 2), plan("short", 2)])[1:]] == [
+        ["2", "chapters", "together"]
+    ]
 
 
 @pytest.mark.parametrize(
