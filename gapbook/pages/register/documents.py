@@ -107,7 +107,7 @@ def _best_known(one: Entry) -> Html:
     """A claim, its verdict, and our number that decides; what we measured, where no one number does."""
     ours = one.at_a_glance or one.ours
     return Html("<li>{} <b>{}</b>.{}</li>").format(
-        link(f"#claim-{one.id}", one.says), one.word, f" {ours}." if ours else ""
+        link(f"#claim-{one.id}", one.says), one.word, f" {ours[0].upper()}{ours[1:]}." if ours else ""
     )
 
 
