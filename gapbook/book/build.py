@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from gapbook.book import figures
+from gapbook.book.addressed import write_addressed
 from gapbook.book.chapters import chapters, overviews
 from gapbook.book.contents import pages_of, without_pages
 from gapbook.book.document_pages import document_notebooks, titles_of_documents, with_document_pages
@@ -47,6 +48,7 @@ from gapbook.locks import own_folder, taking_turns
 from gapbook.method.named import named_run
 from gapbook.method.stated import known_numbers
 from gapbook.notebook_text import notebook_path
+from gapbook.pages.bibtex import ADDRESS, book_as_cited
 from gapbook.pages.page_files import left_behind, left_beside_run, links_to_files
 from gapbook.pages.titles import table_of_contents
 from gapbook.paths import CHECKOUT, build_directory, tool_path
@@ -80,7 +82,9 @@ def build_published(timings: Timings) -> Path:
         numbers, named = numbers_told(executed), figures.figures_told(executed)
         figures.require_lasting(named)
         require_lasting(numbers)
-        return _build(folder, executed, numbers, named, timings) / "index.html"
+        site = _build(folder, executed, numbers, named, timings)
+        write_addressed(site)
+        return site / "index.html"
 
 
 def execute_published(timings: Timings) -> dict[str, Path]:
@@ -372,13 +376,14 @@ def _render(staged: Path) -> Path:
     print("book: its pages are laid out now; this takes half a minute or more", flush=True)
     command = [str(program), "build", str(staged), "-W", "-n", "--keep-going", "--quiet"]
     output = staged.parent
+    _, address = book_as_cited()
     shutil.rmtree(output / "_build", ignore_errors=True)
     # A deployment, so that the renderer ends with us, however we end.
     with Deployment(temporary_folder()) as deployment:
         renderer = deployment.start(
             [*command, "--path-output", output],
             name="renderer",
-            environment={"NO_COLOR": "1", "PYTHONUTF8": "1"},
+            environment={"NO_COLOR": "1", "PYTHONUTF8": "1", ADDRESS: address},
             working_directory=CHECKOUT,
         )
         code = renderer.popen.wait()

@@ -18,6 +18,7 @@ from gapbook.book.kernel import read_text_notebook
 from gapbook.book.plans import plan_path
 from gapbook.book.prose import require_no_typed_numbers
 from gapbook.notebook_text import code_of, notebook_path
+from gapbook.pages.bibtex import book_as_cited
 from gapbook.paths import CHECKOUT, build_directory, hash_files
 
 __all__ = [
@@ -38,6 +39,7 @@ READS_CHAPTERS = "reads-chapters"
 """The tag of a cell that asks what chapters measure: its page follows from their code and plans too."""
 _SOURCES = (
     "requirements.txt",
+    "CITATION.cff",
     "_toc.yml",
     "gapbook/**/*.py",
     "gapbook/**/*.toml",
@@ -68,7 +70,8 @@ def hash_of_what_pages_depend_on() -> str:
     """One for all notebooks: what each of them depends on besides its own code."""
     found = (path for pattern in _SOURCES for path in CHECKOUT.glob(pattern))
     files = hash_files([path for path in found if "node_modules" not in path.parts], CHECKOUT)
-    return f"{sys.version_info.major}.{sys.version_info.minor} {files}"
+    _, address = book_as_cited()
+    return f"{sys.version_info.major}.{sys.version_info.minor} {address} {files}"
 
 
 def key_of(name: str, shared: str) -> str:

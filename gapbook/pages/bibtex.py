@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -9,9 +11,14 @@ from typing import Any
 
 import yaml
 
+from gapbook.errors import ParameterError, cut
 from gapbook.paths import CHECKOUT
 
-__all__ = ["bibtex_entry", "book_as_cited", "book_released", "latex"]
+__all__ = ["ADDRESS", "bibtex_entry", "book_as_cited", "book_released", "latex"]
+
+ADDRESS = "GAPBOOK_ADDRESS"
+"""Says where a build is published, of a book whose CITATION.cff does not."""
+_ADDRESS = re.compile(r"https?://[\w.:-]+(/[\w.~%/-]*)?")
 
 # Braces stand in pairs even where one is printed: bibtex counts them, with a backslash before or not.
 _COMMANDS = {
@@ -106,15 +113,25 @@ def bibtex_entry(
 
 
 def book_as_cited() -> tuple[Sequence[str], str]:
-    """The authors and the address of the book, as CITATION.cff has them; the address is empty where it has none."""
+    """The authors and the address of the book, as CITATION.cff has them; the address may be named by :data:`ADDRESS`
+    instead, and is empty where nobody names one. Raises ParameterError for one that is none."""
     cited = _citation_file()
     authors = [one.get("name") or f"{one['family-names']}, {one['given-names']}" for one in cited["authors"]]
-    return authors, str(cited.get("url") or cited.get("repository-code") or "")
+    return authors, str(cited.get("url") or _named_address())
 
 
 def book_released() -> str:
     """The day of the book's release, as CITATION.cff has it: ``2026-11-21``."""
     return str(_citation_file()["date-released"])
+
+
+def _named_address() -> str:
+    named = os.environ.get(ADDRESS, "")
+    if named and _ADDRESS.fullmatch(named) is None:
+        raise ParameterError(
+            f"{ADDRESS}: {cut(repr(named))} is no address of a book; allowed: one such as https://example.org/book"
+        )
+    return named
 
 
 @cache

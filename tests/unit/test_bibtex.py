@@ -12,9 +12,11 @@ import pytest
 import yaml
 
 from gapbook.book.numbers import citable
+from gapbook.errors import ParameterError
 from gapbook.method.stated import known_numbers
-from gapbook.pages.bibtex import bibtex_entry, book_as_cited, latex
-from gapbook.pages.short_citation import number_citation, own_run_citation
+from gapbook.pages import bibtex
+from gapbook.pages.bibtex import ADDRESS, bibtex_entry, book_as_cited, latex
+from gapbook.pages.short_citation import address_of, number_citation, own_run_citation
 from gapbook.paths import CHECKOUT
 
 _HARD = f"{string.punctuation} 2.0 × (−3 % to ≥ 5 µs, α ≤ 1.5) – “x” … Ünsér ñ Ω ★ 日\u00a0\x85"
@@ -92,12 +94,44 @@ def test_biber_reads_every_entry(tmp_path: Path) -> None:
     assert all(f"gapbook-{identifier}," in read for identifier in known_numbers().numbers)
 
 
-def test_the_book_is_cited_with_its_authors_and_no_address_that_it_does_not_have() -> None:
+def test_the_book_is_cited_with_its_authors_and_no_address_that_it_does_not_have(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv(ADDRESS, raising=False)
     authors, address = book_as_cited()
     stated = yaml.safe_load((CHECKOUT / "CITATION.cff").read_text(encoding="utf-8"))
     assert authors == ["The Gap Book authors"]
     assert address == stated.get("url", "")
     assert {"cff-version", "message", "title", "authors", "version", "date-released"} <= stated.keys()
+
+
+@pytest.mark.parametrize(
+    ("stated", "named", "address"),
+    [
+        ("", "", "n/fair-gap.html"),
+        ("", "https://example.org/book", "https://example.org/book/n/fair-gap.html"),
+        ("", "http://localhost:8000/", "http://localhost:8000/n/fair-gap.html"),
+        ("https://gap.example/", "https://example.org/book", "https://gap.example/n/fair-gap.html"),
+    ],
+)
+def test_a_number_is_found_at_the_address_that_the_book_states_else_at_the_one_named(
+    stated: str, named: str, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bibtex, "_citation_file", lambda: {"authors": [{"name": "A"}], "url": stated})
+    monkeypatch.setenv(ADDRESS, named)
+    assert address_of("fair-gap") == address
+
+
+@pytest.mark.parametrize(
+    "named", ["example.org", "https://", "https://example.org/?q", 'https://a/"><b>', "/book"]
+)
+def test_what_is_no_address_is_refused_in_one_line(named: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bibtex, "_citation_file", lambda: {"authors": [{"name": "A"}]})
+    monkeypatch.setenv(ADDRESS, named)
+    with pytest.raises(
+        ParameterError, match=r"^GAPBOOK_ADDRESS: '[^\n]* is no address of a book; allowed: [^\n]*$"
+    ):
+        book_as_cited()
 
 
 def test_whatever_the_book_cites_can_be_read_at_an_address() -> None:

@@ -9,9 +9,17 @@ from typing import Any
 import pytest
 
 from gapbook import notebook_text
-from gapbook.book.kept_pages import INJECTED, is_kept, keep_page, kept_page, key_of
+from gapbook.book.kept_pages import (
+    INJECTED,
+    hash_of_what_pages_depend_on,
+    is_kept,
+    keep_page,
+    kept_page,
+    key_of,
+)
 from gapbook.book.kernel import read_text_notebook
 from gapbook.errors import GapbookError
+from gapbook.pages.bibtex import ADDRESS
 
 _TEXT = """# A chapter
 
@@ -92,3 +100,14 @@ def test_what_depends_on_something_else_is_executed(text: Path) -> None:
     assert not is_kept("chapter", key_of("chapter", "another library"))
     kept_page("chapter").unlink()
     assert not _is_kept()
+
+
+def test_what_cites_the_book_at_another_address_is_executed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gapbook.book.kept_pages._SOURCES", ())
+    monkeypatch.setattr("gapbook.pages.bibtex._citation_file", lambda: {"authors": [{"name": "A"}]})
+    shared = []
+    for address in ("", "https://example.org/book", "https://example.org/other"):
+        monkeypatch.setenv(ADDRESS, address)
+        shared += [hash_of_what_pages_depend_on(), hash_of_what_pages_depend_on()]
+    assert shared[::2] == shared[1::2]
+    assert len({*shared}) == 3
