@@ -10,30 +10,33 @@ import re
 import shlex
 import shutil
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from itertools import product
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 import papermill
 import pytest
 import yaml
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Locator
+from playwright.sync_api import Locator, Page
 
 from gapbook.book import build
-from gapbook.book.chapters import chapters, overviews
+from gapbook.book.chapters import chapters, declared_parameters, overviews
 from gapbook.book.kernel import read_text_notebook
 from gapbook.charts._tokens import TOKENS
 from gapbook.cli import main
-from gapbook.pages.short_citation import FORMS
+from gapbook.method.stated import known_numbers
+from gapbook.pages.short_citation import FORMS, place_of
 from gapbook.paths import CHECKOUT
 from gapbook.record.run import latest_published, published_folder
 from gapbook.record.view import View, write_view
 from tests.book.book_site import CHAPTER, Open, Site, Visit, gapbook
 from tests.book.book_site import build as build_site
+from tests.drawn import drawn
 
 NUMBER = re.compile(r"×\d")
 ANSWERED = re.compile(r"\d times\b")
@@ -110,13 +113,23 @@ def test_every_page_opens_clean_from_a_server_and_none_scrolls_sideways(site: Si
         for width, scheme in product((390, 1280), ("light", "dark")):
             found.page.set_viewport_size({"width": width, "height": 800})
             found.page.emulate_media(color_scheme=scheme)
-            assert found.page.evaluate("document.documentElement.scrollWidth") <= width, path
-            assert found.page.evaluate(_PAST_THEIR_PANEL) == [], (path, width)
+            _fits_its_width(found.page)
         found.page.wait_for_function(
             """() => [...document.querySelectorAll(".gb-table")].every((one) => one.scrollWidth <= one.clientWidth
                 || (one.tabIndex === 0 && one.role === "region" && one.ariaLabel.length > 9))"""
         )
         found.page.set_viewport_size({"width": 390, "height": 800})
+
+
+def _fits_its_width(page: Page) -> None:
+    width = page.evaluate("innerWidth")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width, (page.url, width)
+    assert page.evaluate(_PAST_THEIR_PANEL) == [], (page.url, width)
+
+
+def test_two_pages_fit_the_narrowest_and_the_widest_screen(published_site: Site, visit: Open) -> None:
+    for path, width in product(drawn(published_site.pages, 2, "widths"), (320, 1920)):
+        _fits_its_width(visit(published_site, path, width=width).page)
 
 
 def test_every_page_opens_clean_without_scripts(site: Site, visit: Open) -> None:
@@ -208,16 +221,51 @@ _AUDITED = (
     "search.html",
 )
 """A page of each kind, the shorter ones."""
-_COLOURS = {"runOnly": ["color-contrast"]}
+_THEMES: Sequence[tuple[Literal["light", "dark"], dict[str, list[str]] | None]] = (
+    ("light", None),
+    ("dark", {"runOnly": ["color-contrast"]}),
+)
+"""With what axe is asked in each: but for its colours, the one is the other."""
 
 
-@pytest.mark.parametrize("width", [390, 1440])
+_WIDTHS = (390, 1440)
+_LONGER = [
+    *(
+        f"notebooks/{name}.html"
+        for name in drawn([name for name in chapters() if "accounts" in declared_parameters(name)], 2, "axe")
+    ),
+    *(f"notebooks/{name}.html" for name in ("claims", "compare", "explorer")),
+    *map(place_of, drawn(sorted(known_numbers().numbers), 1, "axe")),
+]
+"""Each takes seconds: so of chapters of transfers and pages of numbers others each day, and each at one width."""
+_ROWS = 12
+
+
+@pytest.mark.parametrize("width", _WIDTHS)
 @pytest.mark.parametrize("path", _AUDITED)
 def test_axe_finds_nothing_in_either_theme(published_site: Site, visit: Open, path: str, width: int) -> None:
+    _can_be_used_by_all(visit(published_site, path, width=width).page)
+
+
+@pytest.mark.parametrize(
+    ("path", "width"), [(path, width) for path in _LONGER for width in drawn(_WIDTHS, 1, path)]
+)
+def test_axe_finds_nothing_on_longer_pages(published_site: Site, visit: Open, path: str, width: int) -> None:
     page = visit(published_site, path, width=width).page
+    for table in page.locator("article tbody").all():
+        rows = table.locator("tr")
+        # Hundreds of rows are made alike by one function; for all of them axe takes a minute.
+        rows.evaluate_all(
+            "(rows, kept) => rows.forEach((row, place) => kept.includes(place) || row.remove())",
+            list(drawn(range(rows.count()), _ROWS, "rows")),
+        )
+    _can_be_used_by_all(page)
+
+
+def _can_be_used_by_all(page: Page) -> None:
     # A colour that is still on its way to the other theme's is no colour of either.
     page.add_style_tag(content="* { transition: none !important; }")
-    for scheme, options in (("light", None), ("dark", _COLOURS)):
+    for scheme, options in _THEMES:
         page.emulate_media(color_scheme=scheme)
         found = Axe().run(page, options=options)
         assert found.violations_count == 0, found.generate_report()
@@ -333,7 +381,7 @@ def test_first_screen_reaches_the_footer_of_its_chart(published_site: Site, visi
 # --- the figures ----------------------------------------------------------------------------------
 @pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no-scripts"])
 def test_figures_are_drawn_for_the_width_at_hand(site: Site, visit: Open, scripts: bool) -> None:
-    for width, drawn in ((1280, 688), (390, 328)):
+    for width, drawn_px in ((1280, 688), (390, 328)):
         page = visit(site, width=width, scripts=scripts).page
         figures = page.locator("figure.gb-fig")
         assert figures.count() >= 3
@@ -341,7 +389,7 @@ def test_figures_are_drawn_for_the_width_at_hand(site: Site, visit: Open, script
             shown = figures.nth(index).locator(".gb-svg:visible")
             assert shown.count() == 1
             box = shown.bounding_box()
-            assert shown.get_attribute("width") == str(drawn)
+            assert shown.get_attribute("width") == str(drawn_px)
             assert box is not None
             assert box["width"] == 688 if width == 1280 else 328 <= box["width"] <= 390 - 2 * 16
 

@@ -27,6 +27,7 @@ def test_every_number_has_its_page_its_data_and_its_card(published_site: Site) -
     for identifier, number in known.numbers.items():
         page = html.unescape((folder / f"{identifier}.html").read_text(encoding="utf-8"))
         assert "<script" not in page
+        assert len(re.findall(r"<table><caption[^>]*>.", page)) == page.count("<table"), identifier
         assert f'property="og:title" content="{number.sentence}"' in page
         assert f'property="og:image" content="{identifier}.png"' in page
         data = json.loads((folder / f"{identifier}.json").read_text(encoding="utf-8"))
