@@ -419,7 +419,7 @@ def _reason(rule: Mapping[str, Any], verdict: Verdict, evidence: Sequence[Eviden
     wide = [one for one in deciding if one.outcome == "straddles"]
     if len(wide) == len(deciding):
         return _TOO_WIDE
-    named = f"the interval {wide[0].place} is too wide" if len(wide) == 1 and wide[0].place else ""
+    named = f"{wide[0].place}, the interval is too wide" if len(wide) == 1 and wide[0].place else ""
     return named if named and len(named.split()) <= _MOST_REASON_WORDS else _ONE_TOO_WIDE
 
 

@@ -85,7 +85,7 @@ def cite_panels(found: Findings, sentence: Sentence) -> Html:
         return Html('<div id="cite">{}</div>').format(note)
     chapter, date = found.scenario.chapter, run_facts(found)["date"]
     panels = []
-    for place, (name, printed, cited) in enumerate(sentence.numbers):
+    for place, ((name, _, cited), said) in enumerate(zip(sentence.numbers, sentence.as_said, strict=True)):
         identifier = number_id(chapter, name)
         told = Citable(
             identifier,
@@ -105,7 +105,7 @@ def cite_panels(found: Findings, sentence: Sentence) -> Html:
                 if published
                 else own_run_citation(told, processor_and_cores(found.run.manifest.machine)),
                 anchor="cite" if place == 0 else f"cite-{name}",
-                title=f"Cite {printed}",
+                title=f"Cite {said}",
                 address=place_of(identifier) if published else "",
             )
         )

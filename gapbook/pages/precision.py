@@ -32,9 +32,9 @@ __all__ = [
 _BINS_PER_S = 10
 _COST = "processor time per operation"
 _PROBES = {
-    "adjusted for the arithmetic probe": [PROBE_ARITHMETIC],
-    "adjusted for the memory probe": [PROBE_MEMORY],
-    "adjusted for both probes": [PROBE_ARITHMETIC, PROBE_MEMORY],
+    "corrected by a probe of arithmetic": [PROBE_ARITHMETIC],
+    "corrected by a probe of memory": [PROBE_MEMORY],
+    "corrected by both probes": [PROBE_ARITHMETIC, PROBE_MEMORY],
 }
 _READINGS = {"inside": "changes nothing that shows", "below": "narrows", "above": "widens"}
 
@@ -103,9 +103,9 @@ def remedies_of(trials: Sequence[AaTrial], *, within_s: float, lengths_s: Sequen
     probed = [one for one in trials if {PROBE_ARITHMETIC, PROBE_MEMORY} <= one.covariates.keys()]
     return [
         *(Remedy(name, adjusted(probed, covariates)) for name, covariates in _PROBES.items()),
-        Remedy(f"started within {within_s:g} s ÷ any two of a session", neighbouring(trials, within_s)),
+        Remedy(f"only trials within {within_s:g} s compared", neighbouring(trials, within_s)),
         *(
-            Remedy(f"windows of {length:g} s, as many more as fit", shorter_windows(trials, length))
+            Remedy(f"more and shorter windows, of {length:g} s", shorter_windows(trials, length))
             for length in lengths_s
         ),
     ]
@@ -187,7 +187,7 @@ def precision_chart(found: Findings, remedies: Sequence[Remedy]) -> charts.Figur
         provenance=replace(
             provenance(found),
             method=f"Trials of one contestant in one block, or session where said, {found.blocks} blocks, goodput on a log "
-            f"scale; bootstrap intervals over blocks, too narrow for few. {run_facts(found)['processor']}.",
+            f"scale; bootstrap intervals over blocks, too narrow where blocks are few. {run_facts(found)['processor']}.",
         ),
         estimate="what is left",
         title=title,

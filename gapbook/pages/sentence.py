@@ -107,6 +107,11 @@ class Sentence:
         return [(name, one.printed, one.cited) for name, one in named if one.cited]
 
     @property
+    def as_said(self) -> Sequence[str]:
+        """Each number that can be cited, as the sentence has it."""
+        return [one.in_sentence for one in self.said if one.cited]
+
+    @property
     def printed(self) -> tuple[str, ...]:
         return tuple(one.printed for one in self.said)
 

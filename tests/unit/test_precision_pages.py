@@ -60,7 +60,7 @@ def test_a_probe_that_tells_all_leaves_nothing(found: Findings) -> None:
     assert first.rates_per_s[0.5] == pytest.approx(first.rates_per_s[2.0], rel=0.02)
     remedies = remedies_of(trials, within_s=2, lengths_s=[0.5])
     by_name = {one.name: one for one in remedies}
-    told = by_name["adjusted for the arithmetic probe"]
+    told = by_name["corrected by a probe of arithmetic"]
     assert told.left is not None
     assert told.left.high < 0.01
     assert told.reading == "narrows"

@@ -352,7 +352,7 @@ def test_every_reason_has_six_words_at_most() -> None:
 
 def test_a_page_shows_its_own_number_first_beside_the_published_one() -> None:
     both = {
-        "contention": "with 2.0.1, unpipelined",
+        "contention": "unpipelined",
         "both-optimized": "pipelined",
     }
     for own, first, then in (
