@@ -65,7 +65,7 @@ def test_a_probe_that_tells_all_leaves_nothing(found: Findings) -> None:
     assert told.left.high < 0.01
     assert told.reading == "narrows"
     answer = precision_answer(trials, remedies, {"sql": "SQL by hand", "drizzle": "Drizzle"})
-    assert "adjusted for" in answer.html
+    assert "corrected by" in answer.html
     assert "(SQL by hand)" in answer.html
     assert "(Drizzle)" in answer.html
     assert next(one.quantity for one in answer.cited) == "spread of trials of one contestant within a block"
