@@ -230,8 +230,8 @@ def losses_chart(found: Findings, levels: Levels) -> charts.Figure:
         drawn,
         provenance=provenance(found),
         title=title,
-        subtitle="The rate is that of trials without a cut. Each dot is one power cut under load. Bar: how far back the "
-        "setting may lose by its promise.",
+        subtitle="The rate is that of trials without a cut. Each dot is one power cut under load. Bar: how far back a "
+        "setting is allowed to lose.",
     )
 
 
