@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import jinja2
 
 from gapbook.method.stated import known_numbers
-from gapbook.pages.bibtex import book_as_cited
+from gapbook.pages.bibtex import in_book
 from gapbook.pages.short_citation import place_of
 
 __all__ = ["write_addressed"]
@@ -23,10 +23,9 @@ _TEMPLATE = Path(__file__).with_name("missing.html.jinja")
 
 def write_addressed(site: Path) -> None:
     """Write ``sitemap.xml`` and ``404.html`` into a site; of a book without an address neither."""
-    _, address = book_as_cited()
-    if not address:
+    book = in_book("")
+    if not book:
         return
-    book = f"{address.rstrip('/')}/"
     template = jinja2.Template(
         _TEMPLATE.read_text(encoding="utf-8"), autoescape=True, undefined=jinja2.StrictUndefined
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 import jinja2
 
 from gapbook.markup import unescaped
-from gapbook.pages.bibtex import book_as_cited
+from gapbook.pages.bibtex import in_book
 
 __all__ = ["write_first_page"]
 
@@ -24,10 +24,9 @@ def write_first_page(site: Path) -> None:
     template = jinja2.Template(
         _TEMPLATE.read_text(encoding="utf-8"), autoescape=True, undefined=jinja2.StrictUndefined
     )
-    _, address = book_as_cited()
     shown = template.render(
         page=_FIRST,
-        canonical=f"{address.rstrip('/')}/{_FIRST}" if address else _FIRST,
+        canonical=in_book(_FIRST),
         titles=[unescaped(title).strip() for title in _TITLE.findall(first)[:1]],
         # What stands beside the page is named from the folder of the page.
         told=[

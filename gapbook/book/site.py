@@ -18,7 +18,7 @@ from gapbook.book.document_pages import REGISTER_PAGE, titles_of_documents
 from gapbook.book.loaded import lighten
 from gapbook.deploy.limits import allowed_processors
 from gapbook.method.stated import known_numbers
-from gapbook.pages.bibtex import book_as_cited, book_released
+from gapbook.pages.bibtex import book_as_cited, book_released, in_book
 
 __all__ = ["Builder", "add_files_of_its_own", "dark_rules", "searchable", "setup"]
 
@@ -106,9 +106,8 @@ def _with_metadata(_app: Any, page: str, _template: str, context: dict[str, Any]
     """Title, sentence and card of a page for whoever links it, and what a reference manager reads (Highwire), for the
     template ``layout.html`` to write."""
     body = context.get("body", "")
-    authors, address = book_as_cited()
-    title = context.get("title", "")
-    book = f"{address.rstrip('/')}/" if address else ""
+    authors, _ = book_as_cited()
+    title, book = context.get("title", ""), in_book("")
     told = [
         ("name", "citation_title", title),
         *(("name", "citation_author", author) for author in authors),

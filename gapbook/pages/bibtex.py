@@ -14,7 +14,7 @@ import yaml
 from gapbook.errors import ParameterError, cut
 from gapbook.paths import CHECKOUT
 
-__all__ = ["ADDRESS", "bibtex_entry", "book_as_cited", "book_released", "latex"]
+__all__ = ["ADDRESS", "bibtex_entry", "book_as_cited", "book_released", "in_book", "latex"]
 
 ADDRESS = "GAPBOOK_ADDRESS"
 """Says where a build is published, of a book whose CITATION.cff does not."""
@@ -118,6 +118,12 @@ def book_as_cited() -> tuple[Sequence[str], str]:
     cited = _citation_file()
     authors = [one.get("name") or f"{one['family-names']}, {one['given-names']}" for one in cited["authors"]]
     return authors, str(cited.get("url") or _named_address())
+
+
+def in_book(place: str) -> str:
+    """A place of the book after the book's own address; the place itself where that has none."""
+    _, address = book_as_cited()
+    return f"{address.rstrip('/')}/{place}" if address else place
 
 
 def book_released() -> str:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from gapbook.pages.bibtex import bibtex_entry, book_as_cited
+from gapbook.pages.bibtex import bibtex_entry, book_as_cited, in_book
 
 __all__ = [
     "FORMS",
@@ -61,9 +61,7 @@ def place_of(identifier: str) -> str:
 
 def address_of(identifier: str) -> str:
     """The address of a number's page: its place, after the book's own address where that has one."""
-    _, book = book_as_cited()
-    place = place_of(identifier)
-    return f"{book.rstrip('/')}/{place}" if book else place
+    return in_book(place_of(identifier))
 
 
 def number_citation(one: Citable) -> Mapping[str, str]:
