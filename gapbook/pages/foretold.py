@@ -19,7 +19,7 @@ from gapbook.method.stated import known_numbers
 from gapbook.method.student import CONFIDENCE
 from gapbook.pages import page
 from gapbook.pages.short_citation import place_of
-from gapbook.record.machine import cores_words, processor_in_full
+from gapbook.record.machine import machine_in_full
 
 __all__ = ["Asked", "asked", "foretold_facts", "left_table"]
 
@@ -39,13 +39,12 @@ class Asked:
         """The number as a link to its page, what was foretold and found, and by which run on which machine."""
         others, estimate, run = self.told.others, self.told.found.interval, self.told.found.run
         is_part = isinstance(self.source, Kept)
-        machine = run.manifest.machine
         return [
             link(f"../{place_of(self.address)}", self.address),
             (others.between_in_percent if is_part else others.between).expected,
             estimate.as_percent() if is_part else estimate.as_factor(),
             f"{run.manifest.chapter}, run {run.run_id}",
-            f"{processor_in_full(machine)}, {cores_words(machine)}",
+            machine_in_full(run.manifest.machine),
         ]
 
 

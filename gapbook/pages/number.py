@@ -17,7 +17,7 @@ from gapbook.pages.page import Cited
 from gapbook.pages.promises import promises_of
 from gapbook.pages.provenance import date_of, reached, run_facts
 from gapbook.paths import GIVEN_RUNS
-from gapbook.record.machine import cores_words, processor_in_full
+from gapbook.record.machine import machine_in_full
 from gapbook.record.run import Run
 
 __all__ = ["NUMBERS_KIND", "Before", "Number", "Part", "blocks_beside", "number_of", "tell_numbers"]
@@ -154,6 +154,5 @@ def _before(found: Findings, source: Ratio) -> list[Before]:
 
 def _machine(run: Run) -> str:
     """``AMD EPYC (family 25, model 17), 2 cores``; of a run that somebody gave, also that."""
-    machine = run.manifest.machine
     given = "; given to the book" if GIVEN_RUNS in run.folder.parents else ""
-    return f"{processor_in_full(machine)}, {cores_words(machine)}{given}"
+    return f"{machine_in_full(run.manifest.machine)}{given}"

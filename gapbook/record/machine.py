@@ -16,9 +16,9 @@ __all__ = [
     "allowed_count",
     "cores_number",
     "cores_words",
+    "machine_in_full",
     "machine_with_sides",
     "processor_and_cores",
-    "processor_in_full",
     "processor_name",
     "processor_words",
     "same_machine",
@@ -103,10 +103,10 @@ def processor_name(machine: Machine) -> str:
     return _without_marks(machine.processor.partition(" (family ")[0])
 
 
-def processor_in_full(machine: Machine) -> str:
-    """``AMD EPYC (family 25, model 17)``; ``AMD EPYC (family not recorded)`` of a run that does not tell it."""
+def machine_in_full(machine: Machine) -> str:
+    """``AMD EPYC (family 25, model 17), 2 cores``; ``(family not recorded)`` of a run that does not tell it."""
     name, _, family = machine.processor.partition(" (family ")
-    return f"{_without_marks(name)} (family {family or 'not recorded)'}"
+    return f"{_without_marks(name)} (family {family or 'not recorded)'}, {cores_words(machine)}"
 
 
 def _without_marks(name: str) -> str:
