@@ -182,7 +182,7 @@ class Judgement:
             return self.word, f": {numbers[0].lower()}{numbers[1:]}"
         if self.verdict == "undecided":
             # The claim, with its number, stands right above.
-            ours = numbers.removeprefix(f"Published {self.claim.at_a_glance}, ")
+            ours = self._ours_beside()
             return self.word, f". {ours[0].upper()}{ours[1:]}"
         return self.word, f". {numbers}"
 
@@ -195,6 +195,16 @@ class Judgement:
         Numbers of other chapters stand behind its own, for they decide too. Empty where no single number was published,
         nothing measured can stand beside it, or more places hold one than can be read at a glance.
         """
+        ours, published = self._ours_beside(), self.claim.at_a_glance
+        if not ours:
+            return ""
+        if self.verdict == "not-here":
+            return f"We got {ours}, not {published}{f' ({self.reason})' if self.reason else ''}"
+        return f"Published {published}, {ours}"
+
+    def _ours_beside(self) -> str:
+        """Our numbers that stand beside the published one, with whose they are where a verdict leaves that open: ``here
+        604 MiB``, ``by our runs 24.5 to 50.4``; empty where none can."""
         if not (shown := self._at_a_glance()):
             return ""
         # The word itself ends with the place of a number that holds.
@@ -202,13 +212,10 @@ class Judgement:
             self._told(one) if one.place == self.condition else self._told_with_place(one) for one in shown
         ]
         # What holds it and what does not are not read as one.
-        ours, published = (
-            (", but " if self.verdict == "conditions" else " and ").join(numbers),
-            self.claim.at_a_glance,
-        )
+        ours = (", but " if self.verdict == "conditions" else " and ").join(numbers)
         if self.verdict == "not-here":
-            return f"We got {ours}, not {published}{f' ({self.reason})' if self.reason else ''}"
-        return f"Published {published}, {'by our runs' if self._over_runs() else 'here'} {ours}"
+            return ours
+        return f"{'by our runs' if self._over_runs() else 'here'} {ours}"
 
     def _over_runs(self) -> bool:
         """Whether what stands in the line is what several runs hold."""
