@@ -176,7 +176,7 @@ class OverRuns:
     def next_estimate(self) -> Interval | None:
         """What one more run should find: the 95 % prediction interval, widened by an error of its own such as these runs
         have; None where they are of fewer than :data:`LEAST_TO_PREDICT` machines."""
-        if self.pooled is None or self.machines < LEAST_TO_PREDICT:
+        if self.machines < LEAST_TO_PREDICT or self.pooled is None:
             return None
         # Another run measures with an error of its own, and so the interval for what is true there is too narrow.
         errors = [self._with_error(one.interval)[1] for one in self.each]

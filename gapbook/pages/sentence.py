@@ -150,16 +150,17 @@ def kept_across(found: Findings, one: Named, *, at: float, base: float) -> Said:
             why=f"Not answered by this run: {where} has an interval that is too wide.", instead=TOO_WIDE
         )
     over_runs = kept_beside(found, contestant.name, at, base)
+    between = over_runs.between_in_percent if over_runs and over_runs.runs > 1 else None
     return Said(
         f"{format_count(100 * part.estimate)} %",
         page.Cited(
             where,
             part.as_percent(),
             part.n,
-            between_runs=over_runs.between_in_percent if over_runs and over_runs.runs > 1 else None,
+            between_runs=between,
             source=Kept(contestant.name, at, base),
         ),
-        over_runs=over_runs.between_in_percent.in_sentence if over_runs and over_runs.runs > 1 else "",
+        over_runs=between.in_sentence if between else "",
     )
 
 
