@@ -224,7 +224,7 @@ _OF_RUN = (
     Parameter("contestants", "names separated by commas, or all", _is_names, "who is measured"),
     Parameter(
         "servers",
-        "STACK=BINARY, STACK=URL, STACK=image:NAME or STACK@VERSION=..., separated by commas, or nothing",
+        "STACK=BINARY, STACK=URL, STACK=env:VARIABLE, STACK=image:NAME or STACK@VERSION=..., separated by commas, or nothing",
         _are_servers,
         "servers that you name yourself",
     ),

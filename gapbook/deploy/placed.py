@@ -20,7 +20,7 @@ from gapbook.deploy.deployment import Deployment
 from gapbook.deploy.process import free_port, require_port_free
 from gapbook.deploy.server import Server, ServerChoice, sha256_of
 from gapbook.errors import ParameterError, SetupError
-from gapbook.record.placement import Placement
+from gapbook.record.placement import ELSEWHERE, Placement
 
 if TYPE_CHECKING:
     from gapbook.deploy.container import Container
@@ -223,6 +223,8 @@ class Placed:
 
     def place(self) -> tuple[str, dict[str, str] | None]:
         """Where the server runs, as a record has it, and what is known of its containers; None where it has none."""
+        if self._choice.elsewhere:
+            return ELSEWHERE, None
         return str(self.placement), self.containers.facts() if self.placement.in_container else None
 
 

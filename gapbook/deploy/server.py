@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from gapbook.deploy.named_server import require_this_machine
+from gapbook.deploy.named_server import is_elsewhere, require_this_machine, url_in_variable
 from gapbook.deploy.warden import bare_environment
 from gapbook.errors import ParameterError, SetupError, cut
 from gapbook.record.placement import NATIVE, Placement
@@ -18,6 +18,7 @@ __all__ = ["Server", "ServerChoice", "built_file", "built_note", "said_version",
 
 _BUILT_CHARACTERS = 300
 _IMAGE = "image:"
+_VARIABLE = "env:"
 _ANSWER_TIMEOUT_S = 30.0
 
 
@@ -39,7 +40,7 @@ class ServerChoice:
     """What the reader named for a stack: nothing, a server binary, an endpoint's URL or an image; a port or none.
 
     ``version`` is the one that a contestant asks for; None is whatever there is. ``placement`` is where the
-    server is to run.
+    server is to run, and ``variable`` the variable of the environment that held the endpoint.
     """
 
     binary: Path | None = None
@@ -48,6 +49,12 @@ class ServerChoice:
     version: str | None = None
     image: str | None = None
     placement: Placement = NATIVE
+    variable: str | None = None
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether it is a server on another machine, of which only what it says over the network can be read."""
+        return self.endpoint is not None and is_elsewhere(self.endpoint)
 
     @property
     def named(self) -> bool:
@@ -55,10 +62,13 @@ class ServerChoice:
 
     @classmethod
     def parse(cls, text: str) -> ServerChoice:
-        """A path to a server binary, a URL of a running server on this machine, or ``image:`` and an image's name.
-        Raises ParameterError."""
+        """A path to a server binary, a URL of a running server on this machine, ``env:`` and the variable that holds
+        one of any machine, or ``image:`` and an image's name. Raises ParameterError."""
         if text.startswith(_IMAGE):
             return cls(image=text.removeprefix(_IMAGE))
+        if text.startswith(_VARIABLE):
+            name = text.removeprefix(_VARIABLE)
+            return cls(endpoint=url_in_variable(name), variable=name)
         if "://" in text:
             require_this_machine(text)
             return cls(endpoint=text)
@@ -71,9 +81,12 @@ class ServerChoice:
         return cls(binary=path.resolve())
 
     def without_password(self) -> str:
-        """What was named, fit for a record: an endpoint loses its user and password."""
+        """What was named, fit for a record: an endpoint loses its user and password, and its address where a variable
+        held it."""
         if self.image is not None:
             return f"{_IMAGE}{self.image}"
+        if self.variable is not None:
+            return f"{_VARIABLE}{self.variable}"
         if self.endpoint is None:
             return str(self.binary)
         parts = urlsplit(self.endpoint)

@@ -103,6 +103,9 @@ class Stack(Placed, ABC):
     """Whether the engine keeps a count of committed operations, be it not of every trial."""
     listens_elsewhere: ClassVar[bool] = False
     """Whether a server of ours listens where its context says; one that does not is called on loopback alone."""
+    can_be_elsewhere: ClassVar[bool] = False
+    """Whether a server that the reader names may be on another machine: all that a trial needs of it is asked over the
+    network."""
 
     def __init__(self, context: StackContext) -> None:
         super().__init__(
@@ -174,6 +177,11 @@ class Stack(Placed, ABC):
         """What ``locate`` finds, in the version that was asked for, or the image of a container, which is pulled
         or built where it is not here; raises SetupError when it is another version, or nowhere."""
         cls.require_place(choice)
+        if choice.elsewhere and not cls.can_be_elsewhere:
+            able = ", ".join(name for name, one in discover_stacks().items() if one.can_be_elsewhere)
+            raise SetupError(
+                f"{cls.name}: the server that {choice.without_password()} names is on another machine; allowed there: {able}"
+            )
         server = cls.located_image(choice) if choice.placement.in_container else cls.locate(choice)
         if choice.version is not None and not _is_version(choice.version, server.version):
             raise SetupError(
@@ -278,8 +286,9 @@ class Stack(Placed, ABC):
         return own | dict(self.context.settings)
 
     @abstractmethod
-    def durability(self) -> Durability:
-        """The durability class proven by what the running server says."""
+    def durability(self) -> Durability | None:
+        """The durability class proven by what the running server says; None of one on another machine that does not
+        say it over the network."""
 
     @abstractmethod
     def committed_operations(self) -> int | None:
@@ -305,8 +314,9 @@ class Stack(Placed, ABC):
         """The rows of one table with the columns that it declares (:func:`gapbook.model.workload.frame_schema`)."""
 
     @abstractmethod
-    def log_bytes(self) -> int:
-        """Bytes of write-ahead or commit log on disk so far: when it stops growing, the backlog is gone."""
+    def log_bytes(self) -> int | None:
+        """Bytes of write-ahead or commit log on disk so far: when it stops growing, the backlog is gone. None of a
+        server on another machine that does not say it over the network."""
 
     @abstractmethod
     def server(self) -> Server:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import NamedTuple, TypeAlias
 
 from gapbook.record.durability import Durability
+from gapbook.record.placement import ELSEWHERE
 from gapbook.record.run import Run
 from gapbook.record.scenario import CONNECTIONS, RecordedContestant, RecordedScenario
 
@@ -45,9 +46,12 @@ def setup_of(run: Run, contestant: RecordedContestant) -> Setup:
         "probed": settings.probed,
         "planted": contestant.planted,
     }
+    # Both are said where there are some, so that a cell without keeps the key that it had.
     if hosts := run.manifest.load_hosts:
-        # Said where there are some, so that a cell without keeps the key that it had.
         resolved["load hosts"] = len(hosts)
+    server = run.manifest.systems.get(contestant.server)
+    if server is not None and server.backend == ELSEWHERE:
+        resolved["server"] = ELSEWHERE
     return _words(levels | resolved)
 
 

@@ -7,6 +7,7 @@ import datetime
 from gapbook import charts
 from gapbook.method.findings import Findings, named_versions, versions_of
 from gapbook.pages import words
+from gapbook.record.elsewhere import elsewhere_words
 from gapbook.record.kept_code import code_is_kept
 from gapbook.record.load_hosts import load_hosts_words
 from gapbook.record.machine import cores_number, cores_words
@@ -43,6 +44,8 @@ def _method(found: Findings, design: str) -> str:
     shared = "shared by server and client"
     if any(contestant.settings.client_apart for contestant in found.scenario.contestants):
         shared += " unless a row says otherwise"
+    if elsewhere := elsewhere_words(found.run):
+        shared = f"for the client; {elsewhere}"
     used = f"for the server; {hosts}" if hosts else shared
     return (
         f"{workload.label}, {_load(found)}, "
@@ -140,7 +143,7 @@ def provenance_parts(found: Findings) -> list[str]:
         facts["load"],
         f"{facts['processor']}, {facts['cores']}, {facts['memory']}"
         + (", virtual machine" if machine.virtual else ""),
-        *filter(None, [load_hosts_words(found.run.manifest.load_hosts, machine)]),
+        *filter(None, [load_hosts_words(found.run.manifest.load_hosts, machine), elsewhere_words(found.run)]),
         *(
             [f"data on {machine.file_system}, which keeps what is fsynced as whoever measured says"]
             if machine.data_kept_said

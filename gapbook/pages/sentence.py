@@ -22,6 +22,7 @@ from gapbook.pages import page
 from gapbook.pages.answer import answer_of_pair, lacking
 from gapbook.pages.gloss import wanted_words
 from gapbook.pages.words import operations_of
+from gapbook.record.elsewhere import systems_elsewhere
 from gapbook.record.load_hosts import hosts_counted
 from gapbook.record.machine import machine_with_sides, processor_and_cores
 from gapbook.record.metric import GOODPUT
@@ -294,8 +295,11 @@ def _in_percent(ratios: str) -> str:
 
 
 def _machine_words(found: Findings, sides: str) -> str:
-    """The machine of both sides, or that of the server and from how many hosts its load came."""
+    """The machine of both sides, that of the server and from how many hosts its load came, or that of the client and
+    which servers were elsewhere."""
     machine, hosts = found.run.manifest.machine, len(found.run.manifest.load_hosts)
+    if elsewhere := systems_elsewhere(found.run):
+        return f"client on {processor_and_cores(machine)}; {' and '.join(elsewhere)} on another machine"
     if not hosts:
         return machine_with_sides(machine, sides)
     return f"{processor_and_cores(machine)}, load from {hosts_counted(hosts)}"

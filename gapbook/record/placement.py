@@ -7,7 +7,10 @@ from typing import ClassVar
 
 from gapbook.errors import ParameterError, cut
 
-__all__ = ["NATIVE", "Placement"]
+__all__ = ["ELSEWHERE", "NATIVE", "Placement"]
+
+ELSEWHERE = "elsewhere"
+"""Where a server ran that the reader named on another machine, of which nothing else is known."""
 
 _NATIVE, _DOCKER = "native", "docker"
 _OPTIONS = {

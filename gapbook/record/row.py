@@ -105,14 +105,14 @@ class Measured(msgspec.Struct, kw_only=True):
     kernel_cpu_s: float | None
     throttled_s: float | None
     server_memory_bytes: int | None
-    log_bytes: int
+    log_bytes: int | None
     watched: list[Watched]
     catch_up_s: float
     catch_up_cpu_s: float
-    catch_up_log_bytes: int
+    catch_up_log_bytes: int | None
     from_hosts: list[FromHost]
     settings: dict[str, str]
-    durability: str
+    durability: str | None
     remarks: list[str]
     metrics: dict[str, OwnMetric]
 

@@ -23,35 +23,40 @@ _TIMEOUT_S = 60.0
 
 @dataclass(frozen=True)
 class Backlog:
-    """How long, how much CPU and how many bytes of log from the end of the client until the server was idle."""
+    """How long, how much CPU and how many bytes of log from the end of the client until the server was idle; None for
+    bytes that nobody can read."""
 
     catch_up_s: float
     catch_up_cpu_s: float
-    catch_up_log_bytes: int
+    catch_up_log_bytes: int | None
 
 
 def wait_until_idle(stack: Stack, flush_timer_s: float) -> Backlog:
     """Wait until the log stopped growing and the server uses no CPU; the client has ended.
 
-    An acknowledgement can run ahead of the log: where commits are flushed by a timer, quiet must last
-    longer than the timer. A server whose CPU nobody can read is idle when its log is. Raises StackError after a
-    bound, for a server that never gets idle makes the next trial its victim.
+    An acknowledgement can run ahead of the log: where commits are flushed by a timer, quiet must last longer than the
+    timer. A server whose CPU nobody can read is idle when its log is, and one whose log nobody can read either when its
+    own count of commits stands still. Raises StackError after a bound, for a server that never gets idle makes the next
+    trial its victim.
     """
     running = stack.processes()
     for process in running:
         process.require_running()
     started = last_active = time.monotonic()
     cpu_start = cpu_last = cpu_s_of(running) or 0.0
-    log_start = log_last = stack.log_bytes()
-    quiet = 0
+    log_start = stack.log_bytes()
+    done = stack.committed_operations if log_start is None else stack.log_bytes
+    done_last, quiet = done(), 0
     while quiet < _QUIET_POLLS or time.monotonic() - last_active < flush_timer_s + _POLL_S:
         time.sleep(_POLL_S)
-        cpu_now, log_now, now = cpu_s_of(running) or 0.0, stack.log_bytes(), time.monotonic()
-        if log_now == log_last and cpu_now - cpu_last <= _CPU_FRAC * _POLL_S:
+        cpu_now, done_now, now = cpu_s_of(running) or 0.0, done(), time.monotonic()
+        if done_now == done_last and cpu_now - cpu_last <= _CPU_FRAC * _POLL_S:
             quiet += 1
         else:
             quiet, last_active = 0, now
-        cpu_last, log_last = cpu_now, log_now
+        cpu_last, done_last = cpu_now, done_now
         if now - started > _TIMEOUT_S:
             raise StackError(f"{stack.name}: not idle {_TIMEOUT_S:.0f} s after the client ended")
-    return Backlog(last_active - started, cpu_last - cpu_start, log_last - log_start)
+    log_end = stack.log_bytes()
+    grown = None if log_start is None or log_end is None else log_end - log_start
+    return Backlog(last_active - started, cpu_last - cpu_start, grown)

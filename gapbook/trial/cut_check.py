@@ -162,7 +162,8 @@ class _Cut(StruckLoad):
 
     def _make_durable(self) -> None:
         """Sync what was seeded, once it is all in the log: some servers answer before they write even that."""
-        logged, unchanged, deadline = -1, 0, time.monotonic() + _LOGGED_WITHIN_S
+        logged: int | None = -1
+        unchanged, deadline = 0, time.monotonic() + _LOGGED_WITHIN_S
         while unchanged < _POLLS_UNCHANGED and time.monotonic() < deadline:
             time.sleep(_POLL_S)
             before, logged = logged, self.stack.log_bytes()

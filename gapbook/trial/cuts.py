@@ -104,7 +104,8 @@ def _started(
     stack = stack_of(contestant, scenario, choices, deployment, disk.folder)
     try:
         stack.start()
-        if not (proven := stack.durability()).satisfies(declared):
+        proven = stack.durability()
+        if proven is None or not proven.satisfies(declared):
             raise StackError(f"{stack.name}: it proves durability {proven}, not {declared}")
     except BaseException:
         stack.stop()

@@ -15,6 +15,7 @@ from gapbook.trial.trend import trend
 
 __all__ = [
     "depth",
+    "of_client_alone",
     "quiet",
     "reconciled",
     "settings_as_declared",
@@ -24,6 +25,9 @@ __all__ = [
     "within_failures",
 ]
 
+_QUIET, _STEAL = "quiet machine", "steal"
+_OF_A_MACHINE = frozenset({_QUIET, _STEAL})
+"""What is judged of the whole machine that clients and server share."""
 _ANSWERS_IN_A_BIN, _FEWEST_BINS = 5, 10
 """How many answers a bin is to hold on average where most tenths of a second hold none, and how many such bins tell
 a trend."""
@@ -54,18 +58,24 @@ def depth(mean_in_flight: float, expected: float | None) -> Gate:
 
 
 def settings_as_declared(
-    declared: Mapping[str, str], read_back: Mapping[str, str], durability_ok: bool, durability_text: str
+    declared: Mapping[str, str],
+    read_back: Mapping[str, str],
+    durability_ok: bool | None,
+    durability_text: str,
 ) -> Gate:
-    """Every declared setting reads back as declared, and the durability class is proven."""
+    """Every declared setting reads back as declared, and the durability class is proven; not assessed where nobody
+    can read that class (None) and nothing else is off."""
     off = [
         f"{key} is {read_back[key]}, declared {value}"
         for key, value in declared.items()
         if key in read_back and read_back[key] != value
     ]
     hidden = [key for key in declared if key not in read_back]
-    problems = off + ([] if durability_ok else [durability_text])
+    problems = off + ([durability_text] if durability_ok is False else [])
     shown = len(declared) - len(hidden) - len(off)
     text = "; ".join(problems) or f"{shown} of {len(declared)} settings as declared; {durability_text}"
+    if durability_ok is None and not problems:
+        return Gate("settings", None, math.nan, 0.0, f"not assessed: {text}")
     return Gate("settings", not problems, float(len(problems)), 0.0, text)
 
 
@@ -128,10 +138,8 @@ def quiet(other_cpu_s: float, window_s: float, processors: int) -> Gate:
     other = other_cpu_s / (window_s * processors)
     limit = LIMITS.other_cpu_frac
     if math.isnan(other):
-        return Gate("quiet machine", None, math.nan, limit, "other processes not assessed")
-    return Gate(
-        "quiet machine", other <= limit, other, limit, f"other processes {other:.2%} (limit {limit:.0%})"
-    )
+        return Gate(_QUIET, None, math.nan, limit, "other processes not assessed")
+    return Gate(_QUIET, other <= limit, other, limit, f"other processes {other:.2%} (limit {limit:.0%})")
 
 
 def steal(steal_s: float, window_s: float, processors: int, own_frac: float) -> Gate:
@@ -142,14 +150,23 @@ def steal(steal_s: float, window_s: float, processors: int, own_frac: float) -> 
     stolen = steal_s / (window_s * processors)
     limit = LIMITS.steal_frac
     if math.isnan(stolen):
-        return Gate("steal", None, math.nan, limit, "not assessed")
+        return Gate(_STEAL, None, math.nan, limit, "not assessed")
     allowed = f" (limit {limit:.0%})"
     if own_frac:
         allowed = f", {own_frac:.2%} is usual for this contestant (limit {limit:.0%} beyond that)"
     text = f"{stolen:.2%} taken by the hypervisor{allowed}"
     # Both are whole ticks of the kernel: what subtraction adds must not decide at the limit.
     others = round(stolen - own_frac, 6)
-    return Gate("steal", others <= limit, others, limit, text)
+    return Gate(_STEAL, others <= limit, others, limit, text)
+
+
+def of_client_alone(gate: Gate) -> Gate:
+    """A gate that was judged beside the client, of a server on another machine: what it saw refuses the trial as ever,
+    and of the server's machine, where it did not look, it has passed nothing."""
+    if gate.name not in _OF_A_MACHINE or gate.passed is not True:
+        return gate
+    text = f"not assessed on the server's machine; on the client's: {gate.text}"
+    return Gate(gate.name, None, gate.value, gate.limit, text)
 
 
 def throttled(throttled_s: float, window_s: float, processors: int) -> Gate:

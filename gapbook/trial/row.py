@@ -24,13 +24,13 @@ class Loaded:
     """What a trial saw of server and client, before anybody judged it."""
 
     settings: dict[str, str]
-    proven: Durability
+    proven: Durability | None
     report: Report
     cpu: WindowCpu
     from_hosts: list[FromHost]
     backlog: Backlog
     server_memory_bytes: int | None
-    log_bytes: int
+    log_bytes: int | None
     audit: Audit
     metric_transactions: int | None
     watched: list[Watched]
@@ -76,7 +76,7 @@ def as_measured(loaded: Loaded) -> Measured:
         catch_up_cpu_s=loaded.backlog.catch_up_cpu_s,
         catch_up_log_bytes=loaded.backlog.catch_up_log_bytes,
         settings=loaded.settings,
-        durability=str(loaded.proven),
+        durability=None if loaded.proven is None else str(loaded.proven),
         remarks=loaded.remarks,
         metrics=loaded.metrics,
     )

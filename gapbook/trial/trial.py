@@ -24,6 +24,7 @@ from gapbook.model.plan import PlannedTrial
 from gapbook.model.report import Report
 from gapbook.model.workload import Workload
 from gapbook.record.describe import ENGINE_SETTING
+from gapbook.record.durability import Durability
 from gapbook.record.labels import labels_of
 from gapbook.record.row import Headed, Judged, TrialRow
 from gapbook.trial import gates
@@ -133,6 +134,7 @@ def _load(
             None if stack.context.choice.endpoint else server,
             [*between, *(probe.process for probe in probes)],
             watches=contestant.watched,
+            elsewhere=stack.context.choice.elsewhere,
         )
         configuration = _configuration(planned, scenario, contestant, target.endpoint, workload, tables)
         listeners: list[Callable[[Event], None]] = [
@@ -150,7 +152,7 @@ def _load(
         metrics = dict(observed.metrics)
         for probe in probes:
             metrics |= probe.finish()
-        backlog = wait_until_idle(stack, (proven.max_ms or 0.0) / 1000)
+        backlog = wait_until_idle(stack, _flush_timer_s(proven))
         memory_bytes = memory_bytes_of([*server, *between])
     committed = stack.committed_operations()
     audit = reconcile(
@@ -166,7 +168,8 @@ def _load(
     for what, told in ((ENGINE_SETTING, report.engine), (_AGREED_SETTING, report.agreed)):
         settings |= {f"{what}{key}": value for key, value in (told or {}).items()}
     metric = stack.metric_transactions()
-    grown = stack.log_bytes() - log_before
+    log_after = stack.log_bytes()
+    grown = None if log_after is None or log_before is None else log_after - log_before
     counted = None if metric is None or metric_before is None else metric - metric_before
     return Loaded(
         settings,
@@ -183,6 +186,11 @@ def _load(
         metrics,
         list(observed.remarks),
     )
+
+
+def _flush_timer_s(proven: Durability | None) -> float:
+    """How much later than its acknowledgement a commit may be on disk, as far as that is known."""
+    return 0.0 if proven is None else (proven.max_ms or 0.0) / 1000
 
 
 def _ahead(planned: PlannedTrial, scenario: Scenario, contestant: Contestant) -> Ahead:
@@ -301,14 +309,16 @@ def _judge(
         gates.settings_as_declared(
             stack.declared_settings(),
             loaded.settings,
-            proven.satisfies(declared),
-            f"durability {proven}, declared {declared}",
+            None if proven is None else proven.satisfies(declared),
+            f"durability {proven or 'cannot be read over the network'}, declared {declared}",
         ),
         gates.within_failures(report),
         gates.steady(report.per_100ms, report.warmup_s, report.window_s),
         gates.quiet(loaded.cpu.other_s(loaded.client_cpu_here_s), report.window_s, processors),
         gates.steal(loaded.cpu.steal_s, report.window_s, processors, own_steal_frac),
     ]
+    if stack.context.choice.elsewhere:
+        judged = [gates.of_client_alone(gate) for gate in judged]
     if loaded.cpu.throttled_s:
         # Without a quota nothing is ever throttled, and there is nothing to judge.
         judged.append(gates.throttled(loaded.cpu.throttled_s, report.window_s, processors))

@@ -33,14 +33,16 @@ class WindowCpu:
     kernel_s: float
     steal_s: float
     throttled_s: float = 0.0
+    server_elsewhere: bool = False
 
     def other_s(self, client_s: float) -> float:
-        """What neither server, tier, client nor harness used; NaN for a server that is not ours to watch.
+        """What neither server, tier, client nor harness used; NaN for a server here that is not ours to watch.
 
         Counters of the machine and of processes are not read at one instant, nor in one grain: on a quiet
         machine the difference lies on both sides of 0, and is left as it is.
         """
-        return self.programs_s - self.server_s - self.tier_s - self.harness_s - client_s
+        server_here_s = 0.0 if self.server_elsewhere else self.server_s
+        return self.programs_s - server_here_s - self.tier_s - self.harness_s - client_s
 
 
 @dataclass(frozen=True)
@@ -58,13 +60,15 @@ class WindowSampler:
     """Samples taken at ``window_start`` and ``window_end``.
 
     ``server`` is empty for an engine inside its client or tier, whose CPU is theirs, and None for a server
-    that the reader named by its endpoint. ``between`` is what stands between client and server.
+    that the reader named by its endpoint. ``between`` is what stands between client and server. ``elsewhere`` says
+    that the server takes nothing of this machine.
     """
 
     server: Sequence[Running] | None
     between: Sequence[Running]
     watches: bool = False
     """Whether the server is read at each word of progress too, which a client says once a second."""
+    elsewhere: bool = False
     watched: list[Watched] = field(default_factory=list)
     _edges: dict[str, _Edge] = field(default_factory=dict)
 
@@ -93,7 +97,8 @@ class WindowSampler:
     def window_cpu(self) -> WindowCpu:
         """Differences between both edges; all NaN when the client never told them."""
         if len(self._edges) < 2:
-            return WindowCpu(*[math.nan] * 7)
+            nan = math.nan
+            return WindowCpu(nan, nan, nan, nan, nan, nan, nan, server_elsewhere=self.elsewhere)
         start, end = self._edges["window_start"], self._edges["window_end"]
         ending = end.living.here()
         threads_s = used_s(start.living.kernel_threads, ending.kernel_threads)
@@ -105,6 +110,7 @@ class WindowSampler:
             end.machine.interrupts_s - start.machine.interrupts_s + threads_s,
             end.machine.steal_s - start.machine.steal_s,
             end.throttled_s - start.throttled_s,
+            server_elsewhere=self.elsewhere,
         )
 
 

@@ -15,6 +15,7 @@ from psycopg.abc import RV, PQGen
 
 from gapbook.deploy.endpoint import Endpoint
 from gapbook.deploy.environment import without_variables
+from gapbook.deploy.named_server import is_elsewhere
 from gapbook.errors import StackError
 
 __all__ = [
@@ -82,11 +83,11 @@ def log_in(conninfo: str, wait_s: float = 0.0) -> psycopg.Connection[Any]:
 
 def log_in_to_named(endpoint: str) -> psycopg.Connection[Any]:
     """Log in to a server that the reader named; raises StackError, before anything is changed there, when it
-    is not on this machine or the role may not do what a run does."""
+    is not where its URL says or the role may not do what a run does."""
     connection = log_in(endpoint)
     try:
         with stack_errors("read rights"):
-            problem = _why_unusable(connection)
+            problem = _why_unusable(connection, elsewhere=is_elsewhere(endpoint))
     except BaseException:
         connection.close()
         raise
@@ -96,10 +97,10 @@ def log_in_to_named(endpoint: str) -> psycopg.Connection[Any]:
     raise StackError(f"postgres: {without_password(endpoint)}: {problem}; nothing was changed there")
 
 
-def _why_unusable(connection: psycopg.Connection[Any]) -> str | None:
+def _why_unusable(connection: psycopg.Connection[Any], *, elsewhere: bool) -> str | None:
     info = connection.info
     # Empty for a socket of the file system, which load clients do not speak.
-    if not (info.hostaddr and ipaddress.ip_address(info.hostaddr).is_loopback):
+    if not (info.hostaddr and (elsewhere or ipaddress.ip_address(info.hostaddr).is_loopback)):
         return "load goes to this machine only; name it as postgresql://USER:PASSWORD@127.0.0.1:PORT/DATABASE"
     if info.server_version < _OLDEST_NAMED_SERVER:
         return f"is version {info.server_version // 10000}; 13 or later is needed"

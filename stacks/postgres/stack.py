@@ -57,6 +57,7 @@ class Stack(stack.Stack):
     """See :class:`gapbook.deploy.stack.Stack`; commits are counted by the tables' own statistics."""
 
     listens_elsewhere = True
+    can_be_elsewhere = True
 
     def __init__(self, context: stack.StackContext) -> None:
         super().__init__(context)
@@ -80,7 +81,10 @@ class Stack(stack.Stack):
     def locate(cls, choice: ServerChoice) -> Server:
         if choice.endpoint:
             with stack_errors("read the version"), log_in_to_named(choice.endpoint) as connection:
-                return Server(without_password(choice.endpoint), show(connection, "server_version"), "")
+                where = (
+                    "a server on another machine" if choice.elsewhere else without_password(choice.endpoint)
+                )
+                return Server(where, show(connection, "server_version"), "")
         binary = choice.binary or wheel_prefix() / "bin" / "postgres"
         if not binary.is_file():
             raise SetupError(f"postgres: {binary} is missing; run: {cls.native().install_hint}")

@@ -103,8 +103,11 @@ def _listening_processes(port: int) -> Iterator[int]:
 
 
 def host_and_port(url: str) -> tuple[str, int]:
-    """Where a server that the reader named listens; raises StackError unless that is this machine."""
+    """Where a server that the reader named listens; raises StackError for another scheme, such as https."""
     parts = urlsplit(url)
-    if parts.scheme != "http" or parts.hostname not in {"127.0.0.1", "localhost"}:
-        raise StackError(f"spacetimedb: {url} is not a server of this machine; name http://127.0.0.1:PORT")
-    return "127.0.0.1", parts.port or _DEFAULT_PORT
+    if parts.scheme != "http" or not parts.hostname:
+        raise StackError(
+            f"spacetimedb: {parts.scheme}:// is not how load clients call; name http://HOST:PORT, elsewhere with a token as "
+            "http://gapbook:TOKEN@HOST:PORT"
+        )
+    return parts.hostname, parts.port or _DEFAULT_PORT

@@ -29,6 +29,7 @@ from gapbook.record.durability import Durability
 from .commit_log import CommitLog
 from .contained import start_in_container
 from .database import Database
+from .elsewhere import said_by, token_in
 from .keys import write_key_pair
 from .metrics import counted_operations, transactions
 from .named import promise_deletion
@@ -57,6 +58,7 @@ class Stack(stack.Stack):
     """
 
     listens_elsewhere = True
+    can_be_elsewhere = True
 
     def __init__(self, context: stack.StackContext) -> None:
         super().__init__(context)
@@ -82,6 +84,8 @@ class Stack(stack.Stack):
 
     @classmethod
     def locate(cls, choice: ServerChoice) -> Server:
+        if choice.endpoint and choice.elsewhere:
+            return said_by(choice.endpoint)
         if choice.endpoint:
             return Running.listening_at(*host_and_port(choice.endpoint)).server()
         native = cls.native()
@@ -137,7 +141,7 @@ class Stack(stack.Stack):
             host, port, database = self.context.listen, self._start_server(located), "bank"
         self._log = CommitLog()
         self._session = Database(host, port, database, self._last_words)
-        self._session.log_in()
+        self._session.log_in(token_in(self.context.choice.endpoint or ""))
         token = self._session.token
         if self.context.choice.endpoint:
             self._undo = promise_deletion(self.deployment, f"http://{host}:{port}", database, token)
@@ -246,6 +250,8 @@ class Stack(stack.Stack):
         return self._address.copy()
 
     def settings(self) -> dict[str, str]:
+        if self.context.choice.elsewhere:
+            return {"version": self.server().version, "module_program": self._database.program()}
         running = self._running()
         timer = self.commit_log_timer(running.version)
         return {
@@ -259,7 +265,9 @@ class Stack(stack.Stack):
             "commit_log_timer_verified": str(timer.verified).lower(),
         }
 
-    def durability(self) -> Durability:
+    def durability(self) -> Durability | None:
+        if self.context.choice.elsewhere:
+            return None
         running = self._running()
         if running.in_memory or running.file_system in MEMORY_FILE_SYSTEMS:
             return Durability("none")
@@ -295,10 +303,14 @@ class Stack(stack.Stack):
     def _read_table(self, name: str, table: StateTable) -> pl.DataFrame:
         return self._database.rows(f"read {name}", name, table)
 
-    def log_bytes(self) -> int:
+    def log_bytes(self) -> int | None:
+        if self.context.choice.elsewhere:
+            return None
         return self._log.written_bytes(self._running().log_files())
 
     def server(self) -> Server:
+        if self.context.choice.elsewhere:
+            return self.locate(self.context.choice)
         found = self._running().server()
         if not self.placement.own_image:
             return found

@@ -121,7 +121,9 @@ def test_a_server_in_a_container_keeps_its_class_is_watched_and_comes_back(
         stack.start()
         seed_bank(stack, _ACCOUNTS, _BALANCE)
         assert balances_of(stack).tolist() == [_BALANCE] * _ACCOUNTS
-        assert stack.durability().satisfies(DELAYED)
+        proven = stack.durability()
+        assert proven is not None
+        assert proven.satisfies(DELAYED)
         declared, found = stack.declared_settings(), stack.settings()
         assert {name: found[name] for name in declared} == declared
         (running,) = stack.processes()

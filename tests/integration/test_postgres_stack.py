@@ -36,6 +36,7 @@ def test_the_running_server_proves_the_class_it_was_asked_for(asked: str, deploy
         stack.start()
         try:
             proven = stack.durability()
+            assert proven is not None
             assert proven.satisfies(declared)
             assert proven.kind == declared.kind
             with deployment.declaring({"PGOPTIONS": "-c jit=on"}):

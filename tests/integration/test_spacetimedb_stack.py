@@ -106,6 +106,7 @@ def _settled_log_bytes(stack: Stack) -> int:
         time.sleep(0.05)
         if stack.log_bytes() != size:
             size, since = stack.log_bytes(), time.monotonic()
+    assert size is not None
     return size
 
 

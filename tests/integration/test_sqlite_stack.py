@@ -144,7 +144,10 @@ def test_balances_are_those_of_the_transfers_that_the_rust_client_reports(
         seed_bank(stack, 1_000, _FUNDS)
         before = stack.log_bytes()
         report = _load(deployment, _configuration(_embedded(stack), tmp_path))
-        assert stack.log_bytes() > before
+        after = stack.log_bytes()
+        assert before is not None
+        assert after is not None
+        assert after > before
         _require_agreement(stack, report)
         asked = stack.settings()["synchronous"]
         with contextlib.closing(sqlite3.connect(":memory:")) as connection:

@@ -153,3 +153,20 @@ def test_what_nobody_could_read_is_not_assessed() -> None:
     ):
         assert gate.passed is None
         assert "not assessed" in gate.text
+
+
+def test_beside_the_client_of_a_server_elsewhere_a_machine_can_fail_and_not_pass() -> None:
+    seen = [gates.quiet(0.1, 10.0, 2), gates.steal(0.0, 10.0, 2, 0.0), gates.reconciled(AGREED)]
+    assert [gates.of_client_alone(gate).passed for gate in seen] == [None, None, True]
+    busy = gates.quiet(5.0, 10.0, 2)
+    assert gates.of_client_alone(busy) == busy
+    assert busy.passed is False
+
+
+def test_a_promise_that_nobody_can_read_is_not_assessed_unless_a_setting_is_off() -> None:
+    unread = gates.settings_as_declared({"a": "1"}, {"a": "1"}, None, "durability cannot be read")
+    assert unread.passed is None
+    assert "durability cannot be read" in unread.text
+    assert (
+        gates.settings_as_declared({"a": "1"}, {"a": "2"}, None, "durability cannot be read").passed is False
+    )

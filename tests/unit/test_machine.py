@@ -101,8 +101,8 @@ def test_a_session_records_how_fast_the_disk_is_and_the_page_says_so(tmp_path: P
     assert fsync_test(tmp_path / "nowhere") is None
     begun = {"session": 0, "started_unix_s": 1.0, "clock_mhz": 2300.0, "fsync": msgspec.to_builtins(test)}
     begun["tier_programs"] = {"node": "v24.11.1", "bun": "1.4.5"}
-    older = machine_table(runs.store(tmp_path / "older", runs.whole()).manifest).html
-    newer = machine_table(runs.store(tmp_path / "newer", runs.whole(), deployments=[begun]).manifest).html
+    older = machine_table(runs.store(tmp_path / "older", runs.whole())).html
+    newer = machine_table(runs.store(tmp_path / "newer", runs.whole(), deployments=[begun])).html
     assert older.count("not recorded") - newer.count("not recorded") == 3
     assert f"{test.median_s * 1e3:.2g} ms for 8,192 bytes" in newer
     assert "2,300 MHz" in newer

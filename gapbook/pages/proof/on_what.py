@@ -6,17 +6,20 @@ import statistics
 from collections.abc import Mapping, Sequence
 
 from gapbook.markup import Html, values_table
+from gapbook.record.elsewhere import elsewhere_words
 from gapbook.record.load_hosts import load_hosts_words
 from gapbook.record.machine import Machine, cores_words
-from gapbook.record.schema import Deployed, Manifest
+from gapbook.record.run import Run
+from gapbook.record.schema import Deployed
 
 __all__ = ["machine_table"]
 
 _NOT_RECORDED = "not recorded"
 
 
-def machine_table(manifest: Manifest) -> Html:
+def machine_table(run: Run) -> Html:
     """What the machine is, a row for each thing that could make another machine's ratios differ."""
+    manifest = run.manifest
     machine, sessions = manifest.machine, manifest.deployments
     rows = [
         ["processor", machine.processor],
@@ -33,6 +36,7 @@ def machine_table(manifest: Manifest) -> Html:
         ["boots of the machine", _boots(machine, sessions)],
         ["programs between client and system", _programs(sessions)],
         *([["load", load]] if (load := load_hosts_words(manifest.load_hosts, machine)) else []),
+        *([["servers elsewhere", elsewhere]] if (elsewhere := elsewhere_words(run)) else []),
     ]
     return values_table(("what", "as recorded"), rows)
 

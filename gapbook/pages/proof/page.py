@@ -322,7 +322,7 @@ def _machine(asked: _Asked) -> Iterator[Section]:
         "<p>Ratios move between machines. This is what the record knows of the one that measured. The disk is tried before "
         "the servers of a session start: a block of a file is overwritten and synced, again and again.</p>"
     )
-    yield Section("The machine", (lead, machine_table(asked.found.run.manifest)))
+    yield Section("The machine", (lead, machine_table(asked.found.run)))
 
 
 _SECTIONS: tuple[Callable[[_Asked], Iterator[Section]], ...] = (
