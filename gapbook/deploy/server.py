@@ -51,6 +51,11 @@ class ServerChoice:
     placement: Placement = NATIVE
     variable: str | None = None
 
+    def __post_init__(self) -> None:
+        """Raises ParameterError for an endpoint on another machine that no variable held."""
+        if self.endpoint is not None and self.variable is None:
+            require_this_machine(self.endpoint)
+
     @property
     def elsewhere(self) -> bool:
         """Whether it is a server on another machine, of which only what it says over the network can be read."""
@@ -70,7 +75,6 @@ class ServerChoice:
             name = text.removeprefix(_VARIABLE)
             return cls(endpoint=url_in_variable(name), variable=name)
         if "://" in text:
-            require_this_machine(text)
             return cls(endpoint=text)
         path = Path(text).expanduser()
         if not path.is_file():
