@@ -131,8 +131,12 @@
     });
   }
 
-  // On paper nothing is folded: not in browsers either that know no style for it.
+  // On paper nothing is folded, not in browsers either that know no style for it, and it is dark on white whatever the
+  // screen has.
   function printWhole() {
+    const theme = document.documentElement.dataset.theme;
+    document.documentElement.dataset.theme = "light";
+    window.addEventListener("afterprint", () => (document.documentElement.dataset.theme = theme), { once: true });
     const folded = [...document.querySelectorAll("details:not([open])")];
     for (const fold of folded) fold.open = true;
     window.addEventListener("afterprint", () => folded.forEach((fold) => (fold.open = false)), { once: true });

@@ -80,6 +80,19 @@ def test_nothing_is_clipped_folded_or_lost_on_paper(published_site: Site, visit:
         assert _lost([text for text, _ in texts], printed_text(pdf)) == [], name
 
 
+def test_a_page_of_a_dark_screen_is_printed_dark_on_white_and_is_dark_again(
+    published_site: Site, visit: Open
+) -> None:
+    page = visit(published_site, "notebooks/front.html", dark=True).page
+    paper = "() => getComputedStyle(document.documentElement).getPropertyValue('--pst-color-background').trim()"
+    on_screen = page.evaluate(paper)
+    page.evaluate("() => window.dispatchEvent(new Event('beforeprint'))")
+    printed = page.evaluate(paper)
+    page.evaluate("() => window.dispatchEvent(new Event('afterprint'))")
+    assert printed in {"#fff", "#ffffff"}
+    assert page.evaluate(paper) == on_screen != printed
+
+
 def _lost(texts: list[str], printed: str) -> list[str]:
     """The words that stand on a page more often than on paper, where a line may end within one."""
     on_paper = _joined(printed)
