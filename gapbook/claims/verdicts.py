@@ -129,6 +129,8 @@ class Evidence:
     nothing was."""
     value: str = ""
     """The same with its unit and without its interval; empty where nothing published can stand beside it."""
+    over: str = ""
+    """From the least to the greatest number that our runs hold, ``55.5–71.2``; empty where one run holds it."""
     beside: bool = False
     """Whether it is only told beside the verdict, which rests on others or on nothing here."""
 
@@ -237,7 +239,10 @@ class Judgement:
         return ", and ".join([*agreeing, *filter(None, [" and ".join(others)])])
 
     def _told(self, one: Evidence) -> str:
-        """Our number; of what cannot be decided its interval, in which a reader looks for the published one."""
+        """Our number: of what cannot be decided its interval, in which a reader looks for the published one; of what is
+        not theirs here what all our runs hold, for a single one of them would be chosen."""
+        if self.verdict == "not-here" and one.over:
+            return one.over
         interval = _INTERVAL.search(one.ours) if self.verdict == "undecided" else None
         return " to ".join(interval.groups()) if interval else one.value.removeprefix(TIMES)
 
@@ -533,7 +538,18 @@ def _measure(claim: Claim, test: Mapping[str, Any], measured: Measured) -> Evide
         _chance_if_true(claim, test, decides),
         here=_number(glance),
         value=glance if _stands_beside(test) else "",
+        over=_over(test, several, found) if several and several.runs > 1 else "",
     )
+
+
+def _over(test: Mapping[str, Any], several: OverRuns, found: Findings) -> str:
+    """``55.5–71.2``, ``10.2–11.0 MiB``: the least and the greatest, one number where both are printed alike."""
+    ends = [
+        at_a_glance(test, Interval(end, math.nan, math.nan, 1), found).removeprefix(TIMES)
+        for end in (several.least, several.greatest)
+    ]
+    numbers = dict.fromkeys(map(_number, ends))
+    return "–".join(numbers) + ends[0].removeprefix(_number(ends[0]))
 
 
 def _number(glance: str) -> str:

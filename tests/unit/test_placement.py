@@ -75,7 +75,7 @@ def test_the_place_of_a_contestant_is_that_of_its_server() -> None:
     [
         (ServerChoice(image="mine:1"), "is given an image, which runs with backend=docker"),
         (
-            ServerChoice(endpoint="postgresql://h/b", placement=Placement(True)),
+            ServerChoice(endpoint="postgresql://127.0.0.1/b", placement=Placement(True)),
             "whose place is its own affair",
         ),
         (ServerChoice(image="a:1", placement=Placement.parse(OWN)), r"besides \+own-image"),
