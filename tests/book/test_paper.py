@@ -84,7 +84,9 @@ def test_a_page_of_a_dark_screen_is_printed_dark_on_white_and_is_dark_again(
     published_site: Site, visit: Open
 ) -> None:
     page = visit(published_site, "notebooks/front.html", dark=True).page
-    paper = "() => getComputedStyle(document.documentElement).getPropertyValue('--pst-color-background').trim()"
+    paper = (
+        "() => getComputedStyle(document.documentElement).getPropertyValue('--pst-color-background').trim()"
+    )
     on_screen = page.evaluate(paper)
     page.evaluate("() => window.dispatchEvent(new Event('beforeprint'))")
     printed = page.evaluate(paper)
