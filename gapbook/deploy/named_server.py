@@ -3,7 +3,7 @@
 One that is written into a command is on this machine, which its text alone must show: it is read before anything is
 looked up or called, and strictly. What two readers of URLs could read as two hosts is refused, so that no packet leaves
 for another machine by mistake. A server elsewhere is named by a variable of the shell that holds its URL, with what
-logs in there: whoever sets it means that machine, and neither address nor password is in a command or a record.
+logs in there: whoever sets it means that machine, and its password is in no command and no record.
 """
 
 from __future__ import annotations
@@ -25,8 +25,6 @@ _URL = re.compile(
 )
 _NAME_ANOTHER_HOST = frozenset({"host", "hostaddr", "service", "servicefile"})
 """Fields of a query by which a client library goes elsewhere."""
-
-
 _VARIABLE = re.compile(r"GAPBOOK_\w+", re.ASCII)
 """Names of variables that reach the kernel in which a chapter runs."""
 
@@ -43,8 +41,8 @@ def require_this_machine(url: str) -> None:
 
 
 def is_elsewhere(url: str) -> bool:
-    """Whether the host of a URL, which was read strictly before, is another machine by its text."""
-    return not _is_this_machine((urlsplit(url).hostname or "").strip("[]"))
+    """Whether the host of a URL is another machine by its text. Raises ParameterError where it has none or several."""
+    return not _is_this_machine(_host_of(url, "HOST"))
 
 
 def url_in_variable(name: str) -> str:

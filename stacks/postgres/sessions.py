@@ -15,7 +15,6 @@ from psycopg.abc import RV, PQGen
 
 from gapbook.deploy.endpoint import Endpoint
 from gapbook.deploy.environment import without_variables
-from gapbook.deploy.named_server import is_elsewhere
 from gapbook.errors import StackError
 
 __all__ = [
@@ -81,13 +80,13 @@ def log_in(conninfo: str, wait_s: float = 0.0) -> psycopg.Connection[Any]:
             time.sleep(0.05)
 
 
-def log_in_to_named(endpoint: str) -> psycopg.Connection[Any]:
-    """Log in to a server that the reader named; raises StackError, before anything is changed there, when it
-    is not where its URL says or the role may not do what a run does."""
+def log_in_to_named(endpoint: str, *, elsewhere: bool) -> psycopg.Connection[Any]:
+    """Log in to a server that the reader named, on this machine unless it is meant to be ``elsewhere``; raises
+    StackError, before anything is changed there, when it is not or the role may not do what a run does."""
     connection = log_in(endpoint)
     try:
         with stack_errors("read rights"):
-            problem = _why_unusable(connection, elsewhere=is_elsewhere(endpoint))
+            problem = _why_unusable(connection, elsewhere=elsewhere)
     except BaseException:
         connection.close()
         raise

@@ -80,10 +80,11 @@ class Stack(stack.Stack):
     @classmethod
     def locate(cls, choice: ServerChoice) -> Server:
         if choice.endpoint:
-            with stack_errors("read the version"), log_in_to_named(choice.endpoint) as connection:
-                where = (
-                    "a server on another machine" if choice.elsewhere else without_password(choice.endpoint)
-                )
+            where = choice.without_password() if choice.elsewhere else without_password(choice.endpoint)
+            with (
+                stack_errors("read the version"),
+                log_in_to_named(choice.endpoint, elsewhere=choice.elsewhere) as connection,
+            ):
                 return Server(where, show(connection, "server_version"), "")
         binary = choice.binary or wheel_prefix() / "bin" / "postgres"
         if not binary.is_file():
@@ -130,7 +131,9 @@ class Stack(stack.Stack):
         """
         database = f"gapbook_{secrets.token_hex(8)}"
         login = {"conninfo": endpoint, "application_name": database}
-        admin = log_in_to_named(psycopg.conninfo.make_conninfo(**login))
+        admin = log_in_to_named(
+            psycopg.conninfo.make_conninfo(**login), elsewhere=self.context.choice.elsewhere
+        )
         self._undo = promise_removal(self.deployment, endpoint, database)
         with stack_errors("create database"), admin:
             address = create_on_named(admin, database, self._isolation)
