@@ -136,10 +136,13 @@
   function printWhole() {
     const theme = document.documentElement.dataset.theme;
     document.documentElement.dataset.theme = "light";
-    window.addEventListener("afterprint", () => (document.documentElement.dataset.theme = theme), { once: true });
     const folded = [...document.querySelectorAll("details:not([open])")];
     for (const fold of folded) fold.open = true;
-    window.addEventListener("afterprint", () => folded.forEach((fold) => (fold.open = false)), { once: true });
+    const asBefore = () => {
+      document.documentElement.dataset.theme = theme;
+      for (const fold of folded) fold.open = false;
+    };
+    window.addEventListener("afterprint", asBefore, { once: true });
   }
 
   // Sphinx's search drops numbers, which is what many come for; its excerpts quote forms and glue the cells of tables,

@@ -511,11 +511,12 @@ def _measure(claim: Claim, test: Mapping[str, Any], measured: Measured) -> Evide
         return Evidence(name, ours, "missing", expected, test["chapter"], run.run_id, 0, versions)
     several = over_runs(test, found)
     if several is None or several.runs == 1:
-        decides, began, fixed, pooled, newest, alike = ours, [_began(run)], fixed_at(test), "", "", None
+        decides, began, fixed, alike = ours, [_began(run)], fixed_at(test), None
+        pooled, newest, over = "", "", ""
     else:
         decides, began = decisive(test, several), [one.began_unix_s for one in several.each]
         fixed, pooled = max(fixed_at(test), POOLING_FIXED), _spread(test, several, found)
-        newest = as_printed(test, ours, found)
+        newest, over = as_printed(test, ours, found), _over(test, several, found)
         each = {_OUTCOMES[one.interval.against(low, high)] for one in several.each}
         alike = each.pop() if len(each) == 1 else None
     outcome = _OUTCOMES[decides.against(low, high)]
@@ -538,7 +539,7 @@ def _measure(claim: Claim, test: Mapping[str, Any], measured: Measured) -> Evide
         _chance_if_true(claim, test, decides),
         here=_number(glance),
         value=glance if _stands_beside(test) else "",
-        over=_over(test, several, found) if several and several.runs > 1 else "",
+        over=over,
     )
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from gapbook.record.placement import ELSEWHERE
 from gapbook.record.run import Run
 
-__all__ = ["elsewhere_words", "systems_elsewhere"]
+__all__ = ["WHERE", "elsewhere_words", "systems_elsewhere"]
+
+WHERE = "on another machine, of which nothing is recorded"
 
 
 def systems_elsewhere(run: Run) -> list[str]:
@@ -23,4 +25,4 @@ def systems_elsewhere(run: Run) -> list[str]:
 def elsewhere_words(run: Run) -> str:
     """``Postgres on another machine, of which nothing is recorded``; empty where all servers ran beside their client."""
     systems = systems_elsewhere(run)
-    return f"{' and '.join(systems)} on another machine, of which nothing is recorded" if systems else ""
+    return f"{' and '.join(systems)} {WHERE}" if systems else ""

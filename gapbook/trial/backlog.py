@@ -57,6 +57,5 @@ def wait_until_idle(stack: Stack, flush_timer_s: float) -> Backlog:
         cpu_last, done_last = cpu_now, done_now
         if now - started > _TIMEOUT_S:
             raise StackError(f"{stack.name}: not idle {_TIMEOUT_S:.0f} s after the client ended")
-    log_end = stack.log_bytes()
-    grown = None if log_start is None or log_end is None else log_end - log_start
+    grown = None if log_start is None or done_last is None else done_last - log_start
     return Backlog(last_active - started, cpu_last - cpu_start, grown)

@@ -160,17 +160,15 @@ def _load(
         workload=workload,
         seed=planned.work_seed,
         state=stack.state(),
-        committed=None if committed is None or committed_before is None else committed - committed_before,
+        committed=_since(committed_before, committed),
         counts_commits=stack.counts_commits,
         replayed_batch=next((f["batch"] for f in contestant.flaws if f["name"] == _REPLAYED), None),
     )
     settings |= target.settings
     for what, told in ((ENGINE_SETTING, report.engine), (_AGREED_SETTING, report.agreed)):
         settings |= {f"{what}{key}": value for key, value in (told or {}).items()}
-    metric = stack.metric_transactions()
-    log_after = stack.log_bytes()
-    grown = None if log_after is None or log_before is None else log_after - log_before
-    counted = None if metric is None or metric_before is None else metric - metric_before
+    counted = _since(metric_before, stack.metric_transactions())
+    grown = _since(log_before, stack.log_bytes())
     return Loaded(
         settings,
         proven,
@@ -186,6 +184,11 @@ def _load(
         metrics,
         list(observed.remarks),
     )
+
+
+def _since(before: int | None, after: int | None) -> int | None:
+    """By how much a count grew; None where nobody can read it."""
+    return None if before is None or after is None else after - before
 
 
 def _flush_timer_s(proven: Durability | None) -> float:

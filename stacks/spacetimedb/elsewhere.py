@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from gapbook.deploy.server import Server
+from gapbook.deploy.server import Server, ServerChoice
 from gapbook.errors import StackError
 
 from .running import host_and_port
@@ -16,9 +16,10 @@ __all__ = ["said_by", "token_in"]
 _ANSWER_WITHIN_S = 10.0
 
 
-def said_by(url: str) -> Server:
-    """The server as it answers ``GET /v1/health``: its version, and no hash, which nobody can read from here. Raises
+def said_by(choice: ServerChoice) -> Server:
+    """The server that was named, as it answers ``GET /v1/health``: its version, and no hash, which nobody can read from here. Raises
     StackError for one that does not answer or does not say its version."""
+    url = choice.endpoint or ""
     host, port = host_and_port(url)
     where = f"{host}:{port}"
     try:
@@ -31,7 +32,7 @@ def said_by(url: str) -> Server:
             f"spacetimedb: {where} does not say its version at /v1/health ({error or type(error).__name__}), as servers "
             "from 2.0.1 on do; name one that does"
         ) from error
-    return Server("a server on another machine", version, "")
+    return Server(choice.without_password(), version, "")
 
 
 def token_in(url: str) -> str:

@@ -84,8 +84,8 @@ class Stack(stack.Stack):
 
     @classmethod
     def locate(cls, choice: ServerChoice) -> Server:
-        if choice.endpoint and choice.elsewhere:
-            return said_by(choice.endpoint)
+        if choice.elsewhere:
+            return said_by(choice)
         if choice.endpoint:
             return Running.listening_at(*host_and_port(choice.endpoint)).server()
         native = cls.native()

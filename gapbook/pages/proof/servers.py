@@ -10,11 +10,10 @@ from gapbook.markup import Html
 from gapbook.method.findings import Findings
 from gapbook.pages import page
 from gapbook.record.describe import TIER_SETTING
+from gapbook.record.elsewhere import WHERE
 from gapbook.record.placement import ELSEWHERE
 
 __all__ = ["systems_table"]
-
-_PLACES = {ELSEWHERE: "on another machine, of which nothing is recorded"}
 
 
 def systems_table(found: Findings) -> Html:
@@ -26,9 +25,11 @@ def systems_table(found: Findings) -> Html:
         if system.built:
             rows.append((name, "how it was built", system.built))
         rows.append((name, "sha256 of the binary", system.sha256[:16] or "not readable"))
-        if system.container or system.backend == ELSEWHERE:
-            rows.append((name, "where it ran", _PLACES.get(system.backend, system.backend)))
-        rows += [(name, key, value) for key, value in (system.container or {}).items()]
+        if system.backend == ELSEWHERE:
+            rows.append((name, "where it ran", WHERE))
+        if system.container:
+            rows.append((name, "where it ran", system.backend))
+            rows += [(name, key, value) for key, value in system.container.items()]
         rows += [(name, key, value) for key, value in system.settings.items()]
     rows += _tier_rows(found)
     rows += [(name, "not measured here", reason) for name, reason in found.absent.items()]
